@@ -1,0 +1,156 @@
+/** The tree of commands as data: what `svc help --json` prints and what help texts are made of. */
+
+import { formatDuration } from "../domain/duration.ts";
+import type { AnyCommand, ArgSpecs, Example, FlagSpecs } from "./command.ts";
+import type { Flag } from "./flag.ts";
+import { globalFlags } from "./globals.ts";
+import { flagName } from "./name.ts";
+import { type Tree, walk } from "./resolve.ts";
+
+/** A flag. Keys are those of the JSON. */
+export interface FlagInfo {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  /** The type, with `[]` when the flag may be repeated. */
+  readonly type: string;
+  readonly values?: readonly string[];
+  /** The default as text, or in words; absent = none. */
+  readonly default?: string | number | boolean;
+  readonly repeatable: boolean;
+  readonly required: boolean;
+  readonly optional_value: boolean;
+  readonly meaning: string;
+  readonly placeholder?: string;
+  readonly group?: string;
+  readonly hidden: boolean;
+}
+
+/** An argument. */
+export interface ArgInfo {
+  readonly name: string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+  readonly meaning: string;
+  readonly values?: readonly string[];
+}
+
+/** A command or a group. */
+export interface CommandInfo {
+  /** Words after `svc`, joined by blanks. */
+  readonly path: string;
+  /** Other full paths that mean it. */
+  readonly aliases: readonly string[];
+  readonly summary: string;
+  readonly category?: string;
+  /** It can be run; a group that only prints its help cannot. */
+  readonly runnable: boolean;
+  readonly description?: string;
+  readonly args: readonly ArgInfo[];
+  readonly flags: readonly FlagInfo[];
+  readonly examples: readonly { readonly run: string; readonly does?: string }[];
+}
+
+/** The whole tree. */
+export interface TreeInfo {
+  readonly globals: readonly FlagInfo[];
+  readonly commands: readonly CommandInfo[];
+}
+
+function defaultOf(flag: Flag<unknown>): FlagInfo["default"] {
+  if (flag.defaultText !== undefined) return flag.defaultText;
+  const value = flag.default;
+  if (flag.type === "duration" && typeof value === "number") return formatDuration(value);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : undefined;
+}
+
+/** The flags of a declaration. */
+export function describeFlags(flags: FlagSpecs = {}): FlagInfo[] {
+  return Object.entries(flags).map(([key, flag]) => ({
+    name: flagName(key),
+    aliases: flag.aliases,
+    type: flag.repeatable ? `${flag.type}[]` : flag.type,
+    values: flag.values,
+    default: defaultOf(flag),
+    repeatable: flag.repeatable,
+    required: flag.required,
+    optional_value: flag.optionalValue,
+    meaning: flag.meaning,
+    placeholder: flag.placeholder,
+    group: flag.group,
+    hidden: flag.hidden,
+  }));
+}
+
+/** The global flags. */
+export function describeGlobals(): FlagInfo[] {
+  return describeFlags(globalFlags);
+}
+
+function describeArgs(args: ArgSpecs = {}): ArgInfo[] {
+  return Object.entries(args).map(([name, { required, variadic, meaning, values }]) => ({ name, required, variadic, meaning, values }));
+}
+
+function describeExample(example: Example): { run: string; does?: string } {
+  return typeof example === "string" ? { run: example } : example;
+}
+
+/** Other full paths of the entry at `path`: every mix of the aliases on the way, and its self verbs. */
+export function pathAliases(tree: Tree, path: readonly string[]): string[] {
+  let spellings: string[] = [""];
+  let entries: Tree = tree;
+  let selfVerbs: readonly string[] = [];
+  for (const name of path) {
+    const entry = entries[name];
+    if (!entry) return [];
+    const words = [name, ...(entry.aliases ?? [])];
+    spellings = spellings.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
+    selfVerbs = entry.selfVerbs ?? [];
+    entries = entry.verbs ?? {};
+  }
+  const selves = spellings.flatMap((spelling) => selfVerbs.map((verb) => `${spelling} ${verb}`));
+  return [...spellings.slice(1), ...selves];
+}
+
+/** What the static tree knows of an entry, without loading it. */
+export function describeEntry(tree: Tree, path: readonly string[]): CommandInfo {
+  let entries: Tree = tree;
+  let category: string | undefined;
+  let found = entries[path[0] ?? ""];
+  for (const name of path) {
+    found = entries[name];
+    category ??= found?.category;
+    entries = found?.verbs ?? {};
+  }
+  return {
+    path: path.join(" "),
+    aliases: pathAliases(tree, path),
+    summary: found?.summary ?? "",
+    category,
+    runnable: found?.load !== undefined,
+    args: [],
+    flags: [],
+    examples: [],
+  };
+}
+
+/** An entry with its loaded command. */
+export function describeCommand(tree: Tree, path: readonly string[], command: AnyCommand): CommandInfo {
+  return {
+    ...describeEntry(tree, path),
+    description: command.description,
+    args: describeArgs(command.args as ArgSpecs | undefined),
+    flags: describeFlags(command.flags as FlagSpecs | undefined),
+    examples: command.examples.map(describeExample),
+  };
+}
+
+/** The whole tree. With `load`, every command is loaded for its arguments and flags. */
+export async function describeTree(tree: Tree, options: { readonly load: boolean }): Promise<TreeInfo> {
+  const visible = [...walk(tree)].filter(({ entry }) => !entry.hidden);
+  const commands = await Promise.all(
+    visible.map(async ({ path, entry }) =>
+      options.load && entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
+    ),
+  );
+  return { globals: describeGlobals(), commands };
+}

@@ -1,0 +1,81 @@
+/** Running one command: parse, check, preconditions, run, render. The leaf runs through citty. */
+
+import { runCommand } from "citty";
+import type { Context } from "../context/context.ts";
+import { AuthError, UsageError } from "../errors/cli-error.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import { isStream, render } from "../output/render.ts";
+import type { AnyCommand, FlagSpecs, Need, TreeEntry } from "./command.ts";
+import { toGlobalFlags } from "./globals.ts";
+import { normalizeFlag } from "./name.ts";
+import { type Parsed, parse } from "./parse.ts";
+import { type Resolved, unknownCommand } from "./resolve.ts";
+import { asksFor, type Deps } from "./run.ts";
+import { showHelp } from "./show-help.ts";
+
+/** Loads and runs the command; resolves with its exit code, rejects with what went wrong. */
+export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["load"]>, deps: Deps): Promise<number> {
+  const { path, before, after } = resolved;
+  const command: AnyCommand = (await load()).default;
+  const own = new Set(Object.values((command.flags ?? {}) as FlagSpecs).flatMap((flag) => flag.aliases.map(normalizeFlag)));
+  const words = [...before, ...after];
+  if (
+    asksFor(
+      words,
+      ["--help", "-h"].filter((word) => !own.has(word)),
+    )
+  ) {
+    await showHelp(path, command, words, deps);
+    return exitCodes.ok;
+  }
+  const parsed = parseWords(resolved, command, deps);
+  const flags = toGlobalFlags(parsed.globals, { env: deps.surroundings.env, dir: parsed.dir });
+  const context = await deps.createContext(flags);
+  const { result: data } = await runCommand(
+    {
+      meta: { name: path.join(" "), description: command.summary },
+      setup: async () => {
+        command.check?.(parsed.input, context);
+        await meet(command.needs ?? [], context);
+      },
+      run: () => command.run(context, parsed.input),
+    },
+    { rawArgs: [...parsed.canonical] },
+  );
+  await render(data, command.view, deps.io, { json: flags.json, color: flags.color, signal: deps.signal });
+  if (isStream(data)) deps.signal.throwIfAborted();
+  return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;
+}
+
+function parseWords({ path, entry, before, after }: Resolved, command: AnyCommand, deps: Deps): Parsed {
+  const verbs = Object.keys(entry?.verbs ?? {});
+  const first = after.find((word) => !word.startsWith("-"));
+  try {
+    return parse(
+      { path: path.join(" "), args: command.args, flags: command.flags, takesRest: command.takesRest },
+      { before, after },
+      { now: deps.now(), cwd: deps.cwd, homeDir: deps.surroundings.homeDir },
+    );
+  } catch (error) {
+    const takesNoArguments = Object.keys(command.args ?? {}).length === 0;
+    if (error instanceof UsageError && verbs.length > 0 && takesNoArguments && first !== undefined && first === after[0]) {
+      throw unknownCommand(deps.tree, path, first);
+    }
+    throw error;
+  }
+}
+
+/** Checks the preconditions: a project folder above, or credentials. Throws what the user must do. */
+async function meet(needs: readonly Need[], context: Context): Promise<void> {
+  for (const need of needs) {
+    if (need === "project") await context.project();
+    else {
+      const { accessToken, clientId, clientSecret, apiServer } = await context.settings();
+      if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) {
+        throw new AuthError(`not logged in to ${apiServer.value ?? "a server"}`, {
+          hint: "Run `svc login`; for a server on this machine, `svc server start` logs you in.",
+        });
+      }
+    }
+  }
+}

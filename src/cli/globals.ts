@@ -1,0 +1,57 @@
+/** The flags that every command takes, before or after its path. */
+
+import type { GlobalFlags } from "../context/context.ts";
+import type { FlagSpecs } from "./command.ts";
+import { bool, optionalValue, path, text } from "./flag.ts";
+
+/** Declarations of the global flags. */
+export const globalFlags = {
+  branch: optionalValue(text("target a branch deployment; bare = the git branch", { placeholder: "<name>" })),
+  environment: text("environment id or name instead of the active one", { placeholder: "<env>" }),
+  apiHost: text("API server URL; https:// is added if it has no scheme", { aliases: ["--api-server"], placeholder: "<url>" }),
+  grpcHost: text("gRPC server URL", { aliases: ["--grpc-api-server", "--grpc-server"], placeholder: "<url>" }),
+  clientId: text("client ID", { placeholder: "<id>" }),
+  clientSecret: text("client secret", { placeholder: "<secret>" }),
+  accessToken: text("bearer token; no token exchange takes place", { aliases: ["--token"], placeholder: "<token>" }),
+  authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml", { defaultText: "~/.svc.yml" }),
+  json: bool("print JSON instead of tables or text"),
+  noSpinners: bool("no spinners or progress animation", { aliases: ["--no-spinner"] }),
+  verbose: bool("log steps to stderr", { aliases: ["-v"] }),
+  debug: bool("log requests and responses too, secrets redacted", { aliases: ["-vv", "--extra-verbose"] }),
+  noUpdateCheck: bool("no automatic check for a newer CLI", { aliases: ["--disable-update-check"] }),
+  dir: path("start looking for svc.yaml from this directory", { aliases: ["-C", "--cwd"] }),
+  help: bool("help for the command", { aliases: ["-h"] }),
+  noColor: bool("no ANSI colour; NO_COLOR does the same"),
+} satisfies FlagSpecs;
+
+/** Whether the process runs in a CI job. */
+export function isCi(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env.CI !== undefined && !/^(|0|false)$/i.test(env.CI);
+}
+
+/** The global flags as commands see them. `given` holds values by key of `globalFlags`; `dir` is absolute. */
+export function toGlobalFlags(
+  given: Readonly<Record<string, unknown>>,
+  surroundings: { readonly env: Readonly<Record<string, string | undefined>>; readonly dir: string },
+): GlobalFlags {
+  const { env } = surroundings;
+  const word = (key: string) => given[key] as string | undefined;
+  const debug = given.debug === true;
+  return {
+    branch: given.branch as string | true | undefined,
+    environment: word("environment"),
+    apiHost: word("apiHost"),
+    grpcHost: word("grpcHost"),
+    clientId: word("clientId"),
+    clientSecret: word("clientSecret"),
+    accessToken: word("accessToken"),
+    authConfig: word("authConfig"),
+    json: given.json === true,
+    spinners: given.noSpinners === undefined ? !isCi(env) : given.noSpinners === false,
+    verbose: given.verbose === true || debug,
+    debug,
+    updateCheck: given.noUpdateCheck !== true && !env.SVC_NO_UPDATE_CHECK,
+    dir: surroundings.dir,
+    color: given.noColor === undefined ? !env.NO_COLOR && env.TERM !== "dumb" : given.noColor === false,
+  };
+}

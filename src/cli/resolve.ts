@@ -1,0 +1,131 @@
+/** Finding the command that argv names, on the static tree: nothing is loaded. */
+
+import { closestNames, didYouMean } from "../domain/closest.ts";
+import { UsageError } from "../errors/cli-error.ts";
+import type { TreeEntry } from "./command.ts";
+import { isFlagWord } from "./name.ts";
+import { type FlagTable, flagSpan, flagTable } from "./parse.ts";
+import { quoted } from "./value.ts";
+
+/** Entries by name, as `src/commands/index.ts` declares them. */
+export type Tree = Readonly<Record<string, TreeEntry>>;
+
+/** What argv names. */
+export interface Resolved {
+  /** Canonical words of the path; empty for the root. */
+  readonly path: readonly string[];
+  /** The entry; undefined for the root. */
+  readonly entry: TreeEntry | undefined;
+  /** Global flags and their values that stood before the end of the path. */
+  readonly before: readonly string[];
+  /** Everything after the path. */
+  readonly after: readonly string[];
+}
+
+/** Singular and plural of a group's name: both are accepted. */
+function otherNumber(name: string): string[] {
+  if (name.endsWith("ies")) return [`${name.slice(0, -3)}y`];
+  if (/(s|x|z|ch|sh)es$/.test(name)) return [name.slice(0, -2), name.slice(0, -1)];
+  if (name.endsWith("s")) return [name.slice(0, -1)];
+  if (/[^aeiou]y$/.test(name)) return [`${name.slice(0, -1)}ies`];
+  return [/(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`];
+}
+
+const isGroup = (entry: TreeEntry): boolean => entry.verbs !== undefined || entry.selfVerbs !== undefined;
+
+/** The entry that a word names among `entries`: by name, by alias, or a group by its singular or plural. */
+export function findEntry(entries: Tree, word: string): { name: string; entry: TreeEntry } | undefined {
+  if (Object.hasOwn(entries, word)) return { name: word, entry: entries[word] as TreeEntry };
+  for (const [name, entry] of Object.entries(entries)) if (entry.aliases?.includes(word)) return { name, entry };
+  for (const [name, entry] of Object.entries(entries)) {
+    if (isGroup(entry) && otherNumber(name).includes(word)) return { name, entry };
+  }
+  return undefined;
+}
+
+/** Follows words down the tree, without flags; for `svc help <path>`. Throws UsageError for a word that names nothing. */
+export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved, "path" | "entry"> {
+  let path: string[] = [];
+  let entry: TreeEntry | undefined;
+  for (const word of words) {
+    if (entry?.selfVerbs?.includes(word)) continue;
+    const found = findEntry(entry ? (entry.verbs ?? {}) : tree, word);
+    if (!found) throw unknownCommand(tree, path, word);
+    path = [...path, found.name];
+    entry = found.entry;
+  }
+  return { path, entry };
+}
+
+/** Finds the command that argv names. Throws UsageError when the first word that is no flag names none. */
+export function resolve(tree: Tree, argv: readonly string[]): Resolved {
+  const globals = flagTable();
+  const path: string[] = [];
+  let entry: TreeEntry | undefined;
+  let entries: Tree | undefined = tree;
+  let end = 0;
+  const before: string[] = [];
+  const pending: string[] = [];
+  for (let i = 0; i < argv.length; ) {
+    const word = argv[i] as string;
+    if (word === "--") break;
+    if (isFlagWord(word)) {
+      const span = flagSpan(argv, i, globals);
+      if (span === 0) break;
+      pending.push(...argv.slice(i, i + span));
+      i += span;
+      continue;
+    }
+    const isSelf = entry?.selfVerbs?.includes(word) ?? false;
+    const found: ReturnType<typeof findEntry> = isSelf || !entries ? undefined : findEntry(entries, word);
+    if (!found && !isSelf) {
+      if (entry?.load) break;
+      throw unknownCommand(tree, path, word, swallowedWord(argv.slice(0, i), tree, globals));
+    }
+    if (found) {
+      path.push(found.name);
+      entry = found.entry;
+      entries = isGroup(entry) ? (entry.verbs ?? {}) : undefined;
+    }
+    before.push(...pending.splice(0));
+    end = ++i;
+    if (isSelf || !entries) break;
+  }
+  return { path, entry, before, after: argv.slice(end) };
+}
+
+/** A command's name that a flag took for its value, as in `svc --branch apply`. */
+export function swallowedWord(words: readonly string[], tree: Tree, globals: FlagTable = flagTable()): string | undefined {
+  for (let i = 0; i < words.length; i++) {
+    if (!isFlagWord(words[i] as string)) continue;
+    if (flagSpan(words, i, globals) === 2 && findEntry(tree, words[i + 1] as string)) return `${words[i]} ${words[i + 1]}`;
+  }
+  return undefined;
+}
+
+/** Every path of the tree with its entry, groups included, in order. */
+export function* walk(tree: Tree, above: readonly string[] = []): Generator<{ path: readonly string[]; entry: TreeEntry }> {
+  for (const [name, entry] of Object.entries(tree)) {
+    const path = [...above, name];
+    yield { path, entry };
+    if (entry.verbs) yield* walk(entry.verbs, path);
+  }
+}
+
+/** The error for a word that names no command below `path`. */
+export function unknownCommand(tree: Tree, path: readonly string[], word: string, swallowed?: string): UsageError {
+  const parent = path.length === 0 ? undefined : followPath(tree, path).entry;
+  const siblings = Object.entries(parent ? (parent.verbs ?? {}) : tree).filter(([, entry]) => !entry.hidden);
+  const names = siblings.flatMap(([name, entry]) => [name, ...(entry.aliases ?? [])]);
+  const full = (name: string) => `'svc ${[...path, name].join(" ")}'`;
+  let close = didYouMean(word, names, full);
+  if (!close && path.length === 0) {
+    const sameVerb = [...walk(tree)].filter(({ path: words }) => words.length > 1 && closestNames(word, words.slice(-1)).length > 0);
+    const found = sameVerb.slice(0, 3).map(({ path: words }) => full(words.join(" ")));
+    if (found.length > 0) close = `did you mean ${found.join(" or ")}?`;
+  }
+  const hint = swallowed
+    ? `${swallowed} was read as a flag and its value; put the flag after the command.`
+    : `Run \`svc ${[...path, "--help"].join(" ")}\` to see the commands.`;
+  return new UsageError(`unknown command ${quoted(["svc", ...path, word].join(" "))}${close && `; ${close}`}`, { hint });
+}

@@ -1,0 +1,76 @@
+/** From argv to an exit code: find the command, parse, check, run, render; one place turns errors into messages and codes. */
+
+import { buildInfo } from "../build-info.ts";
+import type { Context, GlobalFlags, Surroundings } from "../context/context.ts";
+import type { Io } from "../context/io.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import { resolve, type Tree } from "./resolve.ts";
+
+/** What the program runs with; `systemDeps` makes the real one, tests make theirs. */
+export interface Deps {
+  readonly tree: Tree;
+  /** Headings of the root help, in order. */
+  readonly categories: readonly string[];
+  readonly io: Io;
+  readonly surroundings: Pick<Surroundings, "env" | "homeDir">;
+  /** Absolute working directory. */
+  readonly cwd: string;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Aborted with an InterruptedError by Ctrl-C and its like. */
+  readonly signal: AbortSignal;
+  /** Makes the context of the one command that runs. */
+  createContext(flags: GlobalFlags): Promise<Context>;
+  /** Rejects when something failed where nobody waited for it. */
+  readonly crashed?: Promise<never>;
+}
+
+/** Whether one of a flag's spellings stands among the words, before `--`; for what must be known although the words may not parse. */
+export function asksFor(argv: readonly string[], spellings: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => spellings.includes(word.toLowerCase()));
+}
+
+/** Runs the program and resolves with its exit code. Prints every error; never rejects, never exits. */
+export async function main(argv: readonly string[], deps: Deps): Promise<number> {
+  try {
+    const work = dispatch(argv, deps);
+    return await (deps.crashed ? Promise.race([work, deps.crashed]) : work);
+  } catch (error) {
+    const { report } = await import("../errors/report.ts");
+    const json = asksFor(argv, ["--json", "--json=true"]);
+    const debug = asksFor(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
+    return report(deps.signal.aborted ? deps.signal.reason : error, deps.io, { json, debug, mark: await errorMark(deps, argv) });
+  }
+}
+
+async function printVersion({ io }: Deps, json: boolean): Promise<number> {
+  const { version } = buildInfo;
+  await io.writeOut(json ? `{"version": ${JSON.stringify(version)}}\n` : `svc ${version}\n`);
+  return exitCodes.ok;
+}
+
+async function errorMark(deps: Deps, argv: readonly string[]): Promise<((text: string) => string) | undefined> {
+  const { env } = deps.surroundings;
+  if (!deps.io.stderrIsTTY || env.NO_COLOR || env.TERM === "dumb" || asksFor(argv, ["--no-color", "--no_color"])) return undefined;
+  const { createStyle } = await import("../output/style.ts");
+  const style = await createStyle({ isTTY: true, color: true, width: Number.POSITIVE_INFINITY });
+  return (text) => style.red(style.bold(text));
+}
+
+async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
+  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksFor(argv, ["--json"]));
+  if (argv[0] === "__complete") {
+    const { complete } = await import("./complete.ts");
+    await deps.io.writeOut(await complete(deps.tree, argv.slice(1)));
+    return exitCodes.ok;
+  }
+  const resolved = resolve(deps.tree, argv);
+  if (resolved.entry?.load) {
+    const { execute } = await import("./execute.ts");
+    return execute(resolved, resolved.entry.load, deps);
+  }
+  if (resolved.path.length === 0 && asksFor(argv, ["--version"])) return printVersion(deps, asksFor(argv, ["--json"]));
+  const { showGroup } = await import("./show-help.ts");
+  return showGroup(resolved, argv, deps);
+}

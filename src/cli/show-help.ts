@@ -1,0 +1,75 @@
+/** Printing help, as text or as data. */
+
+import { UsageError } from "../errors/cli-error.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import { render } from "../output/render.ts";
+import { createStyle } from "../output/style.ts";
+import { textView } from "../output/view.ts";
+import type { AnyCommand } from "./command.ts";
+import { type CommandInfo, describeCommand, describeEntry, describeTree, type TreeInfo } from "./describe.ts";
+import { toGlobalFlags } from "./globals.ts";
+import { commandHelp, HELP_WIDTH, listHelp, rootHelp } from "./help.ts";
+import { parse } from "./parse.ts";
+import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
+import { asksFor, type Deps } from "./run.ts";
+
+/** What help is about: the whole program, or one command or group. */
+export type HelpTopic = { readonly all: boolean; readonly tree: TreeInfo } | { readonly command: CommandInfo };
+
+/** The topic of a path; empty = the whole program, whose commands are loaded with `all`. */
+export async function helpTopic(tree: Tree, path: readonly string[], all: boolean): Promise<HelpTopic> {
+  if (path.length === 0) return { all, tree: await describeTree(tree, { load: all }) };
+  let entries = tree;
+  let entry = tree[path[0] as string];
+  for (const name of path) {
+    entry = entries[name];
+    entries = entry?.verbs ?? {};
+  }
+  return { command: entry?.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path) };
+}
+
+/** The view of a topic, for a tree of commands. */
+export function helpView(tree: Tree, categories: readonly string[]) {
+  return textView<HelpTopic>(
+    (topic, style) => {
+      if ("command" in topic) return commandHelp(tree, topic.command, style);
+      return topic.all ? listHelp(topic.tree.commands) : rootHelp(tree, categories, style);
+    },
+    (topic) => ("command" in topic ? topic.command : topic.tree),
+  );
+}
+
+/** Help for the root or a group, which run nothing themselves. Throws UsageError for flags that are not global. */
+export async function showGroup(resolved: Resolved, argv: readonly string[], deps: Deps): Promise<number> {
+  const { path, before, after } = resolved;
+  if (!asksFor(argv, ["--help", "-h"])) {
+    parse({ path: path.join(" ") }, { before, after }, { now: deps.now(), cwd: deps.cwd, homeDir: deps.surroundings.homeDir });
+    const swallowed = path.length === 0 ? swallowedWord(argv, deps.tree) : undefined;
+    if (swallowed) {
+      throw new UsageError(`no command given: '${swallowed}' was read as a flag and its value`, {
+        hint: "Put the flag after the command.",
+      });
+    }
+  }
+  await showHelp(path, undefined, argv, deps);
+  return exitCodes.ok;
+}
+
+/** Help for a path whose command may be loaded already. */
+export async function showHelp(
+  path: readonly string[],
+  command: AnyCommand | undefined,
+  argv: readonly string[],
+  deps: Deps,
+): Promise<void> {
+  const { tree, categories, io } = deps;
+  const json = asksFor(argv, ["--json", "--json=true"]);
+  const noColor = asksFor(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {};
+  const { color } = toGlobalFlags(noColor, { env: deps.surroundings.env, dir: "/" });
+  if (path.length === 0 && !json) {
+    const style = await createStyle({ isTTY: io.stdoutIsTTY, color, width: HELP_WIDTH });
+    return io.writeOut(rootHelp(tree, categories, style));
+  }
+  const topic: HelpTopic = command ? { command: describeCommand(tree, path, command) } : await helpTopic(tree, path, false);
+  await render(topic, helpView(tree, categories), io, { json, color });
+}

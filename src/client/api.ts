@@ -1,0 +1,54 @@
+/** What commands know of the server: typed services and plain HTTP. Everything about transport, tokens and retries stays behind it. */
+
+import type { Client } from "@connectrpc/connect";
+import type { AuthService } from "../../gen/svc/v1/auth_pb.ts";
+import type { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
+import type { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
+import type { GraphService } from "../../gen/svc/v1/graph_pb.ts";
+import type { HealthService } from "../../gen/svc/v1/health_pb.ts";
+import type { QueryService } from "../../gen/svc/v1/query_pb.ts";
+
+/** The services by area. A getter resolves the generated code and the transport on first use; calls throw CliErrors. */
+export interface Api {
+  auth(): Promise<Client<typeof AuthService>>;
+  deployments(): Promise<Client<typeof DeploymentService>>;
+  environments(): Promise<Client<typeof EnvironmentService>>;
+  graph(): Promise<Client<typeof GraphService>>;
+  health(): Promise<Client<typeof HealthService>>;
+  query(): Promise<Client<typeof QueryService>>;
+}
+
+/** What a token exchange gave. The token is a secret: it is never shown but where it is asked for. */
+export interface Session {
+  readonly accessToken: string;
+  /** Environment that the credentials select by themselves. */
+  readonly primaryEnvironment: string | undefined;
+  /** Query server per environment id. */
+  readonly engines: Readonly<Record<string, string>>;
+  /** Epoch milliseconds at which the token ends. */
+  readonly expiresAt: number;
+  /** Epoch milliseconds from which on it is exchanged anew. */
+  readonly refreshAt: number;
+}
+
+/** Plain HTTP to the API server. */
+export interface HttpClient {
+  /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
+  download(url: string): Promise<Uint8Array>;
+  upload(url: string, body: Uint8Array): Promise<void>;
+  /**
+   * GETs a source bundle and unpacks it, safely, into a folder that does not exist yet; returns the paths of its files. Rejects with a CliError when the
+   * folder exists or the bundle is damaged or unsafe; nothing is left behind then.
+   */
+  downloadSource(url: string, folder: string): Promise<readonly string[]>;
+  /** `GET /health` of the API server, or of another one; resolves with what it said, rejects with a CliError that says what was tried. */
+  ping(server?: string): Promise<{ status: string; version: string }>;
+  /** The session of the settings' client ID and secret, cached between commands. Rejects with AuthError without credentials or when they are refused. */
+  session(): Promise<Session>;
+  /**
+   * Exchanges credentials that are not stored yet, past the cache, at the API server or at another one. Rejects with AuthError when they are refused.
+   */
+  checkCredentials(clientId: string, clientSecret: string, server?: string): Promise<Session>;
+  /** Removes all cached tokens of this user; returns how many. */
+  forgetTokens(): Promise<number>;
+}

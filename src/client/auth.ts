@@ -1,0 +1,160 @@
+/**
+ * Tokens: the client ID and secret are exchanged for a JWT, which is kept in a private file per server and client. One process at a time exchanges;
+ * the others wait and read what it got.
+ */
+
+import { join } from "node:path";
+import { readPrivateFile, writePrivateFile } from "../config/private-file.ts";
+import { describeSource } from "../config/resolve.ts";
+import type { Setting } from "../config/settings.ts";
+import type { Clock } from "../context/clock.ts";
+import { AuthError, CliError } from "../errors/cli-error.ts";
+import type { Session } from "./api.ts";
+import type { Endpoint } from "./fetch.ts";
+
+/** What the exchange answers. */
+export interface Exchanged {
+  readonly accessToken: string;
+  /** Lifetime in seconds. */
+  readonly expiresIn: number;
+  readonly primaryEnvironment: string | undefined;
+  readonly engines: Readonly<Record<string, string>>;
+}
+
+/** What token keeping depends on. */
+export interface TokenDeps {
+  readonly clock: Clock;
+  /** Folder of cached tokens. */
+  readonly cacheDir: string;
+  readonly endpoint: Endpoint;
+  readonly clientId: Setting;
+  readonly clientSecret: Setting;
+  readonly signal?: AbortSignal;
+  exchange(clientId: string, clientSecret: string): Promise<Exchanged>;
+  verbose(text: string): void;
+}
+
+/** A token is not used in its last minute, nor in the last tenth of a short life. */
+const MARGIN_MS = 60_000;
+const FORMAT = 1;
+
+interface Cached extends Session {
+  readonly format: number;
+  readonly secretHash: string;
+}
+
+/** Tokens of one server and client. */
+export interface Tokens {
+  /** A token that still lives, from memory, from the file, or from an exchange. */
+  get(): Promise<Session>;
+  /** A token other than `refused`: what another process got meanwhile, or a fresh exchange. */
+  renew(refused: Session): Promise<Session>;
+}
+
+/** Makes the keeper of tokens. Throws AuthError when there are no credentials. */
+export function createTokens(deps: TokenDeps): Tokens {
+  const { clientId, clientSecret } = deps;
+  if (clientId.value === undefined || clientSecret.value === undefined) {
+    throw new AuthError(
+      clientId.value === undefined
+        ? "you are not logged in"
+        : `a client ID is set (${describeSource(clientId.source)}), but no client secret`,
+    );
+  }
+  const credentials = { id: clientId.value, secret: clientSecret.value };
+  const secretHash = sha256(`${deps.endpoint.url}\n${credentials.id}\n${credentials.secret}`);
+  const path = join(deps.cacheDir, `${sha256(`${deps.endpoint.url}\n${credentials.id}`).slice(0, 32)}.json`);
+  let held: Session | undefined;
+
+  const lives = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
+  const read = async (): Promise<Session | undefined> => {
+    const text = await readPrivateFile(path, { followLinks: false });
+    const cached = text === undefined ? undefined : parseCached(text);
+    return cached?.secretHash === secretHash ? cached : undefined;
+  };
+  const exchange = async (): Promise<Session> => {
+    deps.verbose(`exchanging the client ID and secret at ${deps.endpoint.url}`);
+    const got = await deps.exchange(credentials.id, credentials.secret);
+    const now = deps.clock.now();
+    const life = got.expiresIn * 1000;
+    const session: Session = {
+      accessToken: got.accessToken,
+      primaryEnvironment: got.primaryEnvironment,
+      engines: got.engines,
+      expiresAt: now + life,
+      refreshAt: now + life - Math.min(MARGIN_MS, life / 10),
+    };
+    const cached: Cached = { ...session, format: FORMAT, secretHash };
+    await writePrivateFile(path, `${JSON.stringify(cached)}\n`).catch((error) => {
+      if (error instanceof CliError && error.code === "symlink_refused") throw error;
+      deps.verbose(`the token is not kept: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    return session;
+  };
+  const locked = async (usable: (session: Session | undefined) => session is Session): Promise<Session> => {
+    const fresh = async () => {
+      const found = await read();
+      return usable(found) ? found : await exchange();
+    };
+    const canLock = await writable(deps.cacheDir);
+    const { withFileLock } = await import("../config/lock.ts");
+    held = canLock
+      ? await withFileLock(`${path.slice(0, -5)}.lock`, { what: "the token cache", signal: deps.signal }, fresh)
+      : await fresh();
+    return held;
+  };
+
+  return {
+    async get() {
+      if (lives(held)) return held;
+      const found = await read();
+      if (lives(found)) {
+        held = found;
+        return found;
+      }
+      return locked(lives);
+    },
+    renew: (refused) => locked((found): found is Session => lives(found) && found.accessToken !== refused.accessToken),
+  };
+}
+
+/** Removes every cached token; returns how many there were. */
+export async function forgetTokens(cacheDir: string): Promise<number> {
+  const { readdir, unlink } = await import("node:fs/promises");
+  const names = await readdir(cacheDir).catch(() => [] as string[]);
+  const tokens = names.filter((name) => /^[0-9a-f]{32}\.json$/.test(name));
+  for (const name of tokens) await unlink(join(cacheDir, name));
+  for (const name of names) if (/^\.[0-9a-f]{32}\.json\..*\.tmp$/.test(name)) await unlink(join(cacheDir, name)).catch(() => undefined);
+  return tokens.length;
+}
+
+async function writable(folder: string): Promise<boolean> {
+  const { access, constants, mkdir } = await import("node:fs/promises");
+  return mkdir(folder, { recursive: true, mode: 0o700 })
+    .then(() => access(folder, constants.W_OK))
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+function parseCached(text: string): Cached | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Cached>;
+    const sound =
+      value.format === FORMAT &&
+      typeof value.accessToken === "string" &&
+      typeof value.expiresAt === "number" &&
+      typeof value.refreshAt === "number" &&
+      typeof value.secretHash === "string" &&
+      typeof value.engines === "object" &&
+      value.engines !== null;
+    return sound ? (value as Cached) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sha256(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,153 @@
+/** What all calls of a command share: addresses, tokens, scope headers, the retry policy and the redactor. Everything is found on first use. */
+
+import { normalizeAddress } from "../config/address.ts";
+import { currentBranch } from "../config/branch.ts";
+import { tokenCacheDir } from "../config/home.ts";
+import { describeSource } from "../config/resolve.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Context } from "../context/context.ts";
+import type { Session } from "./api.ts";
+import { createTokens, type Tokens } from "./auth.ts";
+import { exchangeToken } from "./exchange.ts";
+import { isUnauthenticated, refusedCredentials } from "./failure.ts";
+import { createWireFetch, type Endpoint, type WireFetch } from "./fetch.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
+import { createRetryPolicy, type RetryPolicy } from "./retry.ts";
+
+/** The parts of the context that the client needs. */
+export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings">;
+
+/** Which server of the platform a call goes to. */
+export type Target = "api" | "grpc" | "query";
+
+/** A connection to the platform. */
+export interface Connection {
+  readonly host: ClientHost;
+  readonly redactor: Redactor;
+  readonly retry: RetryPolicy;
+  readonly fetch: WireFetch;
+  /** The address of a server; that of the query server may cost a token exchange. */
+  endpoint(target: Target): Promise<Endpoint>;
+  /** Tokens of the settings' client; rejects with AuthError without credentials. */
+  tokens(): Promise<Tokens>;
+  /** `svc-environment` and `svc-branch`, as flags and settings say. */
+  scopeHeaders(): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Runs a call with a bearer token; when the server does not take it, once more with a fresh one. Rejects with AuthError when that is refused too.
+   */
+  authorized<T>(endpoint: Endpoint, call: (token: string) => Promise<T>): Promise<T>;
+}
+
+/** Makes the connection; dials nothing. */
+export function createConnection(host: ClientHost): Connection {
+  const redactor = createRedactor();
+  const fetch = createWireFetch(host, redactor);
+  const retry = createRetryPolicy({
+    clock: host.clock,
+    signal: host.signal,
+    onRetry: (attempt, waitMs, error) =>
+      host.progress.verbose(
+        redactor.text(`attempt ${attempt} failed (${error instanceof Error ? error.message : error}); again in ${Math.round(waitMs)} ms`),
+      ),
+  });
+  const settings = once(async () => {
+    const found = await host.settings();
+    redactor.add(found.clientSecret.value);
+    redactor.add(found.accessToken.value);
+    return found;
+  });
+  const base = once(async () => apiEndpoint(await settings()));
+  const tokens = once(async () => {
+    const { clientId, clientSecret } = await settings();
+    const endpoint = await base();
+    return createTokens({
+      clock: host.clock,
+      cacheDir: tokenCacheDir(host.surroundings),
+      endpoint,
+      clientId,
+      clientSecret,
+      signal: host.signal,
+      verbose: (text) => host.progress.verbose(redactor.text(text)),
+      exchange: (id, secret) =>
+        exchangeToken({ fetch, retry, redactor, clock: host.clock }, endpoint, { id, secret, from: describeSource(clientSecret.source) }),
+    });
+  });
+  const session = async (): Promise<Session> => {
+    const got = await (await tokens()).get();
+    redactor.add(got.accessToken);
+    return got;
+  };
+  const scopeHeaders = once(async () => {
+    const headers = new Map<string, string>();
+    const { environment } = await settings();
+    if (environment.value !== undefined) headers.set("svc-environment", encodeHeader(environment.value));
+    const branch = await currentBranch(host);
+    if (branch !== undefined) headers.set("svc-branch", encodeHeader(branch));
+    return headers;
+  });
+
+  return {
+    host,
+    redactor,
+    retry,
+    fetch,
+    tokens,
+    scopeHeaders,
+    async endpoint(target) {
+      if (target === "api") return base();
+      const found = await settings();
+      const grpc: Endpoint = { url: found.grpcServer.value ?? (await base()).url, what: "API server", source: sourceOf(found) };
+      if (target === "grpc") return grpc;
+      if (found.queryServer.value !== undefined)
+        return { url: found.queryServer.value, what: "query server", source: found.queryServer.source };
+      if (found.accessToken.value !== undefined) return grpc;
+      const { engines, primaryEnvironment } = await session();
+      const url = engines[found.environment.value ?? primaryEnvironment ?? ""];
+      if (url === undefined || normalizeAddress(url, "the token exchange") === grpc.url) return grpc;
+      return { url: normalizeAddress(url, "the token exchange"), what: "query server", source: { kind: "service" } };
+    },
+    async authorized(endpoint, call) {
+      const found = await settings();
+      if (found.accessToken.value !== undefined) {
+        const from = describeSource(found.accessToken.source);
+        return call(found.accessToken.value).catch((error) => {
+          throw isUnauthenticated(error) ? refusedCredentials(endpoint, from, error.message) : error;
+        });
+      }
+      const first = await session();
+      try {
+        return await call(first.accessToken);
+      } catch (error) {
+        if (!isUnauthenticated(error)) throw error;
+        host.progress.verbose("the server did not take the cached token; exchanging the credentials once more");
+        const next = await (await tokens()).renew(first);
+        redactor.add(next.accessToken);
+        return await call(next.accessToken).catch((again) => {
+          throw isUnauthenticated(again) ? refusedCredentials(endpoint, describeSource(found.clientSecret.source), again.message) : again;
+        });
+      }
+    },
+  };
+}
+
+/** The API server as an endpoint. */
+export function apiEndpoint(settings: Settings): Endpoint {
+  return { url: settings.apiServer.value ?? "", what: "API server", source: settings.apiServer.source };
+}
+
+function sourceOf(settings: Settings) {
+  return settings.grpcServer.source.kind === "default" ? settings.apiServer.source : settings.grpcServer.source;
+}
+
+/** Header values are ASCII: other characters, and `%`, are written as in a URL. */
+function encodeHeader(value: string): string {
+  return value.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent);
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -1,0 +1,81 @@
+/** What commands call the server with. Nothing is read or dialled before the first call. */
+
+import type { DescMethodServerStreaming, DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import type { CallOptions, Client } from "@connectrpc/connect";
+import { tokenCacheDir } from "../config/home.ts";
+import type { Api, HttpClient } from "./api.ts";
+import { type ClientHost, type Connection, createConnection, type Target } from "./connection.ts";
+import { unaryCall } from "./unary.ts";
+
+export type { ClientHost } from "./connection.ts";
+
+const connections = new WeakMap<ClientHost, Connection>();
+
+function connectionOf(host: ClientHost): Connection {
+  let connection = connections.get(host);
+  if (!connection) {
+    connection = createConnection(host);
+    connections.set(host, connection);
+  }
+  return connection;
+}
+
+/**
+ * The services of the server, for the context of one command. `host` may be the context itself; `createHttp` of the same object shares tokens and
+ * connections with it.
+ */
+export function createApi(host: ClientHost): Api {
+  const service = <S extends DescService>(target: Target, load: () => Promise<S>): (() => Promise<Client<S>>) => {
+    let made: Promise<Client<S>> | undefined;
+    return () => {
+      made ??= load().then((loaded) => clientOf(connectionOf(host), target, loaded));
+      return made;
+    };
+  };
+  return {
+    auth: service("grpc", async () => (await import("../../gen/svc/v1/auth_pb.ts")).AuthService),
+    deployments: service("grpc", async () => (await import("../../gen/svc/v1/deployment_pb.ts")).DeploymentService),
+    environments: service("grpc", async () => (await import("../../gen/svc/v1/environment_pb.ts")).EnvironmentService),
+    graph: service("grpc", async () => (await import("../../gen/svc/v1/graph_pb.ts")).GraphService),
+    health: service("grpc", async () => (await import("../../gen/svc/v1/health_pb.ts")).HealthService),
+    query: service("query", async () => (await import("../../gen/svc/v1/query_pb.ts")).QueryService),
+  };
+}
+
+/** Plain HTTP of the server, for the context of one command. */
+export function createHttp(host: ClientHost): HttpClient {
+  const objects = () => import("./objects.ts");
+  return {
+    download: async (url) => (await objects()).download(connectionOf(host), url),
+    upload: async (url, body) => (await objects()).upload(connectionOf(host), url, body),
+    downloadSource: async (url, folder) => {
+      const { unpackSource } = await import("./source.ts");
+      return unpackSource(await (await objects()).download(connectionOf(host), url), folder);
+    },
+    ping: async (server) => (await objects()).ping(connectionOf(host), server),
+    session: async () => {
+      const connection = connectionOf(host);
+      const session = await (await connection.tokens()).get();
+      connection.redactor.add(session.accessToken);
+      return session;
+    },
+    checkCredentials: async (clientId, clientSecret, server) =>
+      (await objects()).checkCredentials(connectionOf(host), clientId, clientSecret, server),
+    forgetTokens: async () => (await import("./auth.ts")).forgetTokens(tokenCacheDir(host.surroundings)),
+  };
+}
+
+function clientOf<S extends DescService>(connection: Connection, target: Target, service: S): Client<S> {
+  const methods = service.methods.map((method) => {
+    if (method.methodKind === "unary") return [method.localName, unaryCall(connection, target, method as DescMethodUnary)] as const;
+    if (method.methodKind === "server_streaming") {
+      const call = async function* (init: never, options?: CallOptions) {
+        const { streamCall } = await import("./stream.ts");
+        yield* streamCall(connection, target, method as DescMethodServerStreaming, init, options);
+      };
+      return [method.localName, call] as const;
+    }
+    throw new Error(`${service.typeName}.${method.name}: no client for ${method.methodKind}`);
+  });
+  return Object.fromEntries(methods) as Client<S>;
+}

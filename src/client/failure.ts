@@ -1,0 +1,198 @@
+/** What a failed call says: the server's refusal as an error for the user, whether it came as Connect JSON, as a stream's end, or as something else. */
+
+import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { ErrorCode, type ErrorDetail, ErrorDetailSchema, Severity } from "../../gen/svc/v1/error_pb.ts";
+import { AuthError, CliError } from "../errors/cli-error.ts";
+import { checkAddress, type Endpoint } from "./fetch.ts";
+import type { Redactor } from "./redact.ts";
+import { retryAfterMs, type Transient } from "./retry.ts";
+
+/** The parts of a refusal, however it was sent. */
+export interface WireFailure {
+  /** Connect code, snake_case. */
+  readonly code: string;
+  readonly message: string;
+  readonly detail?: ErrorDetail;
+  readonly retryAfterMs?: number;
+}
+
+/** The server refused a call. */
+export class CallError extends CliError {
+  override readonly name = "CallError";
+  constructor(
+    readonly failure: WireFailure,
+    message: string,
+    options: { hint?: string; code: string; details?: unknown },
+  ) {
+    super(message, options);
+  }
+}
+
+/** Whether and when a failed call may be sent again. */
+export function transientCall(error: unknown): Transient | undefined {
+  if (!(error instanceof CallError)) return undefined;
+  const { code, retryAfterMs: wait } = error.failure;
+  return code === "unavailable" || code === "resource_exhausted" ? { retryAfterMs: wait } : undefined;
+}
+
+/** Whether the server did not take the token. */
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof CallError && error.failure.code === "unauthenticated";
+}
+
+const CODE_OF_STATUS: Readonly<Record<number, string>> = {
+  400: "internal",
+  401: "unauthenticated",
+  403: "permission_denied",
+  404: "unimplemented",
+  408: "unavailable",
+  413: "resource_exhausted_body",
+  429: "unavailable",
+  502: "unavailable",
+  503: "unavailable",
+  504: "unavailable",
+};
+
+/** Reads the refusal from a response that is no success. `body` is the whole body. */
+export function failureOf(response: Response, body: Uint8Array, now: number): WireFailure {
+  const wait = retryAfterMs(response.headers.get("retry-after"), now);
+  const parsed = parseJson(response, body);
+  if (parsed && typeof parsed.code === "string") {
+    const detail = detailOf(Array.isArray(parsed.details) ? parsed.details : []);
+    return {
+      code: parsed.code,
+      message: typeof parsed.message === "string" ? parsed.message : "",
+      detail,
+      retryAfterMs: wait ?? (detail?.retryAfter ? durationMs(detail.retryAfter) : undefined),
+    };
+  }
+  const said = parsed?.message ?? parsed?.error_description ?? parsed?.error;
+  return {
+    code: CODE_OF_STATUS[response.status] ?? "unknown",
+    message: typeof said === "string" ? said : `HTTP status ${response.status}${describeBody(response, body)}`,
+    retryAfterMs: wait,
+  };
+}
+
+/** Makes the error that the user sees. */
+export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Redactor): CallError {
+  const { detail } = failure;
+  const message = redactor.text(detail?.message || failure.message || failure.code.replaceAll("_", " "));
+  const code = detail && detail.code !== ErrorCode.UNSPECIFIED ? ErrorCode[detail.code].toLowerCase() : failure.code;
+  switch (failure.code) {
+    case "unimplemented":
+      return new CallError(failure, `${endpoint.url} does not know this call: ${message}`, {
+        code,
+        hint: `Is it an svc server, and as new as this CLI? ${checkAddress(endpoint)}`,
+      });
+    case "unavailable":
+      return new CallError(failure, `${endpoint.url} (${endpoint.what}) is not available: ${message}`, {
+        code,
+        hint: detail?.hint || "Try again in a moment; `svc healthcheck` shows which part does not work.",
+        details: detailsOf(detail),
+      });
+    case "permission_denied":
+      return new CallError(failure, message, { code, hint: detail?.hint || "`svc user` shows who you are.", details: detailsOf(detail) });
+    case "resource_exhausted_body":
+      return new CallError(failure, `${endpoint.url} refused the request as too large`, { code: "too_large" });
+    case "internal":
+    case "unknown":
+    case "data_loss":
+      return new CallError(failure, `${endpoint.url} failed: ${message}`, {
+        code,
+        hint: detail?.hint || "`svc server logs` shows why, if it is your server.",
+        details: detailsOf(detail),
+      });
+    default:
+      return new CallError(failure, message, { code, hint: detail?.hint || undefined, details: detailsOf(detail) });
+  }
+}
+
+/** The error for credentials that were refused even after a fresh exchange. */
+export function refusedCredentials(endpoint: Endpoint, from: string, said: string): AuthError {
+  return new AuthError(`${endpoint.url} did not accept the credentials (from ${from})${said ? `: ${said}` : ""}`, {
+    hint: "Run `svc login`.",
+  });
+}
+
+/** An answer of another kind than was asked for: a proxy's page, another program's port. */
+export function wrongContent(response: Response, body: Uint8Array, endpoint: Endpoint, redactor: Redactor): CliError {
+  return new CliError(
+    `${endpoint.url} (${endpoint.what}) answered with something else than svc speaks: HTTP status ${response.status}${redactor.text(describeBody(response, body))}`,
+    { code: "wrong_content", hint: checkAddress(endpoint) },
+  );
+}
+
+/** A message that cannot be decoded. */
+export function decodeAnswer<D extends DescMessage>(schema: D, body: Uint8Array, endpoint: Endpoint) {
+  try {
+    return fromBinary(schema, body);
+  } catch (error) {
+    throw new CliError(`the answer of ${endpoint.url} is cut or broken (${body.length} bytes of ${schema.typeName})`, {
+      code: "broken_answer",
+      hint: "Try again; if it stays, compare `svc version` with the server's.",
+      cause: error,
+    });
+  }
+}
+
+/** Finds our detail among those of a Connect error: `{type, value: base64 without padding}`. */
+export function detailOf(details: readonly unknown[]): ErrorDetail | undefined {
+  for (const entry of details) {
+    if (entry === null || typeof entry !== "object" || !("type" in entry) || !("value" in entry)) continue;
+    if (String(entry.type).split("/").pop() !== ErrorDetailSchema.typeName) continue;
+    try {
+      return fromBinary(ErrorDetailSchema, entry.value instanceof Uint8Array ? entry.value : Buffer.from(String(entry.value), "base64"));
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+function detailsOf(detail: ErrorDetail | undefined): unknown {
+  if (!detail) return undefined;
+  const details = {
+    feature: detail.feature || undefined,
+    resolver: detail.resolver || undefined,
+    exception: detail.exception && {
+      kind: detail.exception.kind,
+      message: detail.exception.message,
+      stacktrace: detail.exception.stacktrace || undefined,
+      file: detail.exception.file || undefined,
+      line: detail.exception.line || undefined,
+    },
+    diagnostics:
+      detail.diagnostics.length === 0
+        ? undefined
+        : detail.diagnostics.map((finding) => ({
+            code: finding.code,
+            severity: finding.severity === Severity.WARNING ? "warning" : "error",
+            message: finding.message,
+            file: finding.span?.file,
+            line: finding.span?.line,
+            column: finding.span?.column,
+          })),
+  };
+  return Object.values(details).some((value) => value !== undefined) ? details : undefined;
+}
+
+function parseJson(response: Response, body: Uint8Array): Record<string, unknown> | undefined {
+  if (!/^application\/(?:[\w.+-]+\+)?json/i.test(response.headers.get("content-type") ?? "")) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeBody(response: Response, body: Uint8Array): string {
+  const type = (response.headers.get("content-type") ?? "").split(";")[0];
+  if (body.length === 0) return ", empty body";
+  const title =
+    type === "text/html" ? /<title[^>]*>([^<]{1,80})/i.exec(new TextDecoder().decode(body.subarray(0, 20_000)))?.[1] : undefined;
+  if (type === "text/html") return `, a web page${title ? ` ("${title.trim()}")` : ""}`;
+  return type ? `, ${type}` : "";
+}

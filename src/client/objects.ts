@@ -1,0 +1,115 @@
+/** Signed addresses, the server's health page, and credentials that are tried before they are stored. */
+
+import { describeSource } from "../config/resolve.ts";
+import { CliError } from "../errors/cli-error.ts";
+import type { Session } from "./api.ts";
+import type { Connection } from "./connection.ts";
+import { exchangeToken } from "./exchange.ts";
+import { CallError, callError, failureOf, transientCall, wrongContent } from "./failure.ts";
+import { type Endpoint, readBody, transientNetwork } from "./fetch.ts";
+import { plainFetch } from "./plain.ts";
+
+const TRANSFER_TIMEOUT_MS = 300_000;
+const PING_TIMEOUT_MS = 5_000;
+
+/** GETs a signed address. The signature is the permission, so no token is sent. */
+export async function download(connection: Connection, url: string): Promise<Uint8Array> {
+  const endpoint = await objectEndpoint(connection, url);
+  return connection.retry.run(
+    true,
+    async () => {
+      const request = {
+        method: "GET",
+        url: endpoint.address,
+        headers: new Headers(),
+        timeoutMs: TRANSFER_TIMEOUT_MS,
+        followRedirects: true,
+      } as const;
+      const response = await plainFetch(connection.fetch, endpoint, request);
+      const body = await readBody(response, endpoint, request);
+      if (!response.ok) throw refusal(response, body, endpoint, connection, "download");
+      return body;
+    },
+    (error) => transientNetwork(error) ?? transientCall(error),
+  );
+}
+
+/** PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken connection is tried again. */
+export async function upload(connection: Connection, url: string, bytes: Uint8Array): Promise<void> {
+  const endpoint = await objectEndpoint(connection, url);
+  await connection.retry.run(
+    true,
+    async () => {
+      const request = {
+        method: "PUT",
+        url: endpoint.address,
+        headers: new Headers({ "content-type": "application/octet-stream" }),
+        body: bytes as Uint8Array<ArrayBuffer>,
+        timeoutMs: TRANSFER_TIMEOUT_MS,
+      } as const;
+      const response = await plainFetch(connection.fetch, endpoint, request);
+      const body = await readBody(response, endpoint, request);
+      if (!response.ok) throw refusal(response, body, endpoint, connection, "upload");
+    },
+    (error) => transientNetwork(error) ?? transientCall(error),
+  );
+}
+
+/** `GET /health` of the API server, or of the server at another address. */
+export async function ping(connection: Connection, server?: string): Promise<{ status: string; version: string }> {
+  const endpoint = await endpointOf(connection, server);
+  const request = {
+    method: "GET",
+    url: `${endpoint.url}/health`,
+    headers: new Headers({ accept: "application/json" }),
+    timeoutMs: PING_TIMEOUT_MS,
+  } as const;
+  const response = await plainFetch(connection.fetch, endpoint, request);
+  const body = await readBody(response, endpoint, request, 1024 * 1024);
+  try {
+    const said: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (response.ok && said !== null && typeof said === "object" && "status" in said) {
+      return { status: String(said.status), version: "version" in said ? String(said.version) : "" };
+    }
+  } catch {}
+  throw wrongContent(response, body, endpoint, connection.redactor);
+}
+
+/** Exchanges credentials past the cache. */
+export async function checkCredentials(connection: Connection, clientId: string, clientSecret: string, server?: string): Promise<Session> {
+  const settings = await connection.host.settings();
+  const endpoint = await endpointOf(connection, server);
+  const from = settings.clientSecret.value === clientSecret ? describeSource(settings.clientSecret.source) : "the login";
+  const got = await exchangeToken({ ...connection, clock: connection.host.clock }, endpoint, { id: clientId, secret: clientSecret, from });
+  const expiresAt = connection.host.clock.now() + got.expiresIn * 1000;
+  return {
+    accessToken: got.accessToken,
+    primaryEnvironment: got.primaryEnvironment,
+    engines: got.engines,
+    expiresAt,
+    refreshAt: expiresAt,
+  };
+}
+
+async function endpointOf(connection: Connection, server: string | undefined): Promise<Endpoint> {
+  return server === undefined ? connection.endpoint("api") : { url: server, what: "embedded server", source: { kind: "service" } };
+}
+
+async function objectEndpoint(connection: Connection, url: string): Promise<Endpoint & { address: string }> {
+  const api = await connection.endpoint("api");
+  if (url.startsWith("/")) return { ...api, address: new URL(api.url).origin + url };
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CliError(`${api.url} named an address that is none for a file`, { code: "broken_answer" });
+  }
+  return { url: new URL(url).origin, what: "object store", source: { kind: "service" }, address: url };
+}
+
+function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
+  const failure = failureOf(response, body, connection.host.clock.now());
+  if (failure.code === "unavailable") return callError(failure, endpoint, connection.redactor);
+  const said = connection.redactor.text(failure.message);
+  return new CallError(failure, `${endpoint.url} refused the ${what}: ${said}`, {
+    code: `${what}_refused`,
+    hint: "The signed address may have ended; run the command again.",
+  });
+}

@@ -1,0 +1,74 @@
+/** Taking secrets out of everything that is logged or reported: by the name of a header or key, by `debug_redact`, and by value. */
+
+import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+
+/** What stands where a secret was. */
+export const REDACTED = "[redacted]";
+
+const SECRET_HEADER = /^(authorization|proxy-authorization|cookie|set-cookie|.*(token|secret|api-?key|signature).*)$/i;
+const SECRET_KEY = /(secret|token|password|credential|authorization|signature|api_?key)/i;
+const SIGNED_PARAMETER = /([?&](?:[a-z0-9_-]*(?:signature|sig|token|secret|credential|key)[a-z0-9_-]*)=)[^&#\s"']+/gi;
+const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
+const JWT = /\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+/g;
+
+/** Removes secrets from what people see. One instance serves all sinks of a command. */
+export interface Redactor {
+  /** Makes a value known as secret, in every spelling it may take (plain, URL-encoded, base64, JSON). */
+  add(secret: string | undefined): void;
+  /** Text without known secrets, bearer tokens and signatures. */
+  text(text: string): string;
+  /** Headers as `name: value` lines. */
+  headers(headers: Headers): string[];
+  /** A message as JSON on one line; fields marked `debug_redact` are blotted out. */
+  message<D extends DescMessage>(schema: D, message: MessageShape<D>): string;
+  /** A JSON document on one line; values below secret-sounding keys are blotted out. */
+  json(value: unknown): string;
+}
+
+/** Makes a redactor. */
+export function createRedactor(): Redactor {
+  const spellings = new Set<string>();
+  const text = (given: string): string => {
+    let out = given;
+    for (const spelling of spellings) out = out.replaceAll(spelling, REDACTED);
+    return out
+      .replace(BEARER, (_, scheme: string) => `${scheme} ${REDACTED}`)
+      .replace(JWT, REDACTED)
+      .replace(SIGNED_PARAMETER, (_, name: string) => name + REDACTED);
+  };
+  return {
+    add(secret) {
+      if (secret === undefined || secret.length < 4) return;
+      const bytes = Buffer.from(secret);
+      for (const spelling of [
+        secret,
+        encodeURIComponent(secret),
+        bytes.toString("base64"),
+        bytes.toString("base64url"),
+        JSON.stringify(secret).slice(1, -1),
+      ])
+        spellings.add(spelling);
+    },
+    text,
+    headers: (headers) => [...headers].map(([name, value]) => `${name}: ${SECRET_HEADER.test(name) ? REDACTED : text(value)}`),
+    message: (schema, message) => text(JSON.stringify(blot(schema, toJson(schema, message)))),
+    json: (value) => text(JSON.stringify(value, (key, item) => (typeof item === "string" && SECRET_KEY.test(key) ? REDACTED : item))),
+  };
+}
+
+function blot(schema: DescMessage, json: JsonValue): JsonValue {
+  if (json === null || typeof json !== "object" || Array.isArray(json)) return json;
+  const out: { [key: string]: JsonValue } = { ...json };
+  for (const field of schema.fields) {
+    const value = out[field.jsonName];
+    if (value === undefined) continue;
+    const { message } = field;
+    if (field.proto.options?.debugRedact) out[field.jsonName] = REDACTED;
+    else if (!message) continue;
+    else if (Array.isArray(value)) out[field.jsonName] = value.map((item) => blot(message, item));
+    else if (field.fieldKind === "map" && value !== null && typeof value === "object")
+      out[field.jsonName] = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blot(message, item)]));
+    else out[field.jsonName] = blot(message, value);
+  }
+  return out;
+}

@@ -1,0 +1,115 @@
+/** Server streams, through the Connect client on the one fetch function. */
+
+import type { DescMessage, DescMethodServerStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { type CallOptions, Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import type { Connection, Target } from "./connection.ts";
+import { callError, detailOf } from "./failure.ts";
+import { type Endpoint, NetworkError } from "./fetch.ts";
+import { callHeaders, isPublic } from "./unary.ts";
+
+/** A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10 s. */
+export const IDLE_TIMEOUT_MS = 45_000;
+/** Longest life of a stream. */
+const STREAM_TIMEOUT_MS = 24 * 3_600_000;
+
+/**
+ * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError, `unreachable` when the connection broke, in which case
+ * the caller may start over.
+ */
+export async function* streamCall<I extends DescMessage, O extends DescMessage>(
+  connection: Connection,
+  target: Target,
+  method: DescMethodServerStreaming<I, O>,
+  init: MessageInitShape<I>,
+  options: CallOptions | undefined,
+): AsyncIterable<MessageShape<O>> {
+  const endpoint = await connection.endpoint(target);
+  const { progress, flags } = connection.host;
+  progress.verbose(`${method.parent.name}.${method.name} at ${endpoint.url} (stream)`);
+  const open = async (token: string | undefined) => {
+    const abort = new AbortController();
+    const stop = () => abort.abort(options?.signal?.reason);
+    options?.signal?.addEventListener("abort", stop, { once: true });
+    const transport = transportOf(connection, endpoint);
+    try {
+      const response = await transport.stream(
+        method,
+        abort.signal,
+        undefined,
+        await callHeaders(connection, token, options),
+        (async function* () {
+          yield init;
+        })(),
+      );
+      const items = response.message[Symbol.asyncIterator]();
+      return { items, abort, first: await within(items.next(), endpoint, abort) };
+    } catch (error) {
+      throw translate(error, connection, endpoint);
+    }
+  };
+  const { items, abort, first } = await (isPublic(method) ? open(undefined) : connection.authorized(endpoint, open));
+  try {
+    for (let next = first; !next.done; next = await within(items.next(), endpoint, abort)) {
+      if (flags.debug) progress.debug(`< ${connection.redactor.message(method.output, next.value)}`);
+      yield next.value;
+    }
+  } catch (error) {
+    throw translate(error, connection, endpoint);
+  } finally {
+    abort.abort();
+  }
+}
+
+function transportOf(connection: Connection, endpoint: Endpoint): Transport {
+  return createConnectTransport({
+    baseUrl: endpoint.url,
+    useBinaryFormat: true,
+    fetch: ((input: RequestInfo | URL, init?: RequestInit) =>
+      connection.fetch(endpoint, {
+        method: "POST",
+        url: String(input),
+        headers: new Headers(init?.headers),
+        body: init?.body as Uint8Array<ArrayBuffer>,
+        timeoutMs: STREAM_TIMEOUT_MS,
+        signal: init?.signal ?? undefined,
+      })) as typeof globalThis.fetch,
+  });
+}
+
+async function within<T>(next: Promise<T>, endpoint: Endpoint, abort: AbortController): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const quiet = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      abort.abort();
+      reject(new NetworkError(`${endpoint.url} has sent nothing for ${IDLE_TIMEOUT_MS / 1000} s`, "Try again.", true, undefined));
+    }, IDLE_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([next, quiet]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function translate(error: unknown, connection: Connection, endpoint: Endpoint): unknown {
+  if (connection.host.signal.aborted) return connection.host.signal.reason;
+  if (!(error instanceof ConnectError)) return error;
+  if (error.cause instanceof Error && error.cause.name.endsWith("Error") && "exitCode" in error.cause) return error.cause;
+  const broken = error.code === Code.Unknown || error.code === Code.InvalidArgument || error.code === Code.DataLoss;
+  if (broken && error.details.length === 0 && error.metadata.keys().next().done) {
+    return new NetworkError(`the connection to ${endpoint.url} was closed before the answer was complete`, "Try again.", true, error);
+  }
+  const details = error.details.map((detail) => ("type" in detail ? detail : undefined));
+  return callError(
+    { code: CODE_NAMES[error.code] ?? "unknown", message: error.rawMessage, detail: detailOf(details) },
+    endpoint,
+    connection.redactor,
+  );
+}
+
+const CODE_NAMES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(Code)
+    .filter((entry): entry is [string, Code] => typeof entry[1] === "number")
+    .map(([name, code]) => [code, name.replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase()]),
+);

@@ -1,0 +1,131 @@
+import { defineCommand } from "../cli/command.ts";
+import { bool, keyValue, list, text } from "../cli/flag.ts";
+import { currentBranch } from "../config/branch.ts";
+import type { Context } from "../context/context.ts";
+import { CliError, UsageError } from "../errors/cli-error.ts";
+import { type Style, textView } from "../output/view.ts";
+import { type ApplyEvent, type DeployOptions, deploy } from "./apply/deploy.ts";
+import { diffJson, diffText } from "./apply/diff-view.ts";
+import { statusName } from "./apply/follow.ts";
+import { findProvenance } from "./apply/provenance.ts";
+import { deployOnChange } from "./apply/watch.ts";
+
+interface Input {
+  readonly force: boolean;
+  readonly watch: boolean;
+  readonly reset: boolean;
+  readonly await: boolean;
+  readonly dryRun: boolean;
+  readonly deploymentTag: readonly string[];
+  readonly description: string | undefined;
+  readonly metadata: readonly (readonly [string, string])[];
+  readonly cicdJobUrl: string | undefined;
+  readonly vcsUrl: string | undefined;
+  readonly skipSqlExtrasCheck: boolean;
+  readonly skipLsp: boolean;
+  readonly dump: boolean;
+  readonly noPromote: boolean;
+}
+
+export default defineCommand({
+  summary: "Validate, show the diff and deploy the project",
+  description:
+    "Validates the project on this machine and then against the server, shows what would change, asks, uploads the project without the ignored files, and " +
+    "deploys it to the environment or, with --branch, to a branch of its own. What was live before keeps answering until the new deployment is ready.",
+  examples: [
+    "svc apply",
+    { run: "svc apply --force --await", does: "Ask nothing, and wait until the deployment is live" },
+    { run: "svc apply --branch=try-it --watch", does: "Redeploy a branch on every change" },
+    { run: "svc apply --dry-run", does: "Only show what would change" },
+  ],
+  needs: ["session", "project"],
+  flags: {
+    force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
+    watch: bool("redeploy on file changes; needs --branch"),
+    reset: bool("reset the branch to the working directory, dropping changes made otherwise; needs --branch"),
+    await: bool("wait until the deployment is live", { aliases: ["--wait"] }),
+    dryRun: bool("print the diff and validation errors, deploy nothing", { aliases: ["--plan"] }),
+    noPromote: bool("deploy without promoting"),
+    deploymentTag: list(text("tag for the deployment", { aliases: ["--tag", "--tags"], placeholder: "<tag>" }), { split: true }),
+    description: text("deployment description, Markdown", { placeholder: "<text>" }),
+    metadata: list(keyValue("deployment metadata")),
+    cicdJobUrl: text("URL of the CI job", {
+      aliases: ["--ci-job-url"],
+      defaultText: "detected on common CI systems",
+      placeholder: "<url>",
+    }),
+    vcsUrl: text("repository URL", {
+      aliases: ["--repository-url", "--repo-url"],
+      defaultText: "detected on common CI systems, else the git remote",
+      placeholder: "<url>",
+    }),
+    skipSqlExtrasCheck: bool("do not check that requirements include the SQL source extras", { aliases: ["--skip-requirements-check"] }),
+    skipLsp: bool("skip local LSP diagnostics and go on", { aliases: ["--skip-lsp-diagnostics"] }),
+    dump: bool("print the generated apply payload", { aliases: ["--print-payload"] }),
+  },
+  check({ watch, reset, noPromote, dryRun }, { flags }) {
+    const branch = flags.branch !== undefined;
+    if (watch && !branch) throw new UsageError("--watch needs --branch", { hint: "For example: svc apply --branch=try-it --watch" });
+    if (reset && !branch) throw new UsageError("--reset needs --branch");
+    if (noPromote && branch) throw new UsageError("--no-promote and --branch exclude each other");
+    if (dryRun && watch) throw new UsageError("--dry-run and --watch exclude each other");
+  },
+  run(context, input: Input): Promise<ApplyEvent> | AsyncIterable<ApplyEvent> {
+    if (input.watch) return eventsOf(context, input);
+    return context.flags.json ? lastOf(eventsOf(context, input)) : eventsOf(context, input);
+  },
+  view: textView(asText, asJson),
+});
+
+async function* eventsOf(context: Context, input: Input): AsyncIterable<ApplyEvent> {
+  const { flags } = context;
+  const project = await context.project();
+  const options: DeployOptions = {
+    ...input,
+    branch: await currentBranch(context),
+    tags: input.deploymentTag,
+    provenance: await findProvenance(context, project.root, input),
+  };
+  const events = input.watch ? deployOnChange(context, options) : deploy(context, options);
+  for await (const event of events) if (!flags.json || !input.watch || event.kind === "deployed") yield event;
+}
+
+/** The one JSON document of a run that does not watch. */
+async function lastOf(events: AsyncIterable<ApplyEvent>): Promise<ApplyEvent> {
+  let last: ApplyEvent | undefined;
+  let payload: unknown;
+  for await (const event of events) {
+    if (event.kind === "payload") payload = event.payload;
+    else last = event;
+  }
+  if (!last) throw new CliError("nothing was compared", { code: "broken_answer" });
+  return last.kind === "diff" ? { ...last, payload } : last;
+}
+
+function asText(event: ApplyEvent, style: Style): string {
+  switch (event.kind) {
+    case "payload":
+      return JSON.stringify(event.payload, null, 2);
+    case "diff":
+      return diffText(event.diff, style);
+    default: {
+      const { id, status, url } = event.deployment;
+      const state = statusName(status);
+      const said = state === "live" ? style.green("live") : state;
+      return `\nDeployment ${id} is ${said}.\n${url}`;
+    }
+  }
+}
+
+function asJson(event: ApplyEvent): unknown {
+  switch (event.kind) {
+    case "payload":
+      return event.payload;
+    case "diff":
+      return { deployment_id: null, url: null, status: "dry_run", diff: diffJson(event.diff), payload: event.payload };
+    default: {
+      const { id, status, url } = event.deployment;
+      return { deployment_id: id, url, status: statusName(status), diff: diffJson(event.diff), payload: event.payload };
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { Environment } from "../../gen/svc/v1/environment_pb.ts";
+import { defineCommand } from "../cli/command.ts";
+import { optionalArg } from "../cli/flag.ts";
+import { updateEntry } from "../config/file.ts";
+import { describeSource } from "../config/resolve.ts";
+import { didYouMean } from "../domain/closest.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { textView } from "../output/view.ts";
+
+/** The environment that is active, and the file that says so when it was changed. */
+interface ActiveEnvironment {
+  readonly id: string;
+  readonly name: string;
+  readonly config_file?: string;
+}
+
+export default defineCommand({
+  summary: "Show the active environment, or make another one active",
+  description:
+    "The choice is stored for this project or, outside a project, as the default. --environment and SVC_ENVIRONMENT win over it.",
+  examples: ["svc environment", { run: "svc environment staging", does: "Make the environment `staging` the active one" }],
+  needs: ["session"],
+  args: { env: optionalArg("environment id or name to activate; left out: print the current one") },
+  async run(context, { env }): Promise<ActiveEnvironment> {
+    if (env === undefined) {
+      const me = await (await context.api.auth()).whoAmI({});
+      return { id: me.environmentId, name: me.environmentName };
+    }
+    const { environments } = await (await context.api.environments()).listEnvironments({}, { headers: { "svc-environment": "" } });
+    const chosen = pick(environments, env);
+    const settings = await context.settings();
+    const path = await updateEntry(context.flags, context.surroundings, settings.configKey, { activeEnvironment: chosen.id });
+    const { source, value } = settings.environment;
+    if ((source.kind === "flag" || source.kind === "env") && value !== chosen.id && value !== chosen.name) {
+      context.progress.warn(`the ${describeSource(source)} names '${value}' and wins over this choice`);
+    }
+    return { id: chosen.id, name: chosen.name, config_file: path };
+  },
+  view: textView((active: ActiveEnvironment) =>
+    active.config_file === undefined ? `${active.name} (${active.id})` : `The active environment is now ${active.name} (${active.id}).`,
+  ),
+});
+
+function pick(environments: readonly Environment[], wanted: string): Environment {
+  const byId = environments.find(({ id }) => id === wanted);
+  const byName = environments.filter(({ name }) => name === wanted);
+  const found = byId ?? (byName.length === 1 ? byName[0] : undefined);
+  if (found) return found;
+  const listed = environments.map(({ id, name }) => `${name} (${id})`).join(", ");
+  if (byName.length > 1) {
+    throw new CliError(`${byName.length} environments have the name '${wanted}'; give the id: ${listed}`, { code: "ambiguous" });
+  }
+  const near = didYouMean(
+    wanted,
+    environments.map(({ name }) => name),
+  );
+  throw new CliError(`there is no environment '${wanted}'${near ? `; ${near}` : ""}`, {
+    code: "not_found",
+    hint: listed ? `Available: ${listed}.` : "The server has no environments that you can see.",
+  });
+}

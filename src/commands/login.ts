@@ -1,0 +1,108 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
+import { defineCommand } from "../cli/command.ts";
+import { bool } from "../cli/flag.ts";
+import { updateEntry } from "../config/file.ts";
+import type { Context } from "../context/context.ts";
+import { CliError, UsageError } from "../errors/cli-error.ts";
+import { textView } from "../output/view.ts";
+
+/** Longest wait when the server does not say when the session ends. */
+const SESSION_MS = 600_000;
+
+interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly environment: string | undefined;
+}
+
+/** What a login stored; the secret is not part of it. */
+interface Login {
+  readonly client_id: string;
+  readonly environment: string | null;
+  readonly api_server: string;
+  readonly config_file: string;
+  readonly config_key: string;
+}
+
+export default defineCommand({
+  summary: "Log in through the browser and store the credentials",
+  description:
+    "Opens a page of the server on which you confirm the login, and stores the client ID and secret it gives, with the server's address and the " +
+    "environment, for this project or, outside a project, as the default. With --client-id and --client-secret nothing is opened: the two are checked " +
+    "and stored.",
+  examples: ["svc login", { run: "svc login --no-prompt", does: "Open the page without asking first" }],
+  flags: {
+    noPrompt: bool("open the authorization window without asking first", { aliases: ["--yes", "-y"] }),
+  },
+  check(_, { flags }) {
+    if ((flags.clientId === undefined) !== (flags.clientSecret === undefined)) {
+      throw new UsageError("--client-id and --client-secret go together", { hint: "Give both, or neither to log in through the browser." });
+    }
+  },
+  async run(context, { noPrompt }): Promise<Login> {
+    const { flags, surroundings } = context;
+    const settings = await context.settings();
+    const given = flags.clientId !== undefined && flags.clientSecret !== undefined;
+    const credentials = given
+      ? { clientId: flags.clientId ?? "", clientSecret: flags.clientSecret ?? "", environment: settings.environment.value }
+      : await confirmInBrowser(context, noPrompt);
+    const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
+    const environment = credentials.environment ?? session.primaryEnvironment;
+    const path = await updateEntry(flags, surroundings, settings.configKey, {
+      name: surroundings.hostname,
+      clientId: credentials.clientId,
+      clientSecret: credentials.clientSecret,
+      apiServer: settings.apiServer.value,
+      grpcServer: settings.grpcServer.source.kind === "default" ? undefined : settings.grpcServer.value,
+      activeEnvironment: environment,
+    });
+    for (const name of ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ACCESS_TOKEN", "SVC_API_SERVER", "SVC_ENVIRONMENT"]) {
+      if (surroundings.env[name]) context.progress.warn(`the environment variable ${name} is set and wins over this login`);
+    }
+    return {
+      client_id: credentials.clientId,
+      environment: environment ?? null,
+      api_server: settings.apiServer.value ?? "",
+      config_file: path,
+      config_key: settings.configKey,
+    };
+  },
+  view: textView(
+    (login: Login) =>
+      `Logged in to ${login.api_server} as ${login.client_id}.\n` +
+      `Stored ${login.config_key === "default" ? "as the default" : `for the project ${login.config_key}`} in ${login.config_file}.`,
+  ),
+});
+
+async function confirmInBrowser(context: Context, noPrompt: boolean): Promise<Credentials> {
+  const { clock, io, flags, machine, prompt, progress, signal } = context;
+  const auth = await context.api.auth();
+  const session = await auth.createLoginSession({ deviceName: context.surroundings.hostname });
+  io.writeErr(`Confirm the login on this page:\n  ${session.url}\n`);
+  const interactive = io.stdinIsTTY && io.stderrIsTTY && !flags.json;
+  if (noPrompt || (interactive && (await prompt.confirm("Open it in the browser?")))) {
+    if (!(await machine.openUrl(session.url))) progress.warn("no browser could be opened; open the page yourself");
+  }
+  const endsAt = session.expiresAt ? timestampMs(session.expiresAt) : clock.now() + SESSION_MS;
+  return progress.step("Waiting for the confirmation", async () => {
+    while (clock.now() < endsAt) {
+      const state = await auth.getLoginSession({ loginSessionId: session.loginSessionId, sessionSecret: session.sessionSecret });
+      switch (state.status) {
+        case LoginSessionStatus.CONFIRMED:
+          return { clientId: state.clientId, clientSecret: state.clientSecret, environment: state.environmentId || undefined };
+        case LoginSessionStatus.DENIED:
+          throw new CliError("the login was refused on the page", { code: "login_denied", exitCode: 4 });
+        case LoginSessionStatus.EXPIRED:
+          throw expired();
+        default:
+          await clock.sleep(1000, signal);
+      }
+    }
+    throw expired();
+  });
+}
+
+function expired(): CliError {
+  return new CliError("the login was not confirmed in time", { code: "login_expired", hint: "Run `svc login` again.", exitCode: 4 });
+}

@@ -1,0 +1,86 @@
+import { defineCommand } from "../cli/command.ts";
+import { bool } from "../cli/flag.ts";
+import type { Context } from "../context/context.ts";
+import { escapeControls } from "../domain/name.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { formatDiagnostic } from "../output/diagnostic.ts";
+import { TableLayout } from "../output/table.ts";
+import { textView } from "../output/view.ts";
+import type { Project, ProjectEnvironment } from "../project/project.ts";
+
+type Shown = { readonly project: Project } | { readonly edited: string };
+
+export default defineCommand({
+  summary: "Print the project configuration",
+  examples: ["svc project", { run: "svc project --edit", does: "Open svc.yaml in the editor" }],
+  flags: {
+    edit: bool("open the config file in $VISUAL/$EDITOR instead"),
+  },
+  async run(context, { edit }): Promise<Shown> {
+    if (edit) {
+      const edited = await openEditor(context);
+      await warnOfFindings(context);
+      return { edited };
+    }
+    await warnOfFindings(context);
+    return { project: await context.project() };
+  },
+  view: textView(
+    (shown: Shown, style) => {
+      if ("edited" in shown) return "";
+      const { name, environments } = shown.project;
+      const table = new TableLayout<ProjectEnvironment>(
+        [
+          { header: "Environment", cell: (row) => row.name },
+          { header: "Requirements", cell: (row) => row.requirements ?? "" },
+          { header: "Runtime", cell: (row) => row.runtime ?? "" },
+        ],
+        style,
+      );
+      return `${style.dim("Name")}  ${escapeControls(name)}\n\n${table.rows(environments)}`;
+    },
+    (shown: Shown) => ("edited" in shown ? shown : document(shown.project)),
+  ),
+});
+
+function document({ name, root, configPath, environments, validation }: Project): unknown {
+  return {
+    name,
+    root,
+    config_file: configPath,
+    environments: environments.map((environment) => ({
+      environment: environment.name,
+      requirements: environment.requirements ?? null,
+      runtime: environment.runtime ?? null,
+      dockerfile: environment.dockerfile ?? null,
+      platform_version: environment.platformVersion ?? null,
+      ignore_file: environment.ignoreFile ?? null,
+    })),
+    validation,
+  };
+}
+
+/** Opens the project file and waits for the editor's end. A file that is no YAML can be opened too. */
+async function openEditor({ flags, machine, surroundings }: Context): Promise<string> {
+  const { projectFileOf } = await import("../project/load.ts");
+  const path = await projectFileOf(flags.dir);
+  const { env, platform } = surroundings;
+  const editor = env.VISUAL || env.EDITOR || (platform === "win32" ? "notepad" : ["nano", "vi"].find((name) => machine.which(name)));
+  if (!editor)
+    throw new CliError("There is no editor to open the project file with.", {
+      code: "no_editor",
+      hint: "Set $VISUAL or $EDITOR, for example `export EDITOR=vi`.",
+    });
+  const argv = editor.split(/\s+/).filter((word) => word !== "");
+  const { exitCode } = await machine.run([...argv, path], { inherit: true });
+  if (exitCode !== 0) throw new CliError(`The editor (${editor}) ended with exit code ${exitCode}.`, { code: "editor_failed" });
+  return path;
+}
+
+/** The findings about the project file, on stderr. */
+async function warnOfFindings(context: Context): Promise<void> {
+  const project = await context.project();
+  if (project.diagnostics.length === 0) return;
+  const text = await context.machine.readText(project.configPath);
+  for (const diagnostic of project.diagnostics) context.progress.note(formatDiagnostic(diagnostic, () => text));
+}

@@ -1,0 +1,141 @@
+/** The answer to a query as JSON (the shape of the JSON query API) and as text. */
+
+import { ErrorCategory, ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
+import type { FeatureResult, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import { formatDuration } from "../../domain/duration.ts";
+import { escapeControls, readableName } from "../../domain/name.ts";
+import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
+import { fromProtoValue } from "../../domain/proto-value.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
+import { toPlainJson } from "../../domain/value.ts";
+
+/** How names are written in JSON. */
+export type NameSpelling = (name: string) => string;
+
+/** The answer as the JSON query API gives it. */
+export function answerJson(response: QueryResponse, name: NameSpelling): Record<string, unknown> {
+  const { meta } = response;
+  return {
+    data: response.data.map((result) => resultJson(result, name)),
+    errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
+    meta: meta && {
+      execution_duration_s: meta.executionDuration ? Number(durationToMicros(meta.executionDuration)) / 1e6 : undefined,
+      deployment_id: meta.deploymentId,
+      environment_id: meta.environmentId,
+      environment_name: meta.environmentName,
+      query_id: meta.queryId,
+      query_timestamp: meta.queryTimestamp ? rfc3339(timestampToMicros(meta.queryTimestamp)) : undefined,
+      query_hash: meta.queryHash,
+      explain_output: response.explainOutput || undefined,
+    },
+  };
+}
+
+function resultJson(result: FeatureResult, name: NameSpelling): Record<string, unknown> {
+  return {
+    field: name(result.field),
+    value: valueJson(result.value),
+    pkey: result.pkey ? valueJson(result.pkey) : undefined,
+    ts: result.ts ? rfc3339(timestampToMicros(result.ts)) : null,
+    error: result.error ? errorJson(result.error, name) : undefined,
+    meta: result.meta && {
+      chosen_resolver_fqn: result.meta.chosenResolverFqn,
+      cache_hit: result.meta.cacheHit,
+      primitive_type: result.meta.primitiveType || undefined,
+      version: result.meta.version,
+    },
+  };
+}
+
+function errorJson(error: ErrorDetail, name: NameSpelling): Record<string, unknown> {
+  const { exception } = error;
+  return {
+    code: ErrorCode[error.code],
+    category: ErrorCategory[error.category],
+    message: error.message,
+    exception: exception && {
+      kind: exception.kind,
+      message: exception.message,
+      stacktrace: exception.stacktrace,
+      file: exception.file || undefined,
+      line: exception.line || undefined,
+    },
+    feature: error.feature ? name(error.feature) : undefined,
+    resolver: error.resolver || undefined,
+  };
+}
+
+/** A value of the wire as plain JSON: see the table in `domain/value.ts`. */
+export function valueJson(value: Value | undefined): unknown {
+  if (value === undefined) return null;
+  switch (value.kind.case) {
+    case "timestampValue":
+      return rfc3339(timestampToMicros(value.kind.value));
+    case "durationValue":
+      return Number(durationToMicros(value.kind.value)) / 1e6;
+    case "listValue":
+      return value.kind.value.values.map(valueJson);
+    case "structValue":
+      return Object.fromEntries(value.kind.value.fields.map((field) => [field.name, valueJson(field.value)]));
+    default:
+      return toPlainJson(fromProtoValue(value));
+  }
+}
+
+/** A value for a table's cell: text as it is, lengths of time with units, everything else as JSON. */
+export function valueText(value: Value | undefined): string {
+  switch (value?.kind.case) {
+    case "stringValue":
+      return value.kind.value;
+    case "doubleValue":
+      return Number.isFinite(value.kind.value) ? String(value.kind.value) : String(value.kind.value).replace("Infinity", "inf");
+    case "int64Value":
+      return value.kind.value.toString();
+    case "decimalValue":
+      return value.kind.value;
+    case "durationValue": {
+      const ms = Number(durationToMicros(value.kind.value)) / 1000;
+      return ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms);
+    }
+    default: {
+      const json = valueJson(value);
+      return typeof json === "string" ? json : JSON.stringify(json);
+    }
+  }
+}
+
+/** What failed, one line each, a failure that several features share once: `feature: message (resolver, file:line)`. */
+export function failureLines(response: QueryResponse): string[] {
+  const all = [
+    ...response.data.flatMap(({ error, field }) => (error ? [{ error, field }] : [])),
+    ...response.errors.map((error) => ({ error, field: "" })),
+  ];
+  const seen = new Map<string, Set<string>>();
+  for (const { error, field } of all) {
+    const said = failureText(error);
+    const fields = seen.get(said) ?? new Set<string>();
+    const feature = field || error.feature;
+    if (feature) fields.add(escapeControls(readableName(feature)));
+    seen.set(said, fields);
+  }
+  return [...seen].map(([said, fields]) => (fields.size > 0 ? `${[...fields].join(", ")}: ${said}` : said));
+}
+
+function failureText(error: ErrorDetail): string {
+  const { exception } = error;
+  const raised = exception?.kind ? `${exception.kind}: ${exception.message}` : "";
+  const message =
+    raised && !error.message.includes(exception?.message || raised) ? `${error.message} (${raised})` : error.message || raised;
+  const place = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";
+  const facts = [
+    error.resolver && !message.includes(error.resolver) ? `resolver ${error.resolver}` : "",
+    message.includes(place) ? "" : place,
+  ];
+  const shown = facts.filter((fact) => fact !== "").join(", ");
+  return escapeControls(shown ? `${message} [${shown}]` : message) || ErrorCode[error.code];
+}
+
+function rfc3339(micros: bigint): string {
+  return formatMicros(micros).replace(/\.?0*Z$/, "Z");
+}

@@ -1,0 +1,25 @@
+import type { Resolver } from "../../gen/svc/v1/graph_pb.ts";
+import { defineCommand } from "../cli/command.ts";
+import { inputName, resolverJson, resolverKind } from "../domain/feature-json.ts";
+import { readableName } from "../domain/name.ts";
+import { tableView } from "../output/view.ts";
+
+export default defineCommand({
+  summary: "Show resolvers and the features they resolve",
+  examples: ["svc resolvers", "svc resolvers --json"],
+  needs: ["session"],
+  async run({ api }) {
+    return (await (await api.graph()).listResolvers({})).resolvers;
+  },
+  view: tableView({
+    things: "resolvers",
+    rows: (resolvers: Resolver[]) => resolvers,
+    columns: [
+      { header: "Resolver", cell: (resolver: Resolver) => resolver.fqn },
+      { header: "Kind", cell: resolverKind },
+      { header: "Inputs", cell: (resolver) => resolver.inputs.map((input) => readableName(inputName(input))).join(", ") },
+      { header: "Outputs", cell: (resolver) => resolver.outputs.map(readableName).join(", ") },
+    ],
+    json: (resolvers) => ({ resolvers: resolvers.map(resolverJson) }),
+  }),
+});

@@ -1,0 +1,204 @@
+import { buildInfo } from "../../build-info.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { bool, choice, int, text } from "../../cli/flag.ts";
+import { isLoopback } from "../../config/address.ts";
+import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
+import { openServerLog, startInBackground } from "../../config/local-server.ts";
+import { locateConfig } from "../../config/location.ts";
+import { DEFAULT_API_SERVER } from "../../config/resolve.ts";
+import type { Context } from "../../context/context.ts";
+import { CliError, UsageError } from "../../errors/cli-error.ts";
+import { textView } from "../../output/view.ts";
+import type { InitialCredentials, StartOptions } from "../../server/start.ts";
+import { dataDirFlag, dataDirOf } from "./flags.ts";
+
+const LEVELS = ["debug", "info", "warning", "error"] as const;
+const DEFAULT_PORT = Number(new URL(DEFAULT_API_SERVER).port);
+const START_TIMEOUT_MS = 60_000;
+
+/** A server that was started. Credentials are there when this start created them and nobody is logged in to it yet. */
+interface Started {
+  readonly url: string;
+  readonly pid: number;
+  readonly data_dir: string;
+  readonly detached: boolean;
+  /** Config file that now holds the login; null when a start changed nothing there. */
+  readonly logged_in: string | null;
+  readonly client_id?: string;
+  readonly client_secret?: string;
+}
+
+interface Input {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string | undefined;
+  readonly detach: boolean;
+  readonly headless: boolean;
+  readonly logLevel: (typeof LEVELS)[number];
+}
+
+export default defineCommand({
+  summary: "Start the embedded server",
+  description:
+    "Runs until Ctrl-C; with --detach it runs in the background, and the command returns when it answers. The first start on a data directory creates a " +
+    "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.",
+  examples: [
+    "svc server start",
+    "svc server start --detach",
+    { run: "svc server start --port 0 --data-dir ./data", does: "Any free port, its own data" },
+  ],
+  flags: {
+    host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
+    port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
+    ...dataDirFlag,
+    detach: bool("run in the background"),
+    headless: bool("serve no dashboard pages but the login page"),
+    logLevel: choice("what is logged", LEVELS, { default: "info" }),
+  },
+  check({ port }) {
+    if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
+  },
+  run(context, input: Input): Promise<Started> | AsyncIterable<Started> {
+    return input.detach ? startDetached(context, input) : serve(context, input);
+  },
+  view: textView((started: Started, style) => {
+    const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
+    if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
+    else if (started.client_id !== undefined) {
+      lines.push(`  Another login is stored and stays. For this server: svc login --api-host ${started.url}`);
+    }
+    lines.push(started.detached ? "  Stop it with `svc server stop`; `svc server logs` shows its log." : "  Ctrl-C stops it.");
+    return lines.join("\n");
+  }),
+});
+
+async function* serve(context: Context, input: Input): AsyncIterable<Started> {
+  const { clock, progress, signal, surroundings } = context;
+  const dataDir = dataDirOf(context, input.dataDir);
+  const { start } = await import("../../server/start.ts");
+  const write = await openServerLog(dataDir).catch((error) => {
+    throw new CliError(`the data directory ${dataDir} cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
+      code: "data_unusable",
+      hint: "Choose another one with --data-dir.",
+    });
+  });
+  const options: StartOptions = {
+    host: input.host,
+    port: input.port,
+    dataDir,
+    logLevel: input.logLevel,
+    headless: input.headless,
+    clock,
+    env: surroundings.env,
+    version: buildInfo.version,
+    log(line) {
+      write(line);
+      const shown = consoleLine(line);
+      if (shown !== undefined) progress.warn(shown);
+    },
+  };
+  const server = await start(options).catch((error) => explain(context, input, error));
+  try {
+    const login = await logIn(context, server.url, server.initialCredentials);
+    yield { url: server.url, pid: surroundings.pid, data_dir: dataDir, detached: false, ...login };
+    await aborted(signal);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function startDetached(context: Context, input: Input): Promise<Started> {
+  const { flags, progress, signal, surroundings } = context;
+  const dataDir = dataDirOf(context, input.dataDir);
+  const argv = [
+    ...selfArgv(surroundings.execPath),
+    "server",
+    "start",
+    "--json",
+    ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
+    ...(input.headless ? ["--headless"] : []),
+    ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
+  ];
+  const { line } = await progress.step("Starting the server", () =>
+    startInBackground({ argv, env: surroundings.env, dataDir, timeoutMs: START_TIMEOUT_MS, signal }),
+  );
+  return { ...(JSON.parse(line) as Started), detached: true };
+}
+
+/** The words that start this program again: the binary itself, or the runtime and the entry file when run from source. */
+function selfArgv(execPath: string): string[] {
+  return Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/") || Bun.main.startsWith("B:\\~BUN\\")
+    ? [execPath]
+    : [execPath, Bun.main];
+}
+
+/**
+ * Stores the first credentials as the default login, unless there is one. A stored login that this server takes, but at the address that it had before,
+ * follows it to the new one.
+ */
+async function logIn(
+  { flags, http, surroundings }: Context,
+  url: string,
+  created: InitialCredentials | undefined,
+): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
+  const { read } = await locateConfig(flags, surroundings);
+  const stored = read === undefined ? undefined : (await readEntries(read)).get(DEFAULT_KEY);
+  if (created && stored?.clientId === undefined) {
+    const file = await updateEntry(flags, surroundings, DEFAULT_KEY, {
+      name: surroundings.hostname,
+      clientId: created.clientId,
+      clientSecret: created.clientSecret,
+      apiServer: url,
+      activeEnvironment: created.environmentId,
+    });
+    return { logged_in: file, client_id: created.clientId };
+  }
+  if (created) return { logged_in: null, client_id: created.clientId, client_secret: created.clientSecret };
+  const { clientId, clientSecret, apiServer } = stored ?? {};
+  const moved = apiServer !== undefined && apiServer !== url && isLoopback(apiServer);
+  if (!moved || clientId === undefined || clientSecret === undefined) return { logged_in: null };
+  const taken = await http.checkCredentials(clientId, clientSecret, url).then(
+    () => true,
+    () => false,
+  );
+  if (!taken) return { logged_in: null };
+  return { logged_in: await updateEntry(flags, surroundings, DEFAULT_KEY, { apiServer: url }), client_id: clientId };
+}
+
+/** Warnings and errors of the log as people read them; the rest is in the file only. */
+function consoleLine(line: string): string | undefined {
+  try {
+    const { level, message, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    if (level !== "warning" && level !== "error") return undefined;
+    const facts = Object.entries(rest).filter(([key]) => key !== "time");
+    return [String(message), ...facts.map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)].join(
+      " ",
+    );
+  } catch {
+    return line;
+  }
+}
+
+async function explain({ http }: Context, { host, port }: Input, error: unknown): Promise<never> {
+  if (!(error instanceof Error) || error.name !== "StartError" || !("code" in error)) throw error;
+  const code = String(error.code);
+  const hint = "hint" in error && typeof error.hint === "string" ? error.hint : undefined;
+  if (code === "port_in_use") {
+    const url = `http://${host}:${port}`;
+    const there = await http.ping(url).catch(() => undefined);
+    if (there) {
+      throw new CliError(`an svc server (${there.version || "of unknown version"}) runs at ${url} already`, {
+        code,
+        hint: "Use it, stop it with `svc server stop`, or choose another port with --port.",
+      });
+    }
+  }
+  throw new CliError(error.message, { code, hint });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,48 @@
+import { buildInfo } from "../build-info.ts";
+import { defineCommand } from "../cli/command.ts";
+import { bool } from "../cli/flag.ts";
+import type { Context } from "../context/context.ts";
+import { textView } from "../output/view.ts";
+
+/** What `svc version` prints. */
+interface VersionData {
+  readonly version: string;
+  readonly platform: string;
+  readonly hash: string;
+  readonly build_time: string;
+  /** With --check: the version that the API server has. */
+  readonly latest?: string;
+  readonly up_to_date?: boolean;
+}
+
+/** Compares this build with the newest that the API server knows of: its own. */
+async function check({ http }: Context): Promise<Pick<VersionData, "latest" | "up_to_date">> {
+  const { version } = await http.ping();
+  const latest = version.startsWith("v") ? version : `v${version}`;
+  return { latest, up_to_date: Bun.semver.order(buildInfo.version, latest) >= 0 };
+}
+
+function asText(data: VersionData): string {
+  const lines = [`Version: ${data.version}`, `Platform: ${data.platform}`, `Hash: ${data.hash}`, `Build Time: ${data.build_time}`];
+  if (data.latest) lines.push(`Latest: ${data.latest} (${data.up_to_date ? "this build is up to date" : "newer than this build"})`);
+  return lines.join("\n");
+}
+
+export default defineCommand({
+  summary: "Print build information",
+  examples: ["svc version", { run: "svc version --tag-only", does: "only the tag, for scripts" }],
+  flags: {
+    tagOnly: bool("only the tag"),
+    check: bool("compare with the version of the API server"),
+  },
+  async run(context, { tagOnly, check: compare }): Promise<{ tagOnly: boolean; data: VersionData }> {
+    const { platform, arch } = context.surroundings;
+    const { version, commit, builtAt } = buildInfo;
+    const found = compare ? await check(context) : {};
+    return { tagOnly, data: { version, platform: `${platform}-${arch}`, hash: commit, build_time: builtAt, ...found } };
+  },
+  view: textView(
+    ({ tagOnly, data }: { tagOnly: boolean; data: VersionData }) => (tagOnly ? data.version : asText(data)),
+    ({ data }) => data,
+  ),
+});

@@ -1,0 +1,137 @@
+/**
+ * The config file: `tokens` maps a project root, or `default`, to credentials and choices. It is YAML that people edit, so comments and the order
+ * of keys survive a write.
+ */
+
+import { dirname, join } from "node:path";
+import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { locateConfig } from "./location.ts";
+import { readPrivateFile, refuseLink, writePrivateFile } from "./private-file.ts";
+
+/** The key of the entry that holds outside projects, and for projects without an entry of their own. */
+export const DEFAULT_KEY = "default";
+
+/** One entry of `tokens`. Everything is text; what is missing is undefined. */
+export interface ConfigEntry {
+  /** Who the credentials belong to, for people. */
+  readonly name?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly apiServer?: string;
+  readonly grpcServer?: string;
+  readonly queryServer?: string;
+  readonly activeEnvironment?: string;
+}
+
+const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "queryServer", "activeEnvironment"] as const;
+
+/** The entries of a config file by key. Throws a CliError with file, line and column when it is no YAML or has another shape. */
+export async function readEntries(path: string): Promise<ReadonlyMap<string, ConfigEntry>> {
+  const text = await readPrivateFile(path);
+  if (text === undefined) return new Map();
+  return entriesOf(quickParse(text) ?? (await parseDocumentOf(path, text)).toJS(), path);
+}
+
+/**
+ * Changes one entry of the file that the flags and the surroundings select, and returns that file's path: fields that are given are set, an undefined one is removed, all others stay. Writers wait for each other, so that none of
+ * their changes is lost. The folder is made when it is missing; the file ends up with mode 0600.
+ */
+export async function updateEntry(
+  flags: Pick<GlobalFlags, "authConfig">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+  key: string,
+  change: Partial<Record<(typeof FIELDS)[number], string | undefined>>,
+): Promise<string> {
+  const location = await locateConfig(flags, surroundings);
+  const path = location.write;
+  await refuseLink(path);
+  const { withFileLock } = await import("./lock.ts");
+  const { isMap } = await import("yaml");
+  await withFileLock(lockPath(path), { what: path }, async () => {
+    const text = (await readPrivateFile(path)) ?? (location.read === undefined ? undefined : await readPrivateFile(location.read)) ?? "";
+    const document = await parseDocumentOf(path, text);
+    entriesOf(document.toJS(), path);
+    for (const place of [[], ["tokens"], ["tokens", key]]) {
+      if (!isMap(document.getIn(place, true))) document.setIn(place, document.createNode({}));
+    }
+    for (const [field, value] of Object.entries(change)) {
+      if (value === undefined) document.deleteIn(["tokens", key, field]);
+      else document.setIn(["tokens", key, field], value);
+    }
+    await writePrivateFile(path, document.toString({ lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }));
+  });
+  return path;
+}
+
+function lockPath(path: string): string {
+  const name = path.slice(dirname(path).length + 1);
+  return join(dirname(path), `.${name.replace(/^\./, "")}.lock`);
+}
+
+/**
+ * Parses what `svc` itself writes, without loading the YAML library that knows positions and comments. Undefined when the built-in parser refuses the
+ * text or sees anything but text in it (where the two could disagree, for example about `0123`).
+ */
+function quickParse(text: string): unknown {
+  try {
+    const parsed: unknown = Bun.YAML.parse(text);
+    return allText(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function allText(value: unknown): boolean {
+  if (typeof value === "string") return true;
+  return value !== null && typeof value === "object" && Object.values(value).every(allText);
+}
+
+async function parseDocumentOf(path: string, text: string) {
+  const { LineCounter, parseDocument } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { schema: "failsafe", lineCounter: lines, prettyErrors: false });
+  const error = document.errors[0];
+  if (error) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new CliError(`${path}:${line}:${col}: ${error.message.split("\n")[0]}`, {
+      code: "config_broken",
+      hint: "Correct the file, or move it away and run `svc login`.",
+      details: { file: path, line, column: col },
+    });
+  }
+  return document;
+}
+
+function entriesOf(document: unknown, path: string): Map<string, ConfigEntry> {
+  const entries = new Map<string, ConfigEntry>();
+  if (isEmpty(document)) return entries;
+  if (!isRecord(document)) throw wrongShape(path, "a map with the key `tokens`");
+  const { tokens } = document;
+  if (isEmpty(tokens)) return entries;
+  if (!isRecord(tokens)) throw wrongShape(path, "a map below `tokens`");
+  for (const [key, fields] of Object.entries(tokens)) {
+    if (isEmpty(fields)) continue;
+    if (!isRecord(fields)) throw wrongShape(path, `a map below \`tokens\`, \`${key}\``);
+    const given = FIELDS.map((field) => [field, fields[field]] as const).filter(
+      ([, value]) => typeof value === "string" && !isEmpty(value),
+    );
+    entries.set(key, Object.fromEntries(given) as ConfigEntry);
+  }
+  return entries;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === "" || value === "~" || value === "null";
+}
+
+function wrongShape(path: string, wanted: string): CliError {
+  return new CliError(`${path}: expected ${wanted}`, {
+    code: "config_broken",
+    hint: "The file holds `tokens: { default: { clientId, clientSecret, apiServer, activeEnvironment } }`; `svc login` writes it.",
+  });
+}

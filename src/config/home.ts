@@ -1,0 +1,19 @@
+/** Folders of state that belong to the user: `$SVC_HOME`, default `~/.svc`. */
+
+import { join } from "node:path";
+import type { Surroundings } from "../context/context.ts";
+
+/** The folder of everything that is kept for the user: tokens, virtual environments, the embedded server's data. */
+export function svcHome(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
+  return surroundings.env.SVC_HOME || join(surroundings.homeDir, ".svc");
+}
+
+/** The folder of cached tokens. */
+export function tokenCacheDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
+  return join(svcHome(surroundings), "cache");
+}
+
+/** The folder of the embedded server's data, unless `--data-dir` names another. */
+export function serverDataDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
+  return join(svcHome(surroundings), "data");
+}

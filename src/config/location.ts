@@ -1,0 +1,44 @@
+/** Where the config file is: the order of `--auth-config`, `$XDG_CONFIG_HOME` and the home folder. */
+
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { GlobalFlags, Surroundings } from "../context/context.ts";
+
+/** The file that settings are read from, if there is one, and the file that they are written to. */
+export interface ConfigLocation {
+  readonly read: string | undefined;
+  readonly write: string;
+}
+
+/**
+ * Finds the config file. Read: `--auth-config`; else below `$XDG_CONFIG_HOME` when that is set: `svc.yml`, `.svc.yml`; else the first of
+ * `~/.config/svc.yml`, `~/.svc.yml`, `~/.config.yml`; each also as `.yaml`. Written is the file that was read, except `~/.config.yml`, which other
+ * programs may own; else the first place.
+ */
+export async function locateConfig(
+  flags: Pick<GlobalFlags, "authConfig">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+): Promise<ConfigLocation> {
+  if (flags.authConfig !== undefined) {
+    return { read: (await isFile(flags.authConfig)) ? flags.authConfig : undefined, write: flags.authConfig };
+  }
+  const xdg = surroundings.env.XDG_CONFIG_HOME;
+  const names = xdg
+    ? [join(xdg, "svc"), join(xdg, ".svc")]
+    : [join(surroundings.homeDir, ".config", "svc"), join(surroundings.homeDir, ".svc"), join(surroundings.homeDir, ".config")];
+  const first = `${names[0]}.yml`;
+  for (const [index, name] of names.entries()) {
+    for (const extension of [".yml", ".yaml"]) {
+      const path = name + extension;
+      if (await isFile(path)) return { read: path, write: index < 2 ? path : first };
+    }
+  }
+  return { read: undefined, write: first };
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}

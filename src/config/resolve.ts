@@ -1,0 +1,100 @@
+/**
+ * Where settings come from, first found wins: flags, environment variables, the config file's entry of the project root, its `default` entry, what
+ * the token exchange told (filled in by the client), built-in defaults.
+ */
+
+import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import { normalizeAddress } from "./address.ts";
+import { type ConfigEntry, DEFAULT_KEY, readEntries } from "./file.ts";
+import { locateConfig } from "./location.ts";
+import type { Setting, Settings, Source } from "./settings.ts";
+
+/** Server that is asked when no other is named: the embedded one. */
+export const DEFAULT_API_SERVER = "http://127.0.0.1:5757";
+
+/** Flags that settings are read from. */
+export type SettingFlags = Pick<
+  GlobalFlags,
+  "environment" | "apiHost" | "grpcHost" | "clientId" | "clientSecret" | "accessToken" | "authConfig"
+>;
+
+interface Place {
+  readonly flag?: readonly [name: string, value: string | undefined];
+  readonly env?: string;
+  readonly field?: keyof ConfigEntry;
+}
+
+/** The sources by rank; a smaller number wins. */
+const RANK: Readonly<Record<Source["kind"], number>> = { flag: 0, env: 1, file: 2, service: 3, default: 4, empty: 5 };
+
+/** Where a value came from, in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a path, `built-in default`. */
+export function describeSource(source: Source): string {
+  switch (source.kind) {
+    case "flag":
+      return `flag ${source.name}`;
+    case "env":
+      return `environment variable ${source.name}`;
+    case "file":
+      return source.path;
+    case "service":
+      return "the token exchange";
+    case "default":
+      return "built-in default";
+    default:
+      return "nowhere";
+  }
+}
+
+/**
+ * Resolves the settings. Reads the config file, dials nothing.
+ * @param projectRoot absolute path of the project folder above the working directory, if there is one
+ * @throws CliError for a config file that is broken and for an address that is none
+ */
+export async function createSettings(
+  flags: SettingFlags,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+  projectRoot: string | undefined,
+): Promise<Settings> {
+  const location = await locateConfig(flags, surroundings);
+  const entries = location.read === undefined ? new Map<string, ConfigEntry>() : await readEntries(location.read);
+  const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
+
+  const find = (place: Place): Setting => {
+    if (place.flag?.[1]) return { value: place.flag[1], source: { kind: "flag", name: place.flag[0] } };
+    const fromEnv = place.env === undefined ? undefined : surroundings.env[place.env];
+    if (place.env !== undefined && fromEnv) return { value: fromEnv, source: { kind: "env", name: place.env } };
+    const { field } = place;
+    const value = field === undefined ? undefined : ranked.map((entry) => entry?.[field]).find((found) => found !== undefined);
+    if (value !== undefined && location.read !== undefined) return { value, source: { kind: "file", path: location.read } };
+    return { value: undefined, source: { kind: "empty" } };
+  };
+  const address = (setting: Setting, instead?: string): Setting =>
+    setting.value === undefined
+      ? { value: instead, source: { kind: instead === undefined ? "empty" : "default" } }
+      : { value: normalizeAddress(setting.value, describeSource(setting.source)), source: setting.source };
+
+  const apiServer = address(find({ flag: ["--api-host", flags.apiHost], env: "SVC_API_SERVER", field: "apiServer" }), DEFAULT_API_SERVER);
+  /** An address of another service of the platform does not outlive a change of the API server that it belonged to. */
+  const besideApi = (setting: Setting): Setting =>
+    RANK[setting.source.kind] > RANK[apiServer.source.kind] ? { value: undefined, source: { kind: "empty" } } : setting;
+
+  return {
+    clientId: find({ flag: ["--client-id", flags.clientId], env: "SVC_CLIENT_ID", field: "clientId" }),
+    clientSecret: find({ flag: ["--client-secret", flags.clientSecret], env: "SVC_CLIENT_SECRET", field: "clientSecret" }),
+    environment: find({ flag: ["--environment", flags.environment], env: "SVC_ENVIRONMENT", field: "activeEnvironment" }),
+    apiServer,
+    grpcServer: address(
+      besideApi(find({ flag: ["--grpc-host", flags.grpcHost], env: "SVC_GRPC_API_SERVER", field: "grpcServer" })),
+      apiServer.value,
+    ),
+    queryServer: address(besideApi(find({ env: "SVC_QUERY_SERVER", field: "queryServer" }))),
+    accessToken: find({ flag: ["--access-token", flags.accessToken], env: "SVC_ACCESS_TOKEN" }),
+    configFile: location.write,
+    configKey: projectRoot ?? DEFAULT_KEY,
+  };
+}
+
+/** Whether a client ID and secret, or an access token, are there to be used. */
+export function hasCredentials(settings: Settings): boolean {
+  return settings.accessToken.value !== undefined || (settings.clientId.value !== undefined && settings.clientSecret.value !== undefined);
+}

@@ -1,0 +1,101 @@
+/**
+ * What a command is given. Everything is a lazy getter or a function, so that `svc --help` reads no file and dials nothing; tests hand in
+ * their own. No other module touches `process`, `console` or `node:fs` on a command's behalf.
+ */
+
+import type { Api, HttpClient } from "../client/api.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Project } from "../project/project.ts";
+import type { PythonToolchain } from "../python/toolchain.ts";
+import type { Clock } from "./clock.ts";
+import type { Io } from "./io.ts";
+import type { Progress, Prompt } from "./prompt.ts";
+
+/** Global flags after parsing. */
+export interface GlobalFlags {
+  readonly branch?: string | true;
+  readonly environment?: string;
+  readonly apiHost?: string;
+  readonly grpcHost?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly accessToken?: string;
+  readonly authConfig?: string;
+  readonly json: boolean;
+  readonly spinners: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly updateCheck: boolean;
+  /** Absolute directory to start looking from. */
+  readonly dir: string;
+  readonly color: boolean;
+}
+
+/** The environment that surrounds the process. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  readonly hostname: string;
+  readonly homeDir: string;
+  /** Path of the running executable. */
+  readonly execPath: string;
+  readonly pid: number;
+}
+
+/** Outcome of a child process. */
+export interface ChildResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Reaching the machine: files, programs, a browser. Paths are absolute. */
+export interface Machine {
+  /** Runs a program to its end; `inherit` gives it the terminal. Rejects when it cannot be started. */
+  run(
+    argv: readonly string[],
+    options?: {
+      cwd?: string;
+      env?: Record<string, string>;
+      inherit?: boolean;
+      input?: string;
+    },
+  ): Promise<ChildResult>;
+  /** First match of a program on PATH. */
+  which(name: string): string | undefined;
+  /** Opens a URL in the browser; false when there is none to open. */
+  openUrl(url: string): Promise<boolean>;
+  readText(path: string): Promise<string | undefined>;
+  readBytes(path: string): Promise<Uint8Array | undefined>;
+  /** Writes a file and its folders; `private` = mode 0600. Atomic: written beside and renamed. */
+  writeFile(path: string, content: string | Uint8Array, options?: { private?: boolean }): Promise<void>;
+  exists(path: string): Promise<boolean>;
+  makeTempDir(prefix: string): Promise<string>;
+  remove(path: string): Promise<void>;
+  /** Calls back (debounced by `debounceMs`) with changed absolute paths until aborted. */
+  watch(dir: string, onChange: (paths: readonly string[]) => void, options: { signal: AbortSignal; debounceMs: number }): void;
+}
+
+/** The context of one command. */
+export interface Context {
+  readonly flags: GlobalFlags;
+  readonly io: Io;
+  readonly clock: Clock;
+  readonly surroundings: Surroundings;
+  readonly machine: Machine;
+  readonly prompt: Prompt;
+  readonly progress: Progress;
+  /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
+  readonly signal: AbortSignal;
+  /** Settings with their sources; reads config files, does not dial. */
+  settings(): Promise<Settings>;
+  /** The project above `flags.dir`. Throws the "no project file" error. */
+  project(): Promise<Project>;
+  /** Python on this machine. */
+  python(): PythonToolchain;
+  /** The server's services, with scope headers and credentials. */
+  readonly api: Api;
+  /** Plain HTTP to the server. */
+  readonly http: HttpClient;
+}

@@ -1,0 +1,65 @@
+/** Puts a command's context together. Settings, project, Python and the client are imported and made on first use. */
+
+import type { Api, HttpClient } from "../client/api.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Project } from "../project/project.ts";
+import type { PythonToolchain } from "../python/toolchain.ts";
+import type { Context } from "./context.ts";
+import { findProjectRoot } from "./project-root.ts";
+
+/** The parts of a context that are given; the others are made from them. */
+export type ContextParts = Pick<Context, "flags" | "io" | "clock" | "surroundings" | "machine" | "prompt" | "progress" | "signal">;
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** Makes the context of one command. Nothing is read or dialled before it is asked for. */
+export function createContext(parts: ContextParts): Context {
+  const { flags, surroundings, progress } = parts;
+  const settings = once(async (): Promise<Settings> => {
+    const { createSettings } = await import("../config/resolve.ts");
+    return createSettings(flags, surroundings, await findProjectRoot(flags.dir));
+  });
+  const project = once(async (): Promise<Project> => {
+    const { loadProject } = await import("../project/load.ts");
+    return loadProject(flags.dir, { note: (text) => progress.warn(text) });
+  });
+  const toolchain = once(async () => {
+    const [{ createToolchain }, { svcHome }] = await Promise.all([import("../python/create-toolchain.ts"), import("../config/home.ts")]);
+    const { env, platform, homeDir } = surroundings;
+    return createToolchain({ home: svcHome(surroundings), env, platform, homeDir });
+  });
+  const python: PythonToolchain = {
+    findInterpreter: async (runtime) => (await toolchain()).findInterpreter(runtime),
+    environmentPython: async (options) => (await toolchain()).environmentPython(options),
+    sdkRoot: async () => (await toolchain()).sdkRoot(),
+    analyze: async (options) => (await toolchain()).analyze(options),
+  };
+  const client = once(() => import("../client/create.ts"));
+  const realApi = once(async () => (await client()).createApi(context));
+  const realHttp = once(async () => (await client()).createHttp(context));
+  const api: Api = {
+    auth: async () => (await realApi()).auth(),
+    deployments: async () => (await realApi()).deployments(),
+    environments: async () => (await realApi()).environments(),
+    graph: async () => (await realApi()).graph(),
+    health: async () => (await realApi()).health(),
+    query: async () => (await realApi()).query(),
+  };
+  const http: HttpClient = {
+    download: async (url) => (await realHttp()).download(url),
+    upload: async (url, body) => (await realHttp()).upload(url, body),
+    downloadSource: async (url, folder) => (await realHttp()).downloadSource(url, folder),
+    ping: async (server) => (await realHttp()).ping(server),
+    session: async () => (await realHttp()).session(),
+    checkCredentials: async (id, secret, server) => (await realHttp()).checkCredentials(id, secret, server),
+    forgetTokens: async () => (await realHttp()).forgetTokens(),
+  };
+  const context: Context = { ...parts, settings, project, python: () => python, api, http };
+  return context;
+}

@@ -1,0 +1,21 @@
+/** Questions to the user, on stderr, answered on stdin (conventions `confirmation`, `interactive_pick`). */
+export interface Prompt {
+  /** Asks `question [y/n]`; y or yes is true; anything else and end of file are false. A pipe may answer. */
+  confirm(question: string): Promise<boolean>;
+  /** Asks for one of several on a terminal; without one throws a UsageError that names `flag`. */
+  pick<T>(question: string, options: readonly { label: string; value: T; hint?: string }[], flag: string): Promise<T>;
+}
+
+/** What is going on, on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with `--json`. */
+export interface Progress {
+  /** Runs `work` under a label; the label stays with a mark when done. */
+  step<T>(label: string, work: (update: (label: string) => void) => Promise<T>): Promise<T>;
+  /** One line of information on stderr (kept with --json off only). */
+  note(text: string): void;
+  /** A warning on stderr, always. */
+  warn(text: string): void;
+  /** Shown with -v. */
+  verbose(text: string): void;
+  /** Shown with -vv; secrets must be redacted by the caller. */
+  debug(text: string): void;
+}

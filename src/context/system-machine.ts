@@ -1,0 +1,126 @@
+/** Files, programs and the browser of this machine. */
+
+import { randomUUID } from "node:crypto";
+import { type FSWatcher, watch as watchFolder } from "node:fs";
+import { access, mkdir, mkdtemp, open, readFile, rename, rm, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { CliError } from "../errors/cli-error.ts";
+import { fromSystem } from "../errors/from-system.ts";
+import type { Machine, Surroundings } from "./context.ts";
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+async function readBytes(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    throw fromSystem(error, `read ${path}`) ?? error;
+  }
+}
+
+async function writeFile(path: string, content: string | Uint8Array, options: { private?: boolean } = {}): Promise<void> {
+  const beside = join(dirname(path), `.${randomUUID()}.tmp`);
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: options.private ? 0o700 : 0o777 });
+    const file = await open(beside, "wx", options.private ? 0o600 : 0o666);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await unlink(beside).catch(() => {});
+    throw fromSystem(error, `write ${path}`) ?? error;
+  }
+}
+
+/** The program that opens a URL, or undefined when there is no screen to open it on. */
+function opener({ env, platform }: Surroundings): readonly string[] | undefined {
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  if (env.BROWSER) return [env.BROWSER];
+  return env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME ? ["xdg-open"] : undefined;
+}
+
+/** The machine that this process runs on. */
+export function systemMachine(surroundings: Surroundings, signal: AbortSignal): Machine {
+  const which = (name: string): string | undefined => Bun.which(name, { PATH: surroundings.env.PATH ?? "" }) ?? undefined;
+  return {
+    async run(argv, options = {}) {
+      const [program = "", ...rest] = argv;
+      const path = program.includes("/") ? program : which(program);
+      if (!path) throw new CliError(`cannot start ${program}: it is not on PATH`, { code: "no_program" });
+      const pipe = options.inherit ? "inherit" : "pipe";
+      const child = Bun.spawn([path, ...rest], {
+        cwd: options.cwd,
+        env: { ...surroundings.env, ...options.env },
+        stdin: options.input === undefined ? (options.inherit ? "inherit" : "ignore") : Buffer.from(options.input),
+        stdout: pipe,
+        stderr: pipe,
+        signal,
+      });
+      const text = (stream: ReadableStream<Uint8Array> | undefined) => (stream ? new Response(stream).text() : "");
+      const [stdout, stderr, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), child.exited]);
+      signal.throwIfAborted();
+      return { exitCode, stdout, stderr };
+    },
+    which,
+    async openUrl(url) {
+      if (!/^https?:\/\//.test(url)) return false;
+      const [program, ...rest] = opener(surroundings) ?? [];
+      const path = program && which(program);
+      if (!path) return false;
+      const child = Bun.spawn([path, ...rest, url], { stdin: "ignore", stdout: "ignore", stderr: "ignore", env: surroundings.env });
+      child.unref();
+      const soon = new Promise<number>((resolve) => setTimeout(() => resolve(0), 1_000).unref());
+      return (await Promise.race([child.exited, soon])) === 0;
+    },
+    async readText(path) {
+      const bytes = await readBytes(path);
+      return bytes && new TextDecoder().decode(bytes);
+    },
+    readBytes,
+    writeFile,
+    exists: (path) =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    makeTempDir: (prefix) => mkdtemp(join(surroundings.env.TMPDIR || tmpdir(), prefix)),
+    remove: (path) => rm(path, { recursive: true, force: true }),
+    watch: watchTree,
+  };
+}
+
+function watchTree(
+  dir: string,
+  onChange: (paths: readonly string[]) => void,
+  options: { readonly signal: AbortSignal; readonly debounceMs: number },
+): void {
+  if (options.signal.aborted) return;
+  const changed = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const watcher: FSWatcher = watchFolder(dir, { recursive: true }, (_event, name) => {
+    changed.add(name === null ? dir : join(dir, name));
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const paths = [...changed].sort();
+      changed.clear();
+      onChange(paths);
+    }, options.debounceMs);
+  });
+  options.signal.addEventListener(
+    "abort",
+    () => {
+      clearTimeout(timer);
+      watcher.close();
+    },
+    { once: true },
+  );
+}

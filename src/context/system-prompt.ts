@@ -1,0 +1,42 @@
+/** Questions on stderr, answered on stdin. */
+
+import { escapeControls } from "../domain/name.ts";
+import { InterruptedError, UsageError } from "../errors/cli-error.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import type { GlobalFlags } from "./context.ts";
+import type { Io } from "./io.ts";
+import type { Prompt } from "./prompt.ts";
+
+/** Makes the prompts of one command. */
+export function createPrompt(
+  io: Pick<Io, "writeErr" | "readLine" | "stdinIsTTY" | "stderrIsTTY">,
+  flags: Pick<GlobalFlags, "json">,
+  signal: AbortSignal,
+): Prompt {
+  return {
+    async confirm(question) {
+      io.writeErr(`${question} [y/n] `);
+      const answer = await io.readLine();
+      if (answer === undefined || !io.stdinIsTTY) io.writeErr("\n");
+      return /^\s*y(es)?\s*$/i.test(answer ?? "");
+    },
+    async pick(question, options, flag) {
+      if (!io.stdinIsTTY || !io.stderrIsTTY || flags.json) {
+        throw new UsageError(`${flag} is required when there is no terminal to ask on`);
+      }
+      if (options.length === 0) throw new UsageError(`there is nothing to pick from: ${question}`);
+      const { isCancel, select } = await import("@clack/prompts");
+      const chosen = await select<number>({
+        message: question,
+        options: options.map(({ label, hint }, value) => ({ label: escapeControls(label), hint, value })),
+        input: process.stdin,
+        output: process.stderr,
+        signal,
+      });
+      if (isCancel(chosen)) throw signal.aborted ? signal.reason : new InterruptedError(exitCodes.interrupted);
+      const option = options[chosen];
+      if (!option) throw new UsageError(`${flag} is required`);
+      return option.value;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/** The real machine, for `main`. */
+
+import type * as os from "node:os";
+import type { Context, GlobalFlags, Surroundings } from "./context.ts";
+import { listenForSignals } from "./signals.ts";
+import { systemIo } from "./streams.ts";
+import { systemClock } from "./system-clock.ts";
+
+/** Loaded when it is needed: it takes longer than all of `svc --version`. */
+const nodeOs = (): typeof os => require("node:os");
+
+/** What surrounds this process. */
+export function systemSurroundings(): Surroundings {
+  const { env, platform, arch, execPath, pid } = process;
+  return {
+    env,
+    platform,
+    arch,
+    execPath,
+    pid,
+    get hostname() {
+      return nodeOs().hostname();
+    },
+    get homeDir() {
+      return env.HOME || nodeOs().homedir();
+    },
+  };
+}
+
+/** The working directory; of one that was deleted, the path that the shell remembers. */
+function workingDirectory(env: Surroundings["env"]): string {
+  try {
+    return process.cwd();
+  } catch {
+    return env.PWD?.startsWith("/") ? env.PWD : "/";
+  }
+}
+
+/** Everything `main` needs from the machine. */
+export function systemDeps() {
+  const surroundings = systemSurroundings();
+  let say: (text: string) => void = () => {};
+  const { signal, crashed } = listenForSignals((text) => say(text));
+  const io = systemIo(signal);
+  say = io.writeErr;
+  return {
+    io,
+    surroundings,
+    cwd: workingDirectory(surroundings.env),
+    now: () => systemClock.now(),
+    signal,
+    crashed,
+    async createContext(flags: GlobalFlags): Promise<Context> {
+      const [{ createContext }, { systemMachine }, { createPrompt }, { createProgress }] = await Promise.all([
+        import("./create-context.ts"),
+        import("./system-machine.ts"),
+        import("./system-prompt.ts"),
+        import("./progress.ts"),
+      ]);
+      return createContext({
+        flags,
+        io,
+        clock: systemClock,
+        surroundings,
+        machine: systemMachine(surroundings, signal),
+        prompt: createPrompt(io, flags, signal),
+        progress: await createProgress(io, flags),
+        signal,
+      });
+    },
+    close: () => io.close(),
+  };
+}

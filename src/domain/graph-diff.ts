@@ -1,0 +1,128 @@
+/** What a graph changes against another: resolvers and features that are added, changed or removed, with the changes in words. */
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  ChangeKind,
+  type DeploymentDiff,
+  DeploymentDiffSchema,
+  type FeatureChange,
+  FeatureChangeSchema,
+  type ResolverChange,
+  ResolverChangeSchema,
+} from "../../gen/svc/v1/deployment_pb.ts";
+import { type Feature, FeatureSchema, type Graph, type JoinKey, type Resolver, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import type { Value } from "../../gen/svc/v1/value_pb.ts";
+import { formatDuration } from "./duration.ts";
+import { durationToMs } from "./proto-time.ts";
+import { fromProtoValue } from "./proto-value.ts";
+import { toPlainJson, typeName } from "./value.ts";
+
+/** Version numbers of resolvers by FQN. */
+export interface ResolverVersions {
+  readonly before: ReadonlyMap<string, number>;
+  readonly after: ReadonlyMap<string, number>;
+}
+
+/** Compares two graphs; without a first one everything is added. Lists are sorted by FQN. */
+export function diffGraphs(before: Graph | undefined, after: Graph, versions: ResolverVersions): DeploymentDiff {
+  return create(DeploymentDiffSchema, {
+    resolvers: diffResolvers(before?.resolvers ?? [], after.resolvers, versions),
+    features: diffFeatures(featuresOf(before), featuresOf(after)),
+  });
+}
+
+/** All features of a graph, flat. */
+export function featuresOf(graph: Graph | undefined): Feature[] {
+  return graph?.featureSets.flatMap(({ features }) => features) ?? [];
+}
+
+function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], versions: ResolverVersions): ResolverChange[] {
+  return pair(before, after).flatMap(([fqn, old, now]) => {
+    const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
+    const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
+    const change = kindOf(old, now, () => sameResolver(old, now));
+    return change === undefined ? [] : [create(ResolverChangeSchema, { fqn, change, oldVersion, newVersion })];
+  });
+}
+
+function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
+  if (!old || !now) return false;
+  return old.sourceSha256 === now.sourceSha256 && equalBytes(bareResolver(old), bareResolver(now));
+}
+
+/** What a resolver says, wherever it stands in its file. What the database adds to a `select *` does not count: it is known only once it was asked. */
+function bareResolver(resolver: Resolver): Uint8Array {
+  const bare = { ...resolver, span: undefined };
+  if (bare.body.case === "sql") {
+    const { star, columns } = bare.body.value;
+    bare.body = { case: "sql", value: { ...bare.body.value, bodyLine: 0, columns: star ? [] : columns } };
+    if (star) bare.outputs = [];
+  }
+  return toBinary(ResolverSchema, bare);
+}
+
+function diffFeatures(before: readonly Feature[], after: readonly Feature[]): FeatureChange[] {
+  return pair(before, after).flatMap(([fqn, old, now]) => {
+    const details = old && now ? describeChanges(old, now) : [];
+    const change = kindOf(old, now, () => details.length === 0);
+    if (change === undefined) return [];
+    return [create(FeatureChangeSchema, { fqn, change, details, ...(now ? { feature: now } : {}) })];
+  });
+}
+
+function describeChanges(old: Feature, now: Feature): string[] {
+  if (equalBytes(toBinary(FeatureSchema, { ...old, span: undefined }), toBinary(FeatureSchema, { ...now, span: undefined }))) return [];
+  const facts = [factsOf(old), factsOf(now)] as const;
+  const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {
+    const [was, is] = [facts[0].get(name) ?? "none", facts[1].get(name) ?? "none"];
+    return was === is ? [] : [`${name} ${was} -> ${is}`];
+  });
+  return details.length > 0 ? details : ["definition"];
+}
+
+function factsOf(feature: Feature): Map<string, string> {
+  const facts = new Map<string, string>();
+  const { kind } = feature;
+  if (kind.case === "scalar") {
+    const { dtype, nullable, defaultValue, primary, featureTime, references } = kind.value;
+    facts.set("type", nullable ? `${typeName(dtype)} | None` : typeName(dtype));
+    if (defaultValue) facts.set("default", valueText(defaultValue));
+    if (primary) facts.set("primary key", "yes");
+    if (featureTime) facts.set("feature time", "yes");
+    if (references) facts.set("references", references);
+  } else if (kind.case !== undefined) {
+    const target = kind.value.foreignNamespace;
+    facts.set("type", kind.case === "hasOne" ? `${target}${kind.value.optional ? " | None" : ""}` : `DataFrame[${target}]`);
+    facts.set("join", kind.value.join.map(joinText).join(", "));
+  }
+  facts.set("max_staleness", formatDuration(feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0));
+  if (feature.owner) facts.set("owner", feature.owner);
+  if (feature.tags.length > 0) facts.set("tags", feature.tags.join(", "));
+  if (feature.description) facts.set("description", JSON.stringify(feature.description));
+  if (feature.deprecated) facts.set("deprecated", "yes");
+  return facts;
+}
+
+function joinText({ local, foreign }: JoinKey): string {
+  return `${local} = ${foreign}`;
+}
+
+function valueText(value: Value): string {
+  return JSON.stringify(toPlainJson(fromProtoValue(value)));
+}
+
+function kindOf(old: unknown, now: unknown, same: () => boolean): ChangeKind | undefined {
+  if (old === undefined) return ChangeKind.ADDED;
+  if (now === undefined) return ChangeKind.REMOVED;
+  return same() ? undefined : ChangeKind.CHANGED;
+}
+
+function pair<T extends { fqn: string }>(before: readonly T[], after: readonly T[]): [string, T | undefined, T | undefined][] {
+  const olds = new Map(before.map((item) => [item.fqn, item]));
+  const nows = new Map(after.map((item) => [item.fqn, item]));
+  return [...new Set([...olds.keys(), ...nows.keys()])].sort().map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

@@ -1,0 +1,246 @@
+/**
+ * Rules about the graph as a whole, once the SQL files are linked.
+ *
+ * A query may give any feature as an input, through relations too. So a feature that nothing computes is no mistake in itself; what is, by rule:
+ * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from them (nor from the primary keys of its root class).
+ *   Warning: a resolver reads a feature through a relation that nothing computes: only queries that give it can run the resolver.
+ * - 161 error: features that are computed only from each other, so that every way to one of them goes in a circle, and no named query gives one.
+ * - 162 error: two online resolvers give the same feature, both can always run, and no environment, tag or `total` tells them apart.
+ * - 163 warning: a feature that nothing computes and nothing uses.
+ * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a named query.
+ */
+
+import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
+import { type Feature, type Graph, type NamedQuery, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
+import { errorAt, mergeFindings, warningAt } from "./finding.ts";
+
+/** Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103). */
+export function checkGraph(graph: Graph): Diagnostic[] {
+  const derivation = new Derivation(graph);
+  if (derivation.index.isPartial) return [];
+  const cycles = findCycles(derivation);
+  return mergeFindings([
+    ...cycles.diagnostics,
+    ...namedQueryFindings(derivation, cycles.features),
+    ...foreignNeedFindings(derivation),
+    ...ambiguityFindings(derivation),
+    ...orphanFindings(derivation),
+    ...offlineOnlyFindings(derivation),
+  ]);
+}
+
+/** 161. */
+function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; features: Set<string> } {
+  const given = [...derivation.index.features.values()]
+    .filter((feature) => !derivation.providers.has(feature.fqn))
+    .map((feature) => feature.fqn);
+  const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path)));
+  const derived = derivation.closure([...given, ...asked]);
+  const stuck = new Map<string, { next: string[]; via: Resolver }>();
+  for (const [fqn, steps] of derivation.providers) {
+    if (derived.has(fqn)) continue;
+    const next = steps.flatMap((step) => step.needs.map((need) => need.feature).filter((need) => !derived.has(need)));
+    const via = (steps[0] as Step).resolver;
+    if (next.length > 0) stuck.set(fqn, { next, via });
+  }
+  const diagnostics: Diagnostic[] = [];
+  const onCycle = new Set<string>();
+  const settled = new Set<string>();
+  for (const start of stuck.keys()) {
+    const trail: string[] = [];
+    let at: string | undefined = start;
+    while (at !== undefined && !settled.has(at) && !trail.includes(at)) {
+      trail.push(at);
+      at = stuck.get(at)?.next[0];
+    }
+    for (const fqn of trail) settled.add(fqn);
+    const from = at === undefined ? -1 : trail.indexOf(at);
+    if (from < 0) continue;
+    const cycle = trail.slice(from);
+    for (const fqn of cycle) onCycle.add(fqn);
+    const shown = [...cycle, cycle[0]].join(" -> ");
+    const resolvers = cycle.map((fqn) => stuck.get(fqn)?.via).filter((resolver) => resolver !== undefined);
+    const related = [...new Set(resolvers)]
+      .slice(1)
+      .flatMap((resolver) => (resolver.span ? [{ span: resolver.span, message: `${resolver.fqn} is part of it` }] : []));
+    diagnostics.push(
+      errorAt(161, resolvers[0]?.span, `cycle: ${shown}; each of these features is computed only from the next`, {
+        label: "begins here",
+        related,
+        hint: "Give one of them a default, or a resolver that needs none of the others.",
+      }),
+    );
+  }
+  return { diagnostics, features: onCycle };
+}
+
+/** 160 for named queries that name their inputs. */
+function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>): Diagnostic[] {
+  return derivation.graph.namedQueries.flatMap((query) => {
+    if (query.inputs.length === 0) return [];
+    const derived = derivation.closure(query.inputs.map((path) => endOf(derivation, path)));
+    return query.outputs.flatMap((output) => {
+      const chain = missingChain(derivation, derived, output);
+      if (!chain || chain.some((fqn) => onCycle.has(fqn))) return [];
+      const missing = chain.at(-1) as string;
+      const shown = chain.length > 1 ? `: ${chain.join(" needs ")}` : "";
+      const cure = derivation.providers.has(missing) ? `its resolver cannot run` : `no resolver or default computes ${missing}`;
+      const message = `named query '${queryName(query)}' cannot compute ${output} from its inputs${shown}; ${cure}`;
+      return [
+        errorAt(160, query.span, message, {
+          label: `${missing} has no provider`,
+          related: relatedFeature(derivation, missing),
+          hint: `Add a resolver or a default for ${missing}, or take it into the query's inputs.`,
+        }),
+      ];
+    });
+  });
+}
+
+/** The way from a feature that cannot be computed to one for which nothing is left; undefined when it can be computed. */
+function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path: string): string[] | undefined {
+  const chain: string[] = [];
+  let needs: readonly Need[] = derivation.needsOf(path);
+  for (;;) {
+    const missing = needs.find((need) => !derived.has(need.feature));
+    if (!missing || chain.includes(missing.feature)) return chain.length > 0 ? chain : undefined;
+    chain.push(missing.feature);
+    needs = (derivation.providers.get(missing.feature) ?? []).flatMap((step) => step.needs);
+  }
+}
+
+/** 160 as a warning: a feature read through a relation that nothing computes. */
+function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
+  const asked = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
+  return derivation.steps.flatMap((step) =>
+    step.needs.flatMap((need) => {
+      const feature = derivation.index.features.get(need.feature);
+      if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
+        return [];
+      const message = `no resolver or default computes ${need.feature}, which ${step.resolver.fqn} reads as ${need.path}`;
+      return [
+        warningAt(160, step.resolver.span, `${message}: only queries that give it as an input can run it`, {
+          label: `needs ${need.feature}`,
+          related: relatedFeature(derivation, need.feature),
+        }),
+      ];
+    }),
+  );
+}
+
+/** 162. */
+function ambiguityFindings(derivation: Derivation): Diagnostic[] {
+  const said = new Set<string>();
+  return [...derivation.providers].flatMap(([fqn, steps]) => {
+    const online = steps.filter((step) => step.resolver.kind !== ResolverKind.OFFLINE);
+    if (online.length < 2) return [];
+    const derived = derivation.closure([], { without: fqn, onlineOnly: true });
+    const runnable = online.filter((step) => step.needs.every((need) => derived.has(need.feature)));
+    for (const [position, first] of runnable.entries())
+      for (const second of runnable.slice(position + 1)) {
+        const pair = `${first.resolver.fqn} ${second.resolver.fqn}`;
+        if (areSeparate(first.resolver, second.resolver) || said.has(pair)) continue;
+        said.add(pair);
+        const both = first.outputs.filter((output) => second.outputs.includes(output)).join(", ");
+        const message = `${first.resolver.fqn} and ${second.resolver.fqn} both compute ${both}, and nothing says which of them a query should use`;
+        return [
+          errorAt(162, second.resolver.span, message, {
+            label: "ambiguous",
+            related: first.resolver.span ? [{ span: first.resolver.span, message: "the other resolver" }] : [],
+            hint: "Give one of them a tag or an environment, mark the SQL resolver that knows all rows with `total`, or remove one.",
+          }),
+        ];
+      }
+    return [];
+  });
+}
+
+function areSeparate(first: Resolver, second: Resolver): boolean {
+  const total = (resolver: Resolver): boolean => resolver.body.case === "sql" && resolver.body.value.total;
+  if (total(first) !== total(second)) return true;
+  const inCommon = first.environments.some((environment) => second.environments.includes(environment));
+  if (first.environments.length > 0 && second.environments.length > 0 && !inCommon) return true;
+  const [left, right] = [new Set(first.tags), new Set(second.tags)];
+  return left.size !== right.size || [...left].some((tag) => !right.has(tag));
+}
+
+/** 163. */
+function orphanFindings(derivation: Derivation): Diagnostic[] {
+  const used = new Set<string>();
+  const use = (path: string): void => {
+    for (const need of derivation.needsOf(path)) used.add(need.feature);
+    const resolved = derivation.index.resolvePath(path);
+    if (resolved.found) used.add(resolved.feature.fqn);
+  };
+  for (const resolver of derivation.graph.resolvers)
+    for (const input of resolver.inputs) if (input.kind.case === "feature") use(input.kind.value.path);
+  for (const query of derivation.graph.namedQueries) for (const path of [...query.inputs, ...query.outputs]) use(path);
+  for (const feature of derivation.index.features.values()) {
+    if (feature.kind.case !== "hasOne" && feature.kind.case !== "hasMany") continue;
+    for (const key of feature.kind.value.join) {
+      used.add(key.local);
+      used.add(key.foreign);
+    }
+  }
+  return [...derivation.index.features.values()].flatMap((feature) => {
+    const scalar = feature.kind.case === "scalar" ? feature.kind.value : undefined;
+    if (!scalar || scalar.primary || scalar.featureTime || used.has(feature.fqn) || derivation.hasProvider(feature)) return [];
+    return [
+      warningAt(163, feature.span, `nothing computes ${feature.fqn} and nothing uses it: a query can only give it back as it was given`, {
+        label: "no provider, no consumer",
+      }),
+    ];
+  });
+}
+
+/** 164. */
+function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
+  const isOfflineOnly = (fqn: string): boolean => {
+    const feature = derivation.index.features.get(fqn);
+    const steps = derivation.providers.get(fqn) ?? [];
+    if (!feature || steps.length === 0 || hasDefault(feature) || derivation.mayComeFromStar(feature)) return false;
+    return steps.every((step) => step.resolver.kind === ResolverKind.OFFLINE);
+  };
+  const warn = (fqn: string, consumer: string, span: Span | undefined): Diagnostic => {
+    const provider = derivation.providers.get(fqn)?.[0]?.resolver;
+    return warningAt(164, span, `${consumer} needs ${fqn}, which only the offline resolver ${provider?.fqn} computes`, {
+      label: "never computed online",
+      related: provider?.span ? [{ span: provider.span, message: "offline resolver" }] : [],
+    });
+  };
+  const resolvers = derivation.steps
+    .filter((step) => step.resolver.kind !== ResolverKind.OFFLINE)
+    .flatMap((step) =>
+      unique(step.needs)
+        .filter(isOfflineOnly)
+        .map((fqn) => warn(fqn, step.resolver.fqn, step.resolver.span)),
+    );
+  const queries = derivation.graph.namedQueries.flatMap((query) => {
+    const given = new Set(query.inputs.map((path) => endOf(derivation, path)));
+    const needs = query.outputs.flatMap((path) => derivation.needsOf(path)).filter((need) => !given.has(need.feature));
+    return unique(needs)
+      .filter(isOfflineOnly)
+      .map((fqn) => warn(fqn, `named query '${queryName(query)}'`, query.span));
+  });
+  return [...resolvers, ...queries];
+}
+
+function unique(needs: readonly Need[]): string[] {
+  return [...new Set(needs.map((need) => need.feature))];
+}
+
+/** FQN of the feature that a path ends at; the path itself when it leads nowhere. */
+function endOf(derivation: Derivation, path: string): string {
+  const resolved = derivation.index.resolvePath(path);
+  return resolved.found ? resolved.feature.fqn : path;
+}
+
+function queryName(query: NamedQuery): string {
+  return query.version ? `${query.name} ${query.version}` : query.name;
+}
+
+function relatedFeature(derivation: Derivation, fqn: string): { span: Span; message: string }[] {
+  const feature: Feature | undefined = derivation.index.features.get(fqn);
+  return feature?.span ? [{ span: feature.span, message: `${fqn} is defined here` }] : [];
+}

@@ -1,0 +1,55 @@
+/**
+ * Names of features. A fully qualified name is `<namespace>.<feature>`; a path goes through relations, `flight.origin.latitude`; a windowed
+ * feature is `user.fails[10m]` for people and `user.fails__600__` (seconds) inside.
+ */
+
+import { formatDuration, parseDuration } from "./duration.ts";
+
+/** The window that the word `all` stands for: 36,500 days. */
+export const ALL_WINDOW_MS = 36_500 * 86_400_000;
+
+const READABLE_WINDOW = /\[\s*["']?([^\]"']+)["']?\s*\]$/;
+const RAW_WINDOW = /__(\d+)__$/;
+
+/** `snake_case` of a class name, without a trailing `Features`: `MNISTDataPoint` is `mnist_data_point`, `UserFeatures` is `user`. */
+export function namespaceOf(className: string): string {
+  const base = className.length > 8 && className.endsWith("Features") ? className.slice(0, -8) : className;
+  return base
+    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1_$2")
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase();
+}
+
+/** Milliseconds of a window such as `7d`, `1w` or `all`; undefined when it is none. */
+export function parseWindow(text: string): number | undefined {
+  if (text.trim().toLowerCase() === "all") return ALL_WINDOW_MS;
+  const ms = parseDuration(text);
+  return ms !== undefined && ms >= 1000 && Number.isFinite(ms) ? ms : undefined;
+}
+
+/** Rewrites a readable window at the end of a name to the raw one; other names, and windows that are none, stay. */
+export function rawName(name: string): string {
+  const match = READABLE_WINDOW.exec(name);
+  if (!match) return name;
+  const ms = parseWindow(match[1] as string);
+  return ms === undefined ? name : `${name.slice(0, match.index)}__${Math.round(ms / 1000)}__`;
+}
+
+/** Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is `user.fails[10m]`. Other names stay. */
+export function readableName(name: string): string {
+  const match = RAW_WINDOW.exec(name);
+  if (!match) return name;
+  const ms = Number(match[1]) * 1000;
+  return `${name.slice(0, match.index)}[${ms === ALL_WINDOW_MS ? "all" : formatDuration(ms)}]`;
+}
+
+/** A name with control characters written visibly (`\x1b`), safe to print on a terminal. */
+export function escapeControls(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
+    const code = c.charCodeAt(0);
+    if (c === "\n") return "\\n";
+    if (c === "\t") return "\\t";
+    if (c === "\r") return "\\r";
+    return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16)}`;
+  });
+}

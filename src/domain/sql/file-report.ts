@@ -1,0 +1,53 @@
+/** The findings of one SQL file, by offset. */
+
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
+import { errorAt, type FindingDetails, isError, warningAt } from "../finding.ts";
+import type { LineMap } from "../line-map.ts";
+
+/** Errors that one file shows at most: a generated file can have any number. */
+const SHOWN_ERRORS = 200;
+
+/** Collects findings. Offsets "in the body" count from the first line behind the header. */
+export class FileReport {
+  readonly findings: Diagnostic[] = [];
+
+  constructor(
+    readonly lines: LineMap,
+    readonly bodyStart: number,
+  ) {}
+
+  /** Whether an error was found. */
+  get hasErrors(): boolean {
+    return this.findings.some(isError);
+  }
+
+  /** Text behind the header. */
+  get body(): string {
+    return this.lines.text.slice(this.bodyStart);
+  }
+
+  /** Adds a finding that was made elsewhere. */
+  add(diagnostic: Diagnostic): void {
+    if (this.findings.length < SHOWN_ERRORS) this.findings.push(diagnostic);
+  }
+
+  /** An error at offsets of the file. */
+  error(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
+    this.add(errorAt(code, this.lines.span(start, end), message, details));
+  }
+
+  /** An error at offsets of the body. */
+  errorInBody(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
+    this.add(errorAt(code, this.spanInBody(start, end), message, details));
+  }
+
+  /** A warning at offsets of the body. */
+  warningInBody(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
+    this.add(warningAt(code, this.spanInBody(start, end), message, details));
+  }
+
+  /** A span of the body. */
+  spanInBody(start: number, end: number): Span {
+    return this.lines.span(this.bodyStart + start, this.bodyStart + end);
+  }
+}

@@ -1,0 +1,204 @@
+/** One SQL file as a resolver. */
+
+import { create } from "@bufbuild/protobuf";
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
+import {
+  type FeatureSet,
+  type Resolver,
+  ResolverSchema,
+  SourceKind,
+  type SqlColumn,
+  type SqlParameter,
+} from "../../../gen/svc/v1/graph_pb.ts";
+import { closestNames, didYouMean } from "../closest.ts";
+import type { GraphIndex } from "../graph-index.ts";
+import { LineMap } from "../line-map.ts";
+import { sqlResolverFqn } from "../source-file.ts";
+import { scalarText } from "../yaml-tree.ts";
+import { FileReport } from "./file-report.ts";
+import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
+import type { Knowledge, SqlFile } from "./link.ts";
+import { ColumnReader } from "./output-columns.ts";
+import { inputsOf, PlaceholderReader } from "./placeholders.ts";
+import { type SelectList, selectList } from "./select-list.ts";
+import { readSettings, type SqlSettings } from "./settings.ts";
+import type { SqlDialect } from "./tokenize.ts";
+
+const DIALECTS: Partial<Record<SourceKind, SqlDialect>> = {
+  [SourceKind.SQLITE]: "sqlite",
+  [SourceKind.POSTGRESQL]: "postgresql",
+  [SourceKind.MYSQL]: "mysql",
+};
+
+/** What a file gives. */
+export interface LinkedFile {
+  /** The resolver; undefined when there are errors, or when its class is not known. */
+  readonly resolver: Resolver | undefined;
+  readonly diagnostics: Diagnostic[];
+  /** The place that stands for the resolver's name. */
+  readonly nameSpan: Span;
+}
+
+/** Reads and checks one SQL file. */
+export class SqlFileLinker {
+  readonly #header: SqlHeader;
+  readonly #report: FileReport;
+
+  constructor(
+    readonly file: SqlFile,
+    readonly index: GraphIndex,
+    readonly known: Knowledge,
+  ) {
+    this.#header = readHeader(file.text);
+    this.#report = new FileReport(new LineMap(file.path, file.text), this.#header.bodyStart);
+  }
+
+  /** The resolver and the findings. */
+  link(): LinkedFile {
+    const report = this.#report;
+    this.#checkHeader();
+    const settings = readSettings(this.#header, (node, message, label) => report.error(146, node.start, node.end, message, { label }));
+    const set = this.#resolvedClass();
+    const source = this.#value("source");
+    if (!source && this.#mayMiss("source")) this.#missing("source", "the data source it reads, for example `-- source: pg`");
+    const dialect = source ? this.#dialectOf(source) : undefined;
+    const list = selectList(report.body, dialect);
+    const parameters = new PlaceholderReader(report, this.index, this.known, set).read(dialect);
+    const reader = new ColumnReader(report, this.known, list, settings.fields ?? []);
+    const isQuery = reader.checkStatement();
+    const nameSpan = this.#nameSpan();
+    if (!set || !isQuery) return { resolver: undefined, diagnostics: report.findings, nameSpan };
+    const columns = reader.read(set, this.#entry("fields")?.value);
+    if (parameters.every((parameter) => parameter.path === "")) reader.checkKey(set);
+    const isSound = source !== undefined && !report.hasErrors;
+    const resolver = isSound ? this.#resolver(set, source, settings, list, parameters, columns, nameSpan) : undefined;
+    return { resolver, diagnostics: report.findings, nameSpan };
+  }
+
+  #resolver(
+    set: FeatureSet,
+    source: string,
+    settings: SqlSettings,
+    list: SelectList,
+    parameters: SqlParameter[],
+    columns: SqlColumn[],
+    span: Span,
+  ): Resolver {
+    const inputs = inputsOf(parameters, set);
+    const given = new Set(inputs.map((input) => (input.kind.case === "feature" ? input.kind.value.path : "")));
+    const bodyLine = this.#report.lines.position(this.#header.bodyStart).line;
+    const { kind, tags, environments, owner, timeout, schedule, count, total } = settings;
+    return create(ResolverSchema, {
+      fqn: sqlResolverFqn(this.file.path),
+      kind,
+      inputs,
+      outputs: columns.map((column) => column.feature).filter((feature) => !given.has(feature)),
+      tags,
+      environments,
+      owner,
+      description: this.#header.docstring,
+      timeout,
+      schedule,
+      span,
+      sourceSha256: new Bun.CryptoHasher("sha256").update(this.file.text).digest("hex"),
+      body: {
+        case: "sql",
+        value: {
+          source,
+          body: this.#report.body.slice(0, list.end),
+          parameters,
+          columns,
+          count,
+          bodyLine,
+          total,
+          star: list.star,
+          namespace: set.namespace,
+        },
+      },
+    });
+  }
+
+  #entry(key: HeaderKey) {
+    return this.#header.entries.find((entry) => entry.known === key);
+  }
+
+  #value(key: HeaderKey): string | undefined {
+    return scalarText(this.#entry(key)?.value)?.trim() || undefined;
+  }
+
+  #nameSpan(): Span {
+    const { lines } = this.#report;
+    const entry = this.#entry("resolves");
+    if (entry) return lines.span(entry.value.start, entry.value.end);
+    const { start } = this.#header;
+    return lines.span(start, start + (/^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1));
+  }
+
+  #checkHeader(): void {
+    const problem = this.#header.problems[0];
+    if (problem) {
+      const newline = this.file.text.indexOf("\n", problem.start);
+      const end = Math.max(Math.min(problem.end, newline < 0 ? problem.end : newline), problem.start + 1);
+      const message = `the header is not YAML: ${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}`;
+      this.#report.error(152, problem.start, end, message, { label: "in this comment" });
+    }
+    for (const { key, known, keyStart, keyEnd } of this.#header.entries) {
+      if (known) continue;
+      const message = isUnsupported(key)
+        ? `header key '${key}' is not supported by this version of svc`
+        : `unknown header key '${key}'; ${didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`}`;
+      this.#report.error(152, keyStart, keyEnd, message, { label: isUnsupported(key) ? "not supported" : "unknown key" });
+    }
+  }
+
+  /** Whether an absent key is worth a finding: not when the header is no YAML, nor when it is there but misspelt. */
+  #mayMiss(key: HeaderKey): boolean {
+    const { problems, entries } = this.#header;
+    return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));
+  }
+
+  #missing(key: HeaderKey, meaning: string): void {
+    const { start } = this.#header;
+    const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
+    this.#report.error(150, start, start + first, `the header has no \`${key}\`: ${meaning}`, {
+      label: `no \`${key}\``,
+      hint: `Write a line \`-- ${key}: ...\` at the top of the file.`,
+    });
+  }
+
+  #resolvedClass(): FeatureSet | undefined {
+    const entry = this.#entry("resolves");
+    const written = this.#value("resolves");
+    if (!written || !entry) {
+      if (this.#mayMiss("resolves"))
+        this.#missing("resolves", "the feature class that its columns belong to, for example `-- resolves: User`");
+      return undefined;
+    }
+    const { start, end } = entry.value;
+    if (/@\d+$/.test(written)) {
+      this.#report.error(151, start, end, `'${written}': feature versions are not supported by this version of svc`, {
+        label: "has a version",
+      });
+      return undefined;
+    }
+    const set = this.index.set(written);
+    if (!set && this.known.allClasses) {
+      const names = [...this.index.sets.values()].map((known) => known.className).sort();
+      const close = didYouMean(written, /[A-Z]/.test(written) ? names : this.index.sets.keys());
+      const message = `no feature class is called '${written}'; ${close || listOf(names)}`;
+      this.#report.error(151, start, end, message, { label: "no such class" });
+    }
+    return set;
+  }
+
+  #dialectOf(source: string): SqlDialect | undefined {
+    const declared = this.index.graph.sources.find((candidate) => candidate.name === source);
+    if (declared) return DIALECTS[declared.kind];
+    return (["postgresql", "mysql", "sqlite"] as const).find((kind) => kind === source.toLowerCase());
+  }
+}
+
+function listOf(names: readonly string[]): string {
+  if (names.length === 0) return "the project defines none";
+  return `there ${names.length === 1 ? "is" : "are"} ${names.slice(0, 5).join(", ")}${names.length > 5 ? " and others" : ""}`;
+}

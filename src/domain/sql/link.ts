@@ -1,0 +1,67 @@
+/** SQL file resolvers: from the files' text and the features that Python defines to resolvers and findings. Pure. */
+
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
+import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { errorAt, mergeFindings } from "../finding.ts";
+import { GraphIndex } from "../graph-index.ts";
+import { isSqlFile, sqlResolverFqn } from "../source-file.ts";
+import { SqlFileLinker } from "./link-file.ts";
+
+/** A file with its text. Paths are relative to the project root. */
+export interface SqlFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * How far the graph can be trusted for what it does not hold. The analyzer's graph is whole unless its findings say otherwise; a graph made from
+ * Python text alone may be open in places.
+ */
+export interface Knowledge {
+  /** Whether a class that is not in the graph does not exist. */
+  readonly allClasses: boolean;
+  /** Whether the features of a class in the graph are all that it has. */
+  allFeatures(namespace: string): boolean;
+}
+
+/**
+ * Reads SQL files as resolvers of a graph and checks them: rules 146, 148, 149, 150, 151, 152, 153, 155, 157, 158. A file with errors gives no
+ * resolver. `graph.resolvers` are the Python ones, whose names may not be taken again.
+ */
+export function linkSqlFiles(
+  files: readonly SqlFile[],
+  graph: Graph,
+  knowledge?: Knowledge,
+): { resolvers: Resolver[]; diagnostics: Diagnostic[] } {
+  const index = new GraphIndex(graph);
+  const known = knowledge ?? { allClasses: !index.isPartial, allFeatures: () => true };
+  const resolvers: Resolver[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const taken = new Map<string, Span | undefined>();
+  for (const resolver of graph.resolvers) taken.set(resolver.fqn, resolver.span);
+  for (const file of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (!isSqlFile(file.path)) continue;
+    const linked = new SqlFileLinker(file, index, known).link();
+    diagnostics.push(...linked.diagnostics);
+    const fqn = sqlResolverFqn(file.path);
+    if (taken.has(fqn)) {
+      const first = taken.get(fqn);
+      diagnostics.push(
+        errorAt(
+          148,
+          linked.nameSpan,
+          `resolver name '${fqn}' is taken: a SQL file's name without folder and ending must be unique in the project`,
+          {
+            label: "second resolver of this name",
+            related: first ? [{ span: first, message: "first defined here" }] : [],
+            hint: "Rename one of the files.",
+          },
+        ),
+      );
+      continue;
+    }
+    taken.set(fqn, linked.nameSpan);
+    if (linked.resolver) resolvers.push(linked.resolver);
+  }
+  return { resolvers, diagnostics: mergeFindings(diagnostics) };
+}

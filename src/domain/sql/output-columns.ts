@@ -1,0 +1,129 @@
+/** Output columns of a SQL file and the features that they fill (rules 149, 152, 153, 157, 158). */
+
+import { create } from "@bufbuild/protobuf";
+import { type FeatureSet, type SqlColumn, SqlColumnSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { didYouMean } from "../closest.ts";
+import { entryOf, type YamlNode } from "../yaml-tree.ts";
+import { featureOfColumn, noSuchOutput } from "./columns.ts";
+import type { FileReport } from "./file-report.ts";
+import type { Knowledge } from "./link.ts";
+import type { SelectItem, SelectList } from "./select-list.ts";
+import type { SqlSettings } from "./settings.ts";
+
+/** Reads the columns of one file. */
+export class ColumnReader {
+  readonly #columns: SqlColumn[] = [];
+  readonly #first = new Map<string, SelectItem>();
+  readonly #mapped = new Set<string>();
+
+  constructor(
+    readonly report: FileReport,
+    readonly known: Knowledge,
+    readonly list: SelectList,
+    readonly fields: NonNullable<SqlSettings["fields"]>,
+  ) {}
+
+  /** Checks that the file is one query. Without that there are no columns to speak of. */
+  checkStatement(): boolean {
+    const { list, report } = this;
+    const indent = report.body.length - report.body.trimStart().length;
+    if (list.verb === "") {
+      const first = /\S.*/.exec(report.lines.text.slice(0, 500));
+      const start = first?.index ?? 0;
+      const message = "the file has no query behind its header";
+      report.error(157, start, start + (first?.[0].trimEnd().length ?? 0), message, { label: "no select list" });
+      return false;
+    }
+    if (list.verb !== "select") {
+      const message = `the file must be one query, but it begins with '${list.verb}'`;
+      report.errorInBody(157, indent, indent + list.verb.length, message, { label: "no select list" });
+      return false;
+    }
+    if (list.secondStatement !== undefined) {
+      const start = list.secondStatement;
+      report.errorInBody(157, start, start + 1, "a SQL resolver is one statement; a second one begins here", { label: "second statement" });
+    }
+    if (list.star) {
+      const star = list.items.find((item) => item.star);
+      const message = "the columns of `*` are known to the database alone: only the server can check them";
+      report.warningInBody(158, star?.start ?? indent, star?.end ?? indent + 1, message, {
+        label: "columns not known here",
+        hint: "Name the columns to have them checked before a deployment.",
+      });
+    }
+    return true;
+  }
+
+  /** The columns that fill features of a class. `fieldsNode` is the header's `fields`, for places. */
+  read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
+    for (const item of this.list.items) if (!item.star) this.#readItem(item, set);
+    this.#unmatchedFields(set, fieldsNode);
+    if (this.list.items.length === 0 && !this.list.star)
+      this.report.errorInBody(157, 0, 1, "the select list is empty", { label: "no columns" });
+    return this.#columns;
+  }
+
+  /** Without a feature among the placeholders, rows are matched by the primary key, which must therefore be a column. */
+  checkKey(set: FeatureSet): void {
+    const hasKey = this.#columns.some((column) => column.feature === set.primaryKey);
+    if (hasKey || this.list.star || set.primaryKey === "" || this.report.hasErrors) return;
+    const key = set.primaryKey.slice(set.namespace.length + 1);
+    const [start, end] = [this.list.items[0]?.start ?? 0, this.list.items.at(-1)?.end ?? 1];
+    const message = `the query returns no '${key}', the primary key of ${set.className}: its rows cannot be matched to keys`;
+    const hint = `Select '${key}', or bind it: \`where ... = \${${set.primaryKey}}\`.`;
+    this.report.errorInBody(149, start, end, message, { label: "no primary key", hint });
+  }
+
+  #readItem(item: SelectItem, set: FeatureSet): void {
+    const { report } = this;
+    const column = item.name ?? report.body.slice(item.start, Math.min(item.end, item.start + 500));
+    const target = this.fields.find((field) => sameColumn(field.column, column, item.quoted));
+    if (target) this.#mapped.add(target.column);
+    const wanted = target?.feature ?? item.name;
+    const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
+    if (feature?.kind.case !== "scalar") {
+      if (!this.known.allFeatures(set.namespace)) return;
+      if (wanted === undefined || (!target && item.derived && !feature)) {
+        const message = "this column has no name: write `as` and the feature that it fills";
+        report.errorInBody(157, item.start, item.end, message, { label: "column without a name" });
+      } else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
+      else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
+      return;
+    }
+    const earlier = this.#first.get(feature.fqn);
+    if (earlier) {
+      report.errorInBody(157, item.nameStart, item.nameEnd, `two columns fill feature '${feature.fqn}'`, {
+        label: "second column",
+        related: [{ span: report.spanInBody(earlier.nameStart, earlier.nameEnd), message: "first column" }],
+      });
+      return;
+    }
+    this.#first.set(feature.fqn, item);
+    this.#columns.push(create(SqlColumnSchema, { column, feature: feature.fqn }));
+  }
+
+  /** Entries of `fields` whose column is not in the select list: with a `*` they are taken on trust. */
+  #unmatchedFields(set: FeatureSet, node: YamlNode | undefined): void {
+    const { list, report } = this;
+    for (const field of this.fields) {
+      if (this.#mapped.has(field.column)) continue;
+      if (list.star) {
+        const feature = featureOfColumn(field.feature, set);
+        if (feature?.kind.case === "scalar") this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn }));
+        else if (this.known.allFeatures(set.namespace))
+          report.add(noSuchOutput(field.feature, set, report.lines.span(field.start, field.end)));
+        continue;
+      }
+      if (list.items.some((item) => item.derived)) continue;
+      const key = node?.kind === "map" ? entryOf(node, field.column) : undefined;
+      const names = list.items.flatMap((item) => item.name ?? []);
+      const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
+      const message = `\`fields\` names column '${field.column}', which the query does not return; ${near}`;
+      report.error(152, key?.keyStart ?? field.start, key?.keyEnd ?? field.end, message, { label: "no such column" });
+    }
+  }
+}
+
+function sameColumn(field: string, column: string, quoted: boolean): boolean {
+  return field === column || (!quoted && field.toLowerCase() === column.toLowerCase());
+}

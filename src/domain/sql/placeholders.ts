@@ -1,0 +1,104 @@
+/** Placeholders `${...}` of a SQL file: the resolver's inputs (rule 155). */
+
+import { create } from "@bufbuild/protobuf";
+import {
+  type FeatureSet,
+  type ResolverInput,
+  ResolverInputSchema,
+  type SqlParameter,
+  SqlParameterSchema,
+} from "../../../gen/svc/v1/graph_pb.ts";
+import { closestNames } from "../closest.ts";
+import type { BrokenPath, GraphIndex } from "../graph-index.ts";
+import type { FileReport } from "./file-report.ts";
+import type { Knowledge } from "./link.ts";
+import { type SqlDialect, SqlScanner } from "./tokenize.ts";
+
+const SHOWN_NAME = 60;
+
+/** Finds and checks the placeholders of one file. */
+export class PlaceholderReader {
+  constructor(
+    readonly report: FileReport,
+    readonly index: GraphIndex,
+    readonly known: Knowledge,
+    /** The class that the file resolves, if that is known. */
+    readonly set: FeatureSet | undefined,
+  ) {}
+
+  /** The placeholders in order of appearance; those with a finding are left out. */
+  read(dialect: SqlDialect | undefined): SqlParameter[] {
+    const parameters: SqlParameter[] = [];
+    const scanner = new SqlScanner(this.report.body, dialect);
+    while (scanner.next()) {
+      if (scanner.kind === "string") this.#checkString(scanner);
+      if (scanner.kind !== "placeholder") continue;
+      const path = this.#path(scanner);
+      if (path !== undefined)
+        parameters.push(create(SqlParameterSchema, { path, offset: scanner.start, length: scanner.end - scanner.start }));
+    }
+    return parameters;
+  }
+
+  /** A placeholder inside of a text literal is text and is not bound. */
+  #checkString(scanner: SqlScanner): void {
+    const inside = /\$\{\s*([\w.]+)\s*\}/.exec(scanner.value.slice(0, 1000));
+    if (!inside || (inside[1] !== "now" && !this.index.resolvePath(inside[1] as string).found)) return;
+    const start = scanner.start + inside.index;
+    const message = `${inside[0]} stands in a text literal, where it is text and no parameter; take it out of the quotes`;
+    this.report.warningInBody(155, start, start + inside[0].length, message, { label: "not bound here" });
+  }
+
+  /** The path of a placeholder from its namespace, empty for `now`; undefined after a finding, and when it is not known. */
+  #path({ start, end, open, text }: SqlScanner): string | undefined {
+    if (open) {
+      this.report.errorInBody(155, start, start + 2, "this placeholder has no closing `}` on its line", { label: "opened here" });
+      return undefined;
+    }
+    const written = text.slice(start + 2, end - 1).trim();
+    if (written === "now") return "";
+    const problem = this.#problem(written);
+    if (problem !== undefined) {
+      if (problem !== "") this.report.errorInBody(155, start, end, problem, { label: "no feature" });
+      return undefined;
+    }
+    const resolved = this.index.resolvePath(written);
+    return resolved.found ? resolved.path : undefined;
+  }
+
+  /** What is wrong with a path; empty when it may be right but is not known, undefined when it is right. */
+  #problem(written: string): string | undefined {
+    if (!/^[\w.]+$/.test(written))
+      return `'${written.slice(0, SHOWN_NAME)}' in a placeholder is neither a feature such as \${user.id} nor now`;
+    const resolved = this.index.resolvePath(written);
+    if (!resolved.found) return this.#broken(written, resolved);
+    if (resolved.feature.kind.case !== "scalar") return `\${${written}} is a relation; bind one of its values, for example its key`;
+    const { set } = this;
+    if (!set || resolved.root === set) return undefined;
+    const isWay = (feature: FeatureSet["features"][number]): boolean =>
+      feature.kind.case === "hasOne" && feature.kind.value.foreignNamespace === resolved.root.namespace;
+    const relation = set.features.find(isWay);
+    const rest = resolved.path.slice(resolved.root.namespace.length);
+    const cure = relation ? `write \${${relation.fqn}${rest}}` : `use features of ${set.namespace}`;
+    return `\${${written}} is a feature of class ${resolved.root.className}, but the file resolves ${set.className}: ${cure}`;
+  }
+
+  #broken(written: string, { within, segment, index }: BrokenPath): string {
+    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return "";
+    if (!within && index > 0) return `\${${written}} goes on behind a feature that is no has-one relation`;
+    const names = within ? within.features.map((feature) => feature.name) : [...this.index.sets.keys(), "now"];
+    const near = closestNames(segment, names).map((name) => `'${name}'`);
+    const where = within ? `'${segment}' is no feature of class ${within.className}` : `'${segment}' is no feature class`;
+    return `\${${written}} is neither a feature nor now: ${where}${near.length > 0 ? `; did you mean ${near.join(" or ")}?` : ""}`;
+  }
+}
+
+/** A resolver's inputs: what its placeholders name, once each; the primary key when they name no feature. */
+export function inputsOf(parameters: readonly SqlParameter[], set: FeatureSet): ResolverInput[] {
+  const paths = [...new Set(parameters.map((parameter) => parameter.path))];
+  const features = paths.filter((path) => path !== "");
+  if (features.length === 0) features.push(set.primaryKey);
+  const inputs = features.map((path) => create(ResolverInputSchema, { name: path, kind: { case: "feature", value: { path } } }));
+  if (paths.includes("")) inputs.push(create(ResolverInputSchema, { name: "now", kind: { case: "now", value: {} } }));
+  return inputs;
+}

@@ -1,0 +1,374 @@
+/**
+ * Values of features in memory, and the rules by which they take a type. The same rules hold for query inputs, SQL results, Python results and
+ * stored values.
+ *
+ * | type | in memory | plain JSON |
+ * |---|---|---|
+ * | int64 | number when safe, else bigint | number, or a string beyond 2^53 |
+ * | float64 | number | number; NaN and infinities as `{"$float": "NaN"}` |
+ * | string, bool, null | as such | as such |
+ * | bytes | Uint8Array | base64 text |
+ * | date | `YYYY-MM-DD` | the same |
+ * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | RFC 3339 |
+ * | timedelta | integer microseconds | number of seconds |
+ * | decimal | text of the digits | the same |
+ * | list | array | array |
+ * | struct | object with the fields in order | object |
+ * | json | anything JSON can say | the same |
+ */
+
+import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { parseDuration } from "./duration.ts";
+import { formatMicros, parseInstant } from "./timestamp.ts";
+
+/** A value of a feature in memory; which of them it is, its type tells. */
+export type FeatureValue = null | boolean | number | bigint | string | Uint8Array | FeatureValue[] | { [field: string]: FeatureValue };
+
+/** Says why a value does not fit a type: what was wanted and what was given, in words. */
+export class TypeMismatch extends Error {
+  override readonly name = "TypeMismatch";
+  constructor(
+    readonly wanted: string,
+    readonly given: string,
+    readonly at = "",
+  ) {
+    super(`expected ${wanted}, got ${given}${at ? ` at ${at}` : ""}`);
+  }
+}
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+const PRIMITIVE_NAMES: Readonly<Record<PrimitiveType, string>> = {
+  [PrimitiveType.UNSPECIFIED]: "unknown",
+  [PrimitiveType.INT64]: "int",
+  [PrimitiveType.FLOAT64]: "float",
+  [PrimitiveType.STRING]: "str",
+  [PrimitiveType.BOOL]: "bool",
+  [PrimitiveType.BYTES]: "bytes",
+  [PrimitiveType.DATE]: "date",
+  [PrimitiveType.DATETIME]: "datetime",
+  [PrimitiveType.TIMEDELTA]: "timedelta",
+  [PrimitiveType.DECIMAL]: "Decimal",
+  [PrimitiveType.JSON]: "json",
+};
+
+/** The type as a Python user writes it: `int`, `list[str]`, `Address`. */
+export function typeName(type: DataType | undefined): string {
+  switch (type?.kind.case) {
+    case "primitive":
+      return PRIMITIVE_NAMES[type.kind.value];
+    case "list":
+      return `${type.kind.value.set ? "set" : "list"}[${typeName(type.kind.value.element)}]`;
+    case "struct":
+    case "enum":
+      return type.kind.value.name;
+    default:
+      return "unknown";
+  }
+}
+
+/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`. Long text is cut. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "string") return `str ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
+  if (typeof value === "boolean") return `bool ${value}`;
+  if (typeof value === "bigint") return `int ${value}`;
+  if (typeof value === "number") return `${Number.isInteger(value) ? "int" : "float"} ${value}`;
+  if (value instanceof Uint8Array) return `bytes of length ${value.length}`;
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  return "struct";
+}
+
+/** Takes a bigint to a number when that loses nothing. */
+export function normalizeInt(value: bigint): number | bigint {
+  return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
+}
+
+/**
+ * How far a value may be from its type and still be taken.
+ * - `strict`: what a resolver returns; int where float is wanted is widened, nothing else is converted.
+ * - `lenient`: what a user or a database gives; text that spells the type is read (`"5"` for int, `"true"` for bool, ISO 8601 for times), an
+ *   integer becomes text where text is wanted, 0 and 1 become bool.
+ */
+export type Leniency = "strict" | "lenient";
+
+/** Brings values to a type, compiled once per type. Throws TypeMismatch. Never given null: nullability is the caller's to check. */
+export type Coercer = (value: unknown) => FeatureValue;
+
+/** Compiles the coercion to a type. */
+export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
+  switch (type.kind.case) {
+    case "primitive":
+      return primitiveCoercer(type.kind.value, leniency === "lenient");
+    case "list": {
+      const { element, elementNullable, set } = type.kind.value;
+      if (!element) throw new Error("a list type without an element type");
+      const coerceElement = compileCoercer(element, leniency);
+      const wanted = typeName(type);
+      return (value) => {
+        const items = typeof value === "string" && leniency === "lenient" ? jsonOf(value) : value;
+        if (!Array.isArray(items)) throw new TypeMismatch(wanted, describeValue(value));
+        const list = items.map((item, index) => {
+          if (item === null || item === undefined) {
+            if (elementNullable) return null;
+            throw new TypeMismatch(typeName(element), "null", `[${index}]`);
+          }
+          return at(`[${index}]`, () => coerceElement(item));
+        });
+        if (!set) return list;
+        const seen = new Set<string>();
+        return list.filter((item) => {
+          const key = encodeStored(item);
+          const isNew = !seen.has(key);
+          seen.add(key);
+          return isNew;
+        });
+      };
+    }
+    case "struct": {
+      const struct = type.kind.value;
+      const fields = struct.fields.map((field) => {
+        if (!field.dtype) throw new Error(`struct field ${field.name} without a type`);
+        return {
+          name: field.name,
+          nullable: field.nullable,
+          dtype: field.dtype,
+          coerce: compileCoercer(field.dtype, leniency),
+        };
+      });
+      const known = new Set(fields.map((field) => field.name));
+      return (value) => {
+        const given = typeof value === "string" && leniency === "lenient" ? jsonOf(value) : value;
+        if (given === null || typeof given !== "object" || Array.isArray(given) || given instanceof Uint8Array)
+          throw new TypeMismatch(struct.name, describeValue(value));
+        const source = given as Record<string, unknown>;
+        for (const name of Object.keys(source)) if (!known.has(name)) throw new TypeMismatch(struct.name, `unknown field '${name}'`);
+        const result: { [field: string]: FeatureValue } = {};
+        for (const field of fields) {
+          const item = Object.hasOwn(source, field.name) ? source[field.name] : undefined;
+          if (item === null || item === undefined) {
+            if (!field.nullable) throw new TypeMismatch(typeName(field.dtype), item === null ? "null" : "nothing", `.${field.name}`);
+            result[field.name] = null;
+          } else result[field.name] = at(`.${field.name}`, () => field.coerce(item));
+        }
+        return result;
+      };
+    }
+    case "enum": {
+      const { name, base, members } = type.kind.value;
+      const coerceBase = primitiveCoercer(base, leniency === "lenient");
+      const legal = new Map(members.map((member) => [encodeStored(plainOf(member.value?.kind.value)), member.name]));
+      const spelled = members.map((member) => String(member.value?.kind.value)).join(", ");
+      return (value) => {
+        const taken = coerceBase(value);
+        if (!legal.has(encodeStored(taken))) throw new TypeMismatch(`${name} (one of ${spelled})`, describeValue(value));
+        return taken;
+      };
+    }
+    default:
+      throw new Error("a feature without a type");
+  }
+}
+
+function plainOf(value: unknown): FeatureValue {
+  return typeof value === "bigint" ? normalizeInt(value) : (value as FeatureValue);
+}
+
+function at<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof TypeMismatch) throw new TypeMismatch(error.wanted, error.given, path + error.at);
+    throw error;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
+  const wanted = PRIMITIVE_NAMES[type];
+  const refuse = (value: unknown): never => {
+    throw new TypeMismatch(wanted, describeValue(value));
+  };
+  switch (type) {
+    case PrimitiveType.INT64:
+      return (value) => {
+        if (typeof value === "number" && Number.isSafeInteger(value)) return value === 0 ? 0 : value;
+        let big: bigint | undefined;
+        if (typeof value === "bigint") big = value;
+        else if (lenient && typeof value === "number" && Number.isInteger(value)) big = BigInt(value);
+        else if (lenient && typeof value === "string" && /^[+-]?\d{1,20}$/.test(value.trim()))
+          big = BigInt(value.trim().replace(/^\+/, ""));
+        if (big === undefined) return refuse(value);
+        if (big < INT64_MIN || big > INT64_MAX) throw new TypeMismatch("int (64 bits)", `int ${big}, which is out of range`);
+        return normalizeInt(big);
+      };
+    case PrimitiveType.FLOAT64:
+      return (value) => {
+        if (typeof value === "number") return value;
+        if (typeof value === "bigint") return Number(value);
+        if (value !== null && typeof value === "object" && "$float" in value) return Number(value.$float);
+        if (lenient && typeof value === "string" && value.trim() !== "") {
+          const text = value.trim().toLowerCase();
+          const named = (
+            {
+              nan: Number.NaN,
+              inf: Infinity,
+              infinity: Infinity,
+              "-inf": -Infinity,
+              "-infinity": -Infinity,
+            } as Record<string, number>
+          )[text];
+          const parsed = named ?? (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(text) ? Number(text) : undefined);
+          if (parsed !== undefined) return parsed;
+        }
+        return refuse(value);
+      };
+    case PrimitiveType.STRING:
+      return (value) => {
+        if (typeof value === "string") return value;
+        if (lenient && (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value)))) return String(value);
+        return refuse(value);
+      };
+    case PrimitiveType.BOOL:
+      return (value) => {
+        if (typeof value === "boolean") return value;
+        if (lenient && (value === 0 || value === 1)) return value === 1;
+        if (lenient && typeof value === "string" && /^(true|false)$/i.test(value)) return value.toLowerCase() === "true";
+        return refuse(value);
+      };
+    case PrimitiveType.BYTES:
+      return (value) => {
+        if (value instanceof Uint8Array) return value;
+        if (value !== null && typeof value === "object" && "$bytes" in value) return fromBase64(String(value.$bytes));
+        if (lenient && typeof value === "string" && /^[A-Za-z0-9+/]*={0,2}$/.test(value) && value.length % 4 === 0)
+          return fromBase64(value);
+        return refuse(value);
+      };
+    case PrimitiveType.DATE:
+      return (value) => {
+        if (value instanceof Date) return value.toISOString().slice(0, 10);
+        if (typeof value !== "string") return refuse(value);
+        const instant = parseInstant(value);
+        if (!instant || (!lenient && value.length !== 10)) return refuse(value);
+        return formatMicros(instant.micros).slice(0, 10);
+      };
+    case PrimitiveType.DATETIME:
+      return (value) => {
+        if (value instanceof Date) return formatMicros(BigInt(value.getTime()) * 1000n);
+        if (typeof value !== "string") return refuse(value);
+        const instant = parseInstant(value);
+        return instant ? formatMicros(instant.micros) : refuse(value);
+      };
+    case PrimitiveType.TIMEDELTA:
+      return (value) => {
+        if (value !== null && typeof value === "object" && "$micros" in value) return Number(value.$micros);
+        if (typeof value === "number") return Math.round(lenient ? value * 1e6 : value);
+        if (typeof value === "string") {
+          const ms = parseDuration(value.replace(/^-/, ""));
+          if (ms !== undefined && Number.isFinite(ms)) return Math.round(ms * 1000) * (value.startsWith("-") ? -1 : 1);
+        }
+        return refuse(value);
+      };
+    case PrimitiveType.DECIMAL:
+      return (value) => {
+        if (typeof value === "number" || typeof value === "bigint") return String(value);
+        if (typeof value === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim())) return value.trim();
+        return refuse(value);
+      };
+    case PrimitiveType.JSON:
+      return (value) => value as FeatureValue;
+    default:
+      throw new Error(`no coercion to type ${type}`);
+  }
+}
+
+function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and text stand as they are. */
+export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
+  if (value === null) return null;
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number") {
+    if (!Number.isFinite(value))
+      return {
+        $float: Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity",
+      };
+    return type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA ? value / 1e6 : value;
+  }
+  if (typeof value === "string") {
+    if (type?.kind.case === "primitive" && type.kind.value === PrimitiveType.DATETIME) return value.replace(/\.?0*Z$/, "Z");
+    return value;
+  }
+  if (typeof value === "boolean") return value;
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (Array.isArray(value)) {
+    const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
+    return value.map((item) => toPlainJson(item, element));
+  }
+  const fields = type?.kind.case === "struct" ? new Map(type.kind.value.fields.map((field) => [field.name, field.dtype])) : undefined;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, fields?.get(name))]));
+}
+
+/**
+ * Text form that keeps every value exactly: JSON with `{"$int": "..."}` for integers beyond 2^53, `{"$float": ...}` for NaN, the infinities and
+ * -0, `{"$bytes": base64}`. Used by the stores and on the worker's socket. `decodeStored` reads it.
+ */
+export function encodeStored(value: FeatureValue): string {
+  return JSON.stringify(tagged(value));
+}
+
+/** The tagged form as an object, for embedding in a larger JSON document. */
+export function tagged(value: FeatureValue): unknown {
+  switch (typeof value) {
+    case "bigint":
+      return { $int: value.toString() };
+    case "number":
+      if (!Number.isFinite(value))
+        return {
+          $float: Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity",
+        };
+      return Object.is(value, -0) ? { $float: "-0" } : value;
+    case "object":
+      if (value === null) return null;
+      if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
+      if (Array.isArray(value)) return value.map(tagged);
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, tagged(item)]));
+    default:
+      return value;
+  }
+}
+
+/** Reads what `encodeStored` wrote. */
+export function decodeStored(text: string): FeatureValue {
+  return untagged(JSON.parse(text));
+}
+
+/** Reads what `tagged` made. */
+export function untagged(value: unknown): FeatureValue {
+  if (value === null || typeof value !== "object") return value as FeatureValue;
+  if (Array.isArray(value)) return value.map(untagged);
+  const keys = Object.keys(value);
+  if (keys.length === 1) {
+    const body = (value as Record<string, unknown>)[keys[0] as string];
+    if (keys[0] === "$int") return BigInt(String(body));
+    if (keys[0] === "$float") return Number(body);
+    if (keys[0] === "$bytes") return fromBase64(String(body));
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, untagged(item)]));
+}

@@ -1,0 +1,113 @@
+/** YAML as a small tree in which every value knows its place. The `yaml` package is loaded with the first text that is read. */
+
+import type * as Yaml from "yaml";
+
+/** A value of a YAML document; offsets are UTF-16 units of its text. */
+export type YamlNode = YamlScalar | YamlList | YamlMap;
+
+/** A scalar; `value` is as YAML 1.2's core schema reads it. */
+export interface YamlScalar {
+  readonly kind: "scalar";
+  readonly value: string | number | bigint | boolean | null;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A sequence. */
+export interface YamlList {
+  readonly kind: "list";
+  readonly items: readonly YamlNode[];
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A mapping, in the order of the text. */
+export interface YamlMap {
+  readonly kind: "map";
+  readonly entries: readonly YamlEntry[];
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One pair of a mapping. Keys that are no scalars are written as text. */
+export interface YamlEntry {
+  readonly key: string;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly value: YamlNode;
+}
+
+/** What is wrong with a text that is no YAML. */
+export interface YamlProblem {
+  /** The parser's words without its own position. */
+  readonly message: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const DEEPEST = 40;
+const MOST_NODES = 20_000;
+
+/** Reads a YAML document. Never throws; an empty document has no root. */
+export function readYaml(text: string): { root: YamlNode | undefined; problems: YamlProblem[] } {
+  const yaml = require("yaml") as typeof Yaml;
+  try {
+    const document = yaml.parseDocument(text, { prettyErrors: false, logLevel: "silent", stringKeys: false, intAsBigInt: false });
+    const problems = document.errors.map((error) => ({
+      message: error.message.split("\n")[0] as string,
+      start: error.pos[0],
+      end: error.pos[1],
+    }));
+    if (problems.length > 0) return { root: undefined, problems };
+    const builder = new TreeBuilder(yaml, document);
+    return { root: document.contents ? builder.build(document.contents, 0) : undefined, problems };
+  } catch (error) {
+    const message = error instanceof TooLarge ? error.message : "it is nested too deeply or refers to itself";
+    return { root: undefined, problems: [{ message, start: 0, end: Math.min(1, text.length) }] };
+  }
+}
+
+/** The value of a key of a mapping; the last one counts, as in YAML 1.1 tools, but doubled keys are refused by `readYaml` already. */
+export function entryOf(map: YamlMap, key: string): YamlEntry | undefined {
+  return map.entries.find((entry) => entry.key === key);
+}
+
+class TooLarge extends Error {}
+
+class TreeBuilder {
+  #nodes = 0;
+  constructor(
+    readonly yaml: typeof Yaml,
+    readonly document: Yaml.Document.Parsed,
+  ) {}
+
+  build(node: unknown, depth: number, at = 0): YamlNode {
+    const { yaml } = this;
+    if (depth > DEEPEST) throw new TooLarge(`it is nested deeper than ${DEEPEST} levels`);
+    if (++this.#nodes > MOST_NODES) throw new TooLarge(`it has more than ${MOST_NODES} values`);
+    if (yaml.isAlias(node)) return this.build(node.resolve(this.document), depth + 1, node.range?.[0] ?? at);
+    const range = yaml.isNode(node) ? node.range : undefined;
+    const [start, rangeEnd] = range ? [range[0], range[1]] : [at, at];
+    if (yaml.isMap(node)) {
+      const entries = node.items.map((pair) => {
+        const keyRange = yaml.isNode(pair.key) ? pair.key.range : undefined;
+        const key = yaml.isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+        const [keyStart, keyEnd] = keyRange ? [keyRange[0], keyRange[1]] : [start, start];
+        return { key, keyStart, keyEnd, value: this.build(pair.value, depth + 1, keyEnd) };
+      });
+      return { kind: "map", entries, start, end: node.flow ? rangeEnd : (entries.at(-1)?.value.end ?? rangeEnd) };
+    }
+    if (yaml.isSeq(node)) {
+      const items = node.items.map((item) => this.build(item, depth + 1, start));
+      return { kind: "list", items, start, end: node.flow ? rangeEnd : (items.at(-1)?.end ?? rangeEnd) };
+    }
+    const value = yaml.isScalar(node) ? node.value : null;
+    const isPlain = value === null || ["string", "number", "bigint", "boolean"].includes(typeof value);
+    return { kind: "scalar", value: isPlain ? (value as YamlScalar["value"]) : String(value), start, end: rangeEnd };
+  }
+}
+
+/** Text of a scalar; undefined for null, lists and mappings. */
+export function scalarText(node: YamlNode | undefined): string | undefined {
+  return node?.kind === "scalar" && node.value !== null ? String(node.value) : undefined;
+}

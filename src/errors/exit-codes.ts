@@ -1,0 +1,23 @@
+/** The exit codes of `svc`. */
+export const exitCodes = {
+  ok: 0,
+  /** API errors, validation or lint errors, an aborted question, a failed test or wait. */
+  failure: 1,
+  /** Unknown command or flag, bad value, broken rule between flags. */
+  usage: 2,
+  /** Not logged in, or the credentials were refused. */
+  auth: 4,
+  /** Closed terminal. */
+  hangup: 129,
+  /** Ctrl-C. */
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+/** Signals that end a command early. */
+export type EndingSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+/** The exit code after a signal: 128 and its number. */
+export function signalExitCode(signal: EndingSignal): number {
+  return signal === "SIGINT" ? exitCodes.interrupted : signal === "SIGTERM" ? exitCodes.terminated : exitCodes.hangup;
+}

@@ -1,0 +1,73 @@
+/** Telling the user about an error: text with a hint, or one JSON object, on stderr. No stack without -vv. */
+
+import type { Io } from "../context/io.ts";
+import { escapeControls } from "../domain/name.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { fromSystem } from "./from-system.ts";
+
+/** How to report. */
+export interface ReportOptions {
+  readonly json: boolean;
+  /** -vv: stacks, causes and details too. */
+  readonly debug: boolean;
+  /** Marks the word `Error`, on a terminal. */
+  readonly mark?: (text: string) => string;
+}
+
+/** An error as one that the user can understand. Anything unforeseen is a fault of svc itself, and says so. */
+export async function toCliError(error: unknown): Promise<CliError> {
+  if (error instanceof CliError) return error;
+  if (error instanceof Error) {
+    if (error.name === "ConnectError") {
+      const { fromConnect, isConnectError } = await import("./from-connect.ts");
+      if (isConnectError(error)) return fromConnect(error);
+    }
+    const system = fromSystem(error);
+    if (system) return system;
+    const { fromFetch } = await import("./from-fetch.ts");
+    const network = fromFetch(error);
+    if (network) return network;
+  }
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  return new CliError(`this is a fault in svc: ${said}`, {
+    code: "internal",
+    hint: "Run the command again with -vv to see where it happened, and report that.",
+    cause: error,
+  });
+}
+
+/** Writes an error to stderr and returns the exit code. */
+export async function report(error: unknown, io: Pick<Io, "writeErr">, options: ReportOptions): Promise<number> {
+  const known = await toCliError(error);
+  if (known.code === "output_closed") return exitCodes.ok;
+  io.writeErr(options.json ? `${asJson(known)}\n` : asText(known, options));
+  if (options.debug) io.writeErr(stacks(error));
+  return known.exitCode;
+}
+
+function asJson(error: CliError): string {
+  const { code, message, hint, details } = error;
+  const known = details === undefined || details === null ? {} : details;
+  const extended = hint && typeof known === "object" && !Array.isArray(known) ? { ...known, hint } : details;
+  return JSON.stringify({ error: { code, message, details: extended ?? undefined } }, (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+}
+
+function asText(error: CliError, options: ReportOptions): string {
+  const mark = options.mark ?? ((text: string) => text);
+  const safe = (text: string) => text.split("\n").map(escapeControls).join("\n");
+  const bare = error.code === "interrupted" || error.code === "aborted" || /^(Error|Warning)\[/.test(error.message);
+  const message = bare ? safe(error.message) : `${mark("Error:")} ${safe(error.message)}`;
+  const details = options.debug && error.details !== undefined ? `\n${asJson(error)}` : "";
+  return `${message}${error.hint ? `\n${safe(error.hint)}` : ""}${details}\n`;
+}
+
+function stacks(error: unknown): string {
+  let text = "";
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    text += `${depth === 0 ? "" : "caused by "}${at.stack ?? at.message}\n`;
+  }
+  return text;
+}

@@ -1,0 +1,61 @@
+/** The only door to stdout: a command's data and its view become a table, text, or JSON. */
+
+import type { Io } from "../context/io.ts";
+import { jsonDocument, jsonLine } from "./json.ts";
+import { createStyle } from "./style.ts";
+import { TableLayout } from "./table.ts";
+import type { Style, TableView, View } from "./view.ts";
+
+/** How to render. */
+export interface RenderOptions {
+  readonly json: boolean;
+  readonly color: boolean;
+  /** Stops a stream between two items. */
+  readonly signal?: AbortSignal;
+}
+
+/** Whether data comes item by item. */
+export function isStream(data: unknown): data is AsyncIterable<unknown> {
+  return data !== null && typeof data === "object" && Symbol.asyncIterator in data;
+}
+
+/** Writes data to stdout as its view says. Rejects with the system's error when stdout does not take it. */
+export async function render<Data>(
+  data: Data | AsyncIterable<Data>,
+  view: View<Data>,
+  io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width">,
+  options: RenderOptions,
+): Promise<void> {
+  const toJson = (item: Data): unknown => (view.json ? view.json(item) : item);
+  if (options.json) {
+    if (!isStream(data)) return io.writeOut(`${jsonDocument(toJson(data as Data))}\n`);
+    for await (const item of data as AsyncIterable<Data>) {
+      await io.writeOut(`${jsonLine(toJson(item))}\n`);
+      options.signal?.throwIfAborted();
+    }
+    return;
+  }
+  const isTTY = io.stdoutIsTTY;
+  const style = await createStyle({ isTTY, color: options.color, width: isTTY ? io.width : Number.POSITIVE_INFINITY });
+  const show = createPrinter(view, style, io);
+  if (!isStream(data)) return show(data as Data);
+  for await (const item of data as AsyncIterable<Data>) {
+    await show(item);
+    options.signal?.throwIfAborted();
+  }
+}
+
+function createPrinter<Data>(view: View<Data>, style: Style, io: Pick<Io, "writeOut" | "writeErr">): (data: Data) => Promise<void> {
+  if (view.kind === "text") return (data) => io.writeOut(endLine(view.text(data, style)));
+  const table = view as unknown as TableView<Data, unknown>;
+  const layout = new TableLayout(table.columns, style);
+  return async (data) => {
+    const rows = table.rows(data);
+    await io.writeOut(endLine(table.before?.(data, style) ?? "") + layout.rows(rows) + endLine(table.after?.(data, style) ?? ""));
+    if (rows.length === 0) io.writeErr(`No ${table.things} found.\n`);
+  };
+}
+
+function endLine(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}

@@ -1,0 +1,63 @@
+/** How a command's data is shown. A command declares one view; `render.ts` turns data and view into a table, plain text or JSON. */
+
+/** Marks text with a meaning; the renderer gives it a colour on a terminal and none elsewhere. */
+export interface Style {
+  dim(text: string): string;
+  bold(text: string): string;
+  red(text: string): string;
+  yellow(text: string): string;
+  green(text: string): string;
+  cyan(text: string): string;
+  /** Columns of the terminal; Infinity when output is not a terminal. */
+  readonly width: number;
+  /** Whether output is a terminal. */
+  readonly isTTY: boolean;
+}
+
+/** One column of a table. */
+export interface Column<Row> {
+  /** Header, as the inventory spells it. */
+  readonly header: string;
+  /** The cell's text. Control characters are escaped by the renderer. */
+  cell(row: Row): string;
+  /** Numbers are aligned to the right. Default left. */
+  readonly align?: "left" | "right";
+  /** A mark for the cell, for example green for a check mark. */
+  style?(text: string, style: Style, row: Row): string;
+}
+
+/** A table: rows are taken from the data, and the empty table says `No <things> found.` on stderr. */
+export interface TableView<Data, Row> {
+  readonly kind: "table";
+  readonly columns: readonly Column<Row>[];
+  rows(data: Data): readonly Row[];
+  /** Plural noun for the empty table's note, for example "branches". */
+  readonly things: string;
+  /** Lines on stdout before the table, for example a link. */
+  before?(data: Data, style: Style): string;
+  /** Lines on stdout after the table. */
+  after?(data: Data, style: Style): string;
+  /** The data as a JSON document; default: the data itself. */
+  json?(data: Data): unknown;
+}
+
+/** Text made by the command's view. No newline at the end is needed. */
+export interface TextView<Data> {
+  readonly kind: "text";
+  text(data: Data, style: Style): string;
+  /** The data as a JSON document; default: the data itself. */
+  json?(data: Data): unknown;
+}
+
+/** The view of a command's data. */
+export type View<Data> = TableView<Data, never> | TextView<Data>;
+
+/** Declares a table view; keeps the row's type checked between `rows` and `columns`. */
+export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): View<Data> {
+  return { kind: "table", ...view } as unknown as View<Data>;
+}
+
+/** Declares a text view. */
+export function textView<Data>(text: (data: Data, style: Style) => string, json?: (data: Data) => unknown): View<Data> {
+  return { kind: "text", text, json };
+}

@@ -1,0 +1,169 @@
+/** Reading annotations by the project model. */
+
+import { type ClassModel, dottedPath, type FieldModel, type ProjectModel } from "./project-model.ts";
+import type { Expression } from "./python-expression.ts";
+import type { PythonModule } from "./python-module.ts";
+
+/** A path from a feature class to a feature. */
+export interface FeaturePath {
+  readonly root: ClassModel;
+  readonly attributes: readonly string[];
+  /** The last one's field. */
+  readonly field: FieldModel;
+  /** The class at the path's end, when the feature is a relation. */
+  readonly relation: ClassModel | undefined;
+  readonly expression: Expression;
+}
+
+/** What an annotation's core is. */
+export type Core =
+  | { readonly kind: "feature"; readonly path: FeaturePath }
+  | { readonly kind: "class"; readonly model: ClassModel }
+  /** An attribute that the class at the path's end surely does not have. */
+  | { readonly kind: "missing"; readonly model: ClassModel; readonly attribute: string; readonly from: number; readonly to: number }
+  /** A name in a quoted annotation that nothing defines. */
+  | { readonly kind: "undefined"; readonly name: string; readonly from: number; readonly to: number }
+  | { readonly kind: "selection"; readonly items: readonly Expression[]; readonly excluded: readonly Expression[] }
+  | { readonly kind: "now" }
+  /** A type that is surely no feature. */
+  | { readonly kind: "value" }
+  | { readonly kind: "unknown" };
+
+/** An annotation taken apart. */
+export interface Reading {
+  readonly core: Core;
+  readonly primary: boolean;
+  readonly time: boolean;
+}
+
+const UNKNOWN: Core = { kind: "unknown" };
+const VALUE: Core = { kind: "value" };
+const CONTAINERS = new Set([
+  "list",
+  "set",
+  "dict",
+  "tuple",
+  "frozenset",
+  "List",
+  "Set",
+  "Dict",
+  "Tuple",
+  "FrozenSet",
+  "Sequence",
+  "Literal",
+]);
+
+/** Reads an annotation. `quoted` tells that it is text whose names are looked up late. */
+export function readAnnotation(model: ProjectModel, module: PythonModule, expression: Expression, quoted = false, depth = 0): Reading {
+  const plain = (core: Core): Reading => ({ core, primary: false, time: false });
+  const read = (inner: Expression, asQuoted = quoted): Reading => readAnnotation(model, module, inner, asQuoted, depth + 1);
+  if (depth > 20) return plain(UNKNOWN);
+  switch (expression.kind) {
+    case "string":
+      return expression.quoted ? read(expression.quoted, true) : plain(UNKNOWN);
+    case "none":
+    case "number":
+    case "bool":
+      return plain(VALUE);
+    case "union": {
+      if (expression.right.kind === "none") return read(expression.left);
+      if (expression.left.kind === "none") return read(expression.right);
+      const sides = [read(expression.left), read(expression.right)];
+      const bad = sides.find((side) => side.core.kind === "undefined" || side.core.kind === "missing");
+      return bad ?? plain(sides.every((side) => side.core.kind === "value") ? VALUE : UNKNOWN);
+    }
+    case "difference": {
+      const { core } = read(expression.left);
+      return plain(core.kind === "selection" ? { ...core, excluded: [...core.excluded, expression.right] } : UNKNOWN);
+    }
+    case "subscript":
+      return readSubscript(model, module, expression, read);
+    case "name":
+    case "member":
+      return readName(model, module, expression, quoted);
+    default:
+      return plain(UNKNOWN);
+  }
+}
+
+function readSubscript(
+  model: ProjectModel,
+  module: PythonModule,
+  expression: Extract<Expression, { kind: "subscript" }>,
+  read: (inner: Expression) => Reading,
+): Reading {
+  const plain = (core: Core): Reading => ({ core, primary: false, time: false });
+  const path = dottedPath(expression.object);
+  const first = expression.items[0];
+  if (!path || !first) return plain(UNKNOWN);
+  const last = path.at(-1) as string;
+  const meaning = model.meaning(module, path);
+  if (meaning.kind === "sdk") {
+    if (meaning.name === "Primary") return { ...read(first), primary: true };
+    if (meaning.name === "Features") return plain({ kind: "selection", items: expression.items, excluded: [] });
+    return plain(UNKNOWN);
+  }
+  const source = module.imports.get(path[0] as string)?.module ?? "";
+  const isTyping = /^(?:typing|typing_extensions|collections\.abc)$/.test(source);
+  if (isTyping && last === "Optional") return read(first);
+  if (isTyping && last === "Annotated") return plain(UNKNOWN);
+  if (meaning.kind === "undefined") return read(expression.object);
+  if (!CONTAINERS.has(last) || !(isTyping || meaning.kind === "type")) return plain(UNKNOWN);
+  const inner = last === "Literal" ? [] : expression.items.map(read);
+  return inner.find((item) => item.core.kind === "undefined" || item.core.kind === "missing") ?? plain(VALUE);
+}
+
+function readName(model: ProjectModel, module: PythonModule, expression: Expression, quoted: boolean): Reading {
+  const plain = (core: Core): Reading => ({ core, primary: false, time: false });
+  const path = dottedPath(expression);
+  if (!path) return plain(UNKNOWN);
+  for (let length = path.length; length >= 1; length--) {
+    const meaning = model.meaning(module, path.slice(0, length));
+    if (meaning.kind === "class") return plain(followPath(model, meaning.model, expression, path.length - length));
+    if (length === path.length && meaning.kind === "type") return plain(VALUE);
+    if (length === path.length && meaning.kind === "sdk") {
+      if (meaning.name === "Now") return plain({ kind: "now" });
+      return meaning.name === "FeatureTime" ? { ...plain(VALUE), time: true } : plain(UNKNOWN);
+    }
+    if (length > 1 || meaning.kind !== "undefined" || !quoted) continue;
+    const named = model.classes.filter((candidate) => candidate.definition.name === path[0]);
+    if (named.length === 1 && named[0]) return plain(followPath(model, named[0], expression, path.length - 1));
+    if (named.length > 1 || model.mayHoldMoreClasses) return plain(UNKNOWN);
+    const root = rootOf(expression);
+    return plain({ kind: "undefined", name: path[0] as string, from: root.from, to: root.to });
+  }
+  return plain(UNKNOWN);
+}
+
+function rootOf(expression: Expression): Expression {
+  let at = expression;
+  while (at.kind === "member") at = at.object;
+  return at;
+}
+
+/** Follows the last `count` attributes of a dotted expression from a class. */
+function followPath(model: ProjectModel, root: ClassModel, expression: Expression, count: number): Core {
+  const members: Extract<Expression, { kind: "member" }>[] = [];
+  for (let at = expression; at.kind === "member" && members.length < count; at = at.object) members.unshift(at);
+  let owner: ClassModel | undefined = root;
+  let field: FieldModel | undefined;
+  for (const member of members) {
+    if (!owner) return UNKNOWN;
+    field = owner.fields.get(member.name);
+    if (!field) {
+      const isKnown = owner.complete && !member.name.startsWith("_") && !owner.definition.others.includes(member.name);
+      return isKnown
+        ? { kind: "missing", model: owner, attribute: member.name, from: member.nameFrom, to: member.nameFrom + member.name.length }
+        : UNKNOWN;
+    }
+    owner = relationOf(model, owner, field);
+  }
+  if (!field) return { kind: "class", model: root };
+  return { kind: "feature", path: { root, attributes: members.map((member) => member.name), field, relation: owner, expression } };
+}
+
+/** The class that a field relates to; undefined for a value, and when it is not known. */
+export function relationOf(model: ProjectModel, owner: ClassModel, field: FieldModel): ClassModel | undefined {
+  const { core } = readAnnotation(model, owner.module, field.source.annotation, true);
+  return core.kind === "class" ? core.model : undefined;
+}

@@ -1,0 +1,173 @@
+/** Rules about feature classes: 110, 111, 112, 113, 117, 119, 124, 125, 142, 146. */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { errorAt, warningAt } from "../../domain/finding.ts";
+import { type Core, readAnnotation } from "./annotation.ts";
+import { optionFindings } from "./option-rules.ts";
+import type { Places } from "./places.ts";
+import type { ClassModel, FieldModel, ProjectModel } from "./project-model.ts";
+import type { Expression } from "./python-expression.ts";
+import type { PythonModule } from "./python-module.ts";
+
+/** Checks every feature class by itself, and their namespaces against each other. */
+export function classFindings(model: ProjectModel, places: Places): Diagnostic[] {
+  const current = model.classes.filter((item) => !isReplaced(item));
+  return [
+    ...redefinitions(model, places),
+    ...namespaceFindings(current, places),
+    ...current.flatMap((item) => [...keyFindings(model, item, places), ...fieldFindings(model, item, places)]),
+  ];
+}
+
+/** Whether a later class of the same file has its name. */
+function isReplaced(item: ClassModel): boolean {
+  const same = item.module.definitions.filter((other) => other.name === item.definition.name);
+  return same.at(-1) !== item.definition;
+}
+
+/** 112: feature classes and resolvers that a later definition of the file replaces. */
+function redefinitions(model: ProjectModel, places: Places): Diagnostic[] {
+  return [...model.classes, ...model.resolvers].flatMap(({ module, definition }) => {
+    if (definition.conditional) return [];
+    const same = module.definitions.filter((other) => other.name === definition.name && !other.conditional);
+    const next = same[same.indexOf(definition) + 1];
+    if (!next || next.kind !== definition.kind) return [];
+    const what = definition.kind === "class" ? "feature class" : "resolver";
+    return [
+      warningAt(
+        112,
+        places.span(module, next.from, next.to),
+        `the ${what} '${definition.name}' is defined again in this file: the last one counts`,
+        {
+          label: "defined again",
+          related: [{ span: places.span(module, definition.from, definition.to), message: "first defined here" }],
+        },
+      ),
+    ];
+  });
+}
+
+/** 111. */
+function namespaceFindings(classes: readonly ClassModel[], places: Places): Diagnostic[] {
+  const first = new Map<string, ClassModel>();
+  return classes.flatMap((item) => {
+    if (item.namespace === undefined || item.definition.conditional) return [];
+    const earlier = first.get(item.namespace);
+    if (!earlier) first.set(item.namespace, item);
+    if (!earlier || earlier.module === item.module) return [];
+    const span = places.span(item.module, item.definition.from, item.definition.to);
+    return [
+      errorAt(111, span, `the namespace '${item.namespace}' is defined in two files: rename one class, or give it 'name='`, {
+        label: "defined twice",
+        related: [
+          {
+            span: places.span(earlier.module, earlier.definition.from, earlier.definition.to),
+            message: `'${item.namespace}' is first defined here`,
+          },
+        ],
+      }),
+    ];
+  });
+}
+
+/** 110, 113, 117: only where every annotation is understood. */
+function keyFindings(model: ProjectModel, item: ClassModel, places: Places): Diagnostic[] {
+  const keys: FieldModel[] = [];
+  const times: FieldModel[] = [];
+  let sure = item.complete;
+  for (const field of item.fields.values()) {
+    const reading = readAnnotation(model, item.module, field.source.annotation);
+    const option = field.options.find((keyword) => keyword.name === "primary")?.value;
+    if (reading.core.kind === "unknown" || field.open || (option && option.kind !== "bool")) sure = false;
+    if (reading.primary || (option?.kind === "bool" && option.value)) keys.push(field);
+    if (reading.time) times.push(field);
+  }
+  const name = item.definition.name;
+  const at = (field: FieldModel) => places.span(item.module, field.source.from, field.source.to);
+  const findings: Diagnostic[] = [];
+  const [key, secondKey] = keys;
+  const [time, secondTime] = times;
+  if (key && secondKey) {
+    const text = `${name} has two primary keys, '${key.attribute}' and '${secondKey.attribute}': a row is identified by one; unmark the other`;
+    const related = [{ span: at(key), message: "the first primary key" }];
+    findings.push(errorAt(113, at(secondKey), text, { label: "second primary key", related }));
+  }
+  if (sure && keys.length === 0 && !item.fields.has("id")) {
+    const text = `${name} has no primary key: name it 'id', or annotate it 'Primary[...]'; its features are: ${[...item.fields.keys()].join(", ") || "none"}`;
+    findings.push(errorAt(110, places.span(item.module, item.definition.from, item.definition.to), text, { label: "no primary key" }));
+  }
+  if (time && secondTime) {
+    const text = `${name} has two feature times, '${time.attribute}' and '${secondTime.attribute}': a row is observed at one; write datetime for the other`;
+    const related = [{ span: at(time), message: "the first feature time" }];
+    findings.push(errorAt(117, at(secondTime), text, { label: "second feature time", related }));
+  }
+  return findings;
+}
+
+/** 119, 124, 125, 142, 146. */
+function fieldFindings(model: ProjectModel, item: ClassModel, places: Places): Diagnostic[] {
+  const { module, definition } = item;
+  const findings = optionFindings(module, places, definition.name, "class", item.decorator.call);
+  const seen = new Map<string, FieldModel["source"]>();
+  for (const source of definition.fields) {
+    const earlier = seen.get(source.name);
+    if (earlier) {
+      findings.push(
+        warningAt(
+          119,
+          places.span(module, source.from, source.to),
+          `'${source.name}' is annotated twice in ${definition.name}: the last one counts`,
+          {
+            label: "annotated again",
+            related: [{ span: places.span(module, earlier.from, earlier.to), message: "first annotated here" }],
+          },
+        ),
+      );
+    }
+    seen.set(source.name, source);
+  }
+  const own = new Set([...definition.others, ...item.fields.keys()]);
+  for (const field of item.fields.values()) {
+    const { annotation, value } = field.source;
+    findings.push(...quoteFindings(model, module, places, annotation));
+    if (value?.kind === "call" && field.options.length > 0)
+      findings.push(...optionFindings(module, places, field.attribute, "feature", value.call));
+    const { core } = readAnnotation(model, module, annotation);
+    if (core.kind === "undefined" && own.has(core.name)) continue;
+    findings.push(...nameFindings(model, module, places, core));
+  }
+  return findings;
+}
+
+/** 125: `DataFrame["X"]`, which cannot be evaluated when the class is made. */
+export function quoteFindings(model: ProjectModel, module: PythonModule, places: Places, annotation: Expression): Diagnostic[] {
+  if (annotation.kind === "union")
+    return [...quoteFindings(model, module, places, annotation.left), ...quoteFindings(model, module, places, annotation.right)];
+  if (annotation.kind !== "subscript" || annotation.object.kind !== "name") return [];
+  const inner = annotation.items[0];
+  if (inner?.kind !== "string" || model.sdkName(module, [annotation.object.name]) !== "DataFrame") return [];
+  const whole = `"DataFrame[${inner.value ?? "..."}]"`;
+  return [
+    errorAt(125, places.span(module, inner.from, inner.to), `quote the whole annotation, not a part of it: write ${whole}`, {
+      label: "quoted inside of the brackets",
+    }),
+  ];
+}
+
+/** 124 and 142 about a name that an annotation reads. */
+export function nameFindings(model: ProjectModel, module: PythonModule, places: Places, core: Core): Diagnostic[] {
+  if (core.kind === "missing") {
+    const owner = core.model.definition.name;
+    const near = didYouMean(core.attribute, core.model.fields.keys());
+    const text = `${owner} has no feature '${core.attribute}'${near ? `; ${near}` : ""}`;
+    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such feature" })];
+  }
+  if (core.kind === "undefined") {
+    const names = [...model.classes.map((item) => item.definition.name), "int", "float", "str", "bool", "bytes", "list", "set", "dict"];
+    const near = didYouMean(core.name, names);
+    const text = `'${core.name}' in this annotation is never defined${near ? `; ${near}` : ""}`;
+    return [errorAt(124, places.span(module, core.from, core.to), text, { label: "never defined" })];
+  }
+  return [];
+}

@@ -1,0 +1,94 @@
+/**
+ * Lint without Python: what the text of a project's files proves. It reads every Python and SQL file, and keeps silent about what only running the code
+ * could tell, so that an error it reports is one.
+ */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { errorAt, mergeFindings } from "../../domain/finding.ts";
+import { LineMap } from "../../domain/line-map.ts";
+import { isPythonModule, isSqlFile } from "../../domain/source-file.ts";
+import { linkSqlFiles } from "../../domain/sql/link.ts";
+import type { MetadataPolicy } from "../project.ts";
+import { classFindings } from "./class-rules.ts";
+import { Places } from "./places.ts";
+import { policyFindings } from "./policy.ts";
+import { ProjectModel } from "./project-model.ts";
+import { type PythonModule, readPythonModule } from "./python-module.ts";
+import { checkPythonSyntax } from "./python-syntax.ts";
+import { requirementFindings } from "./requirements.ts";
+import { resolverFindings } from "./resolver-rules.ts";
+import { staticGraph } from "./static-graph.ts";
+
+/** What is linted. */
+export interface LintInput {
+  /** The project's files by path relative to the root; what is neither Python nor SQL is passed over. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  /** Runtime of the environment, such as `python311`; undefined = any. */
+  readonly runtime?: string;
+  /** Text of the requirements file. */
+  readonly requirements?: string;
+  /** Do not check that the requirements hold the drivers of the sources (rule 194). */
+  readonly skipDrivers?: boolean;
+  /** Metadata that must be there (rule 192). */
+  readonly policy?: MetadataPolicy;
+}
+
+/** Larger Python files are taken to be generated and are not read; what they define is then unknown. */
+const LARGEST_FILE = 1_048_576;
+
+/** Lints a project's files. Never throws; the findings are in the order of file and line. */
+export function lintStatically(input: LintInput): Diagnostic[] {
+  const findings: Diagnostic[] = [];
+  const modules: PythonModule[] = [];
+  let whole = true;
+  for (const { path, text } of input.files) {
+    if (!isPythonModule(path)) continue;
+    const read = readFile(path, text, input.runtime);
+    findings.push(...read.findings);
+    if (read.module) modules.push(read.module);
+    else whole = false;
+  }
+  const model = new ProjectModel(modules, whole);
+  const places = new Places();
+  findings.push(...classFindings(model, places), ...resolverFindings(model, places));
+  if (!input.skipDrivers) findings.push(...requirementFindings(model, places, input.requirements));
+  const { graph, knowledge } = staticGraph(model, places);
+  const linked = linkSqlFiles(
+    input.files.filter((file) => isSqlFile(file.path)),
+    graph,
+    knowledge,
+  );
+  graph.resolvers.push(...linked.resolvers);
+  return mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]);
+}
+
+function readFile(path: string, text: string, runtime: string | undefined): { findings: Diagnostic[]; module?: PythonModule } {
+  if (text.length > LARGEST_FILE) return { findings: [] };
+  const syntax = checkPythonSyntax(text);
+  const lines = new LineMap(path, text);
+  if (syntax.problem) {
+    const { message, start, end } = syntax.problem;
+    const span = lines.span(start, end);
+    return { findings: [errorAt(101, span, `${message} (${runtimeName(runtime)})`, { label: "syntax error" })] };
+  }
+  const minor = Number(/^python3(\d+)$/.exec(runtime ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
+  const findings = syntax.newer
+    .filter((newer) => newer.since > minor)
+    .map((newer) =>
+      errorAt(104, lines.span(newer.start, newer.end), `${newer.what} needs Python 3.${newer.since}, but the runtime is ${runtime}`, {
+        label: `Python 3.${newer.since}`,
+        hint: `Set \`runtime: python3${newer.since}\` in the project file, or write it another way.`,
+      }),
+    );
+  try {
+    return { findings, module: readPythonModule(path, text, syntax.parseable) };
+  } catch (error) {
+    if (error instanceof RangeError) return { findings };
+    throw error;
+  }
+}
+
+function runtimeName(runtime: string | undefined): string {
+  const minor = /^python3(\d+)$/.exec(runtime ?? "")?.[1];
+  return minor ? `Python 3.${minor}` : "Python 3.10 to 3.13";
+}

@@ -1,0 +1,96 @@
+/** Rule 146: values of decorators and of `feature(...)` that are literals and wrong. What is computed is left alone. */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { SCHEDULE_GRAMMAR, scheduleProblem } from "../../domain/cron.ts";
+import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
+import { errorAt } from "../../domain/finding.ts";
+import { ENVIRONMENT_NAME } from "../../domain/sql/settings.ts";
+import type { Places } from "./places.ts";
+import type { Arguments, Expression } from "./python-expression.ts";
+import type { PythonModule } from "./python-module.ts";
+
+/** What the options belong to. */
+export type OptionOwner = "class" | "feature" | "resolver";
+
+/** Says what is wrong with a literal; undefined when it is right, or no literal. */
+type Check = (value: Expression) => string | undefined;
+
+const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
+  class: { max_staleness: staleness, tags: texts, owner: text, name: text },
+  feature: { max_staleness: staleness, tags: texts, owner: text, name: text, description: text, primary: flag },
+  resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text },
+};
+
+/** Checks the keywords of a call. */
+export function optionFindings(module: PythonModule, places: Places, owner: string, kind: OptionOwner, call: Arguments): Diagnostic[] {
+  return call.keywords.flatMap((keyword) => {
+    const problem = CHECKS[kind][keyword.name]?.(keyword.value);
+    if (!problem) return [];
+    const span = places.span(module, keyword.value.from, keyword.value.to);
+    return [errorAt(146, span, `${keyword.name} of ${owner} is ${written(keyword.value)}: ${problem}`, { label: "bad value" })];
+  });
+}
+
+function written(value: Expression): string {
+  if (value.kind === "string") return `'${value.value}'`;
+  if (value.kind === "number") return value.text;
+  if (value.kind === "bool") return value.value ? "True" : "False";
+  return value.kind === "list" ? "a list" : "not a text";
+}
+
+/** The text of a literal; null for a literal of another type, undefined when it is no literal. */
+function literal(value: Expression): string | null | undefined {
+  if (value.kind === "string") return value.value;
+  return value.kind === "number" || value.kind === "bool" || value.kind === "list" ? null : undefined;
+}
+
+function staleness(value: Expression): string | undefined {
+  const found = literal(value);
+  if (found === undefined) return undefined;
+  return found === null || parseDuration(found) === undefined ? `write ${DURATION_GRAMMAR}, or infinity` : undefined;
+}
+
+function timeout(value: Expression): string | undefined {
+  const found = literal(value);
+  if (found === undefined) return undefined;
+  const ms = found === null ? undefined : parseDuration(found);
+  if (ms === undefined) return "write a duration such as 200ms, 5s or 1m30s";
+  return ms > 0 && Number.isFinite(ms) ? undefined : "a resolver needs a time limit above zero that ends, such as 200ms";
+}
+
+function cron(value: Expression): string | undefined {
+  const found = literal(value);
+  if (found === undefined) return undefined;
+  if (found === null) return `write ${SCHEDULE_GRAMMAR}`;
+  const problem = scheduleProblem(found);
+  return problem && `${problem}; write ${SCHEDULE_GRAMMAR}`;
+}
+
+function environments(value: Expression): string | undefined {
+  const items = value.kind === "list" ? value.items : [value];
+  for (const item of items) {
+    const found = literal(item);
+    if (found === undefined) continue;
+    if (found === null || !ENVIRONMENT_NAME.test(found))
+      return "write an environment's name, or a list of them: letters, digits, '.', '_' and '-'";
+  }
+  return value.kind === "list" && items.length === 0 ? "write an environment's name, or leave it out for all" : undefined;
+}
+
+function texts(value: Expression): string | undefined {
+  const items = value.kind === "list" ? value.items : [value];
+  for (const item of items) {
+    const found = literal(item);
+    if (found !== undefined && (found === null || found.trim() === "")) return "write a list of texts such as ['team:risk', 'pii']";
+  }
+  return undefined;
+}
+
+function text(value: Expression): string | undefined {
+  const found = literal(value);
+  return found !== undefined && (found === null || found.trim() === "") ? "write a text" : undefined;
+}
+
+function flag(value: Expression): string | undefined {
+  return value.kind === "string" || value.kind === "number" || value.kind === "list" ? "write True or False" : undefined;
+}

@@ -1,0 +1,59 @@
+/**
+ * Rule 194: a data source needs a driver that the requirements do not name. The server reads SQLite, PostgreSQL and MySQL itself, for which nothing need
+ * be installed. Sources of other kinds are read by Python with a driver of the maker's, so the requirements must hold that package, or the SDK with the
+ * extra of that name (`svc[snowflake]`).
+ */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { errorAt } from "../../domain/finding.ts";
+import type { Places } from "./places.ts";
+import { dottedPath, type ProjectModel } from "./project-model.ts";
+
+interface Driver {
+  readonly extra: string;
+  readonly packages: readonly string[];
+}
+
+const DRIVERS: Readonly<Record<string, Driver>> = {
+  SnowflakeSource: { extra: "snowflake", packages: ["snowflake-connector-python", "snowflake-sqlalchemy"] },
+  BigQuerySource: { extra: "bigquery", packages: ["google-cloud-bigquery"] },
+  RedshiftSource: { extra: "redshift", packages: ["redshift-connector"] },
+  DatabricksSource: { extra: "databricks", packages: ["databricks-sql-connector"] },
+  TrinoSource: { extra: "trino", packages: ["trino"] },
+  AthenaSource: { extra: "athena", packages: ["pyathena"] },
+  SpannerSource: { extra: "spanner", packages: ["google-cloud-spanner"] },
+  DynamoDBSource: { extra: "dynamodb", packages: ["boto3"] },
+};
+
+/**
+ * Checks the sources that the project makes.
+ * @param requirements text of the requirements file; undefined when the environment names none
+ */
+export function requirementFindings(model: ProjectModel, places: Places, requirements: string | undefined): Diagnostic[] {
+  const named = requirementNames(requirements ?? "");
+  if (!named) return [];
+  return model.modules.flatMap((module) =>
+    module.calls.flatMap(({ call }) => {
+      const kind = model.sdkName(module, dottedPath(call.callee) ?? []);
+      const driver = kind === undefined ? undefined : DRIVERS[kind];
+      if (!driver || named.has(`svc[${driver.extra}]`) || driver.packages.some((name) => named.has(name))) return [];
+      const text = `${kind} needs the driver ${driver.packages[0]}, which ${requirements === undefined ? "no requirements file" : "the requirements file does not"} ${requirements === undefined ? "names" : "name"}: add 'svc[${driver.extra}]' or '${driver.packages[0]}'`;
+      return [errorAt(194, places.span(module, call.callee.from, call.callee.to), text, { label: "driver missing" })];
+    }),
+  );
+}
+
+/** Names of a requirements file, normalized, extras of the SDK as `svc[x]`; undefined when it includes what is not at hand. */
+export function requirementNames(text: string): Set<string> | undefined {
+  const names = new Set<string>();
+  for (const raw of text.split(/\r?\n/)) {
+    const line = raw.replace(/(?:^|\s)#.*$/, "").trim();
+    if (/^(?:-r|--requirement|-e|--editable)\b/.test(line)) return undefined;
+    const match = /^([A-Za-z0-9][\w.-]*)\s*(?:\[([^\]]*)\])?/.exec(line);
+    if (!match) continue;
+    const name = (match[1] as string).toLowerCase().replaceAll(/[-_.]+/g, "-");
+    names.add(name);
+    if (name === "svc") for (const extra of (match[2] ?? "").split(",")) names.add(`svc[${extra.trim().toLowerCase()}]`);
+  }
+  return names;
+}

@@ -1,0 +1,151 @@
+/** Finding and reading the project file, `svc.yaml` or `svc.yml`. */
+
+import { readFile, realpath } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import { errorAt } from "../domain/finding.ts";
+import { LineMap } from "../domain/line-map.ts";
+import { readYaml } from "../domain/yaml-tree.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { formatDiagnostic } from "../output/diagnostic.ts";
+import { bundleFiles } from "./bundle.ts";
+import { listFiles } from "./ignore.ts";
+import type { Project, ProjectEnvironment, ProjectFile } from "./project.ts";
+import { readProjectFile } from "./project-file.ts";
+
+/** Names of the project file, in the order in which they are looked for. */
+export const PROJECT_FILES = ["svc.yaml", "svc.yml"] as const;
+
+/** What loading a project may be told. */
+export interface ProjectDeps {
+  /** Called with a line for each file that is skipped for another reason than an ignore rule. */
+  readonly note?: (text: string) => void;
+}
+
+/**
+ * The project of a folder: the project file is looked for in it and in its parents.
+ * Throws a CliError when there is none (`no_project`) or when it is no YAML (`bad_project_file`); wrong keys and values are findings 190.
+ */
+export async function loadProject(dir: string, deps: ProjectDeps = {}): Promise<Project> {
+  const { configPath, text } = await findProjectFile(resolve(dir));
+  const root = await realpath(dirname(configPath));
+  const file = basename(configPath);
+  const lines = new LineMap(file, text);
+  const { root: tree, problems } = readYaml(text);
+  const problem = problems[0];
+  if (problem) throw brokenYaml(lines, configPath, problem);
+  const read = readProjectFile(tree, lines, text, basename(root));
+  const missing = await missingFiles(root, read.environments, lines);
+  return new LoadedProject(root, join(root, file), { ...read, diagnostics: [...read.diagnostics, ...missing] }, deps);
+}
+
+/** Path of the project file of a folder, which need not be readable as one. Throws the CliError `no_project` when there is none. */
+export async function projectFileOf(dir: string): Promise<string> {
+  return (await findProjectFile(resolve(dir))).configPath;
+}
+
+class LoadedProject implements Project {
+  readonly name: string;
+  readonly environments: readonly ProjectEnvironment[];
+  readonly validation: Project["validation"];
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(
+    readonly root: string,
+    readonly configPath: string,
+    content: Pick<Project, "name" | "environments" | "validation" | "diagnostics">,
+    readonly deps: ProjectDeps,
+  ) {
+    this.name = content.name;
+    this.environments = content.environments;
+    this.validation = content.validation;
+    this.diagnostics = content.diagnostics;
+  }
+
+  environment(name: string | undefined): ProjectEnvironment {
+    const named = this.environments.find((environment) => environment.name === name);
+    return named ?? this.environments.find((environment) => environment.name === "default") ?? { name: "default" };
+  }
+
+  async files(environment?: string): Promise<readonly ProjectFile[]> {
+    const { ignoreFile } = this.environment(environment);
+    return await listFiles(this.root, { note: this.deps.note, ...(ignoreFile ? { ignoreFile } : {}) });
+  }
+
+  async bundle(environment?: string) {
+    return await bundleFiles(this.root, await this.files(environment));
+  }
+}
+
+async function findProjectFile(dir: string): Promise<{ configPath: string; text: string }> {
+  const searched: string[] = [];
+  for (let folder = dir; ; folder = dirname(folder)) {
+    searched.push(folder);
+    for (const name of PROJECT_FILES) {
+      const configPath = join(folder, name);
+      const text = await readText(configPath);
+      if (text !== undefined) return { configPath, text };
+    }
+    if (dirname(folder) === folder) break;
+  }
+  throw new CliError(`No project file: there is no svc.yaml or svc.yml in ${listOf(searched)}.`, {
+    code: "no_project",
+    hint: "Run `svc init` in the project's folder, or name the folder with `--dir`.",
+    details: { searched },
+  });
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
+    throw new CliError(`Cannot read the project file ${path}: ${message}.`, { code: "unreadable", cause: error });
+  }
+}
+
+function listOf(folders: readonly string[]): string {
+  return folders.length === 1 ? (folders[0] as string) : `${folders[0]} or its parents ${folders.slice(1).join(", ")}`;
+}
+
+function brokenYaml(lines: LineMap, configPath: string, problem: { message: string; start: number; end: number }): CliError {
+  const span = lines.span(problem.start, Math.max(problem.end, problem.start + 1));
+  const message = `the project file is not YAML: ${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}`;
+  const place = { file: configPath, line: span.line, column: span.column };
+  return new CliError(
+    formatDiagnostic(errorAt(190, span, message, { label: "here" }), () => lines.text),
+    {
+      code: "bad_project_file",
+      details: { ...place, message },
+    },
+  );
+}
+
+/** 190 for files that the project file names and that do not exist. */
+async function missingFiles(root: string, environments: readonly ProjectEnvironment[], lines: LineMap): Promise<Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  for (const environment of environments) {
+    for (const [key, path] of [
+      ["requirements", environment.requirements],
+      ["ignore_file", environment.ignoreFile],
+    ] as const) {
+      const full = path === undefined ? undefined : resolve(root, path);
+      if (path === undefined || full === undefined || (await readText(full)) !== undefined) continue;
+      const at = lines.text.indexOf(path);
+      const outside = relative(root, full).startsWith("..");
+      found.push(
+        errorAt(
+          190,
+          lines.span(Math.max(at, 0), Math.max(at, 0) + path.length),
+          `environments.${environment.name}.${key}: ${path} does not exist`,
+          {
+            label: "no such file",
+            hint: outside ? "Paths are relative to the project file and stay below it." : "",
+          },
+        ),
+      );
+    }
+  }
+  return found;
+}

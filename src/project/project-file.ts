@@ -1,0 +1,175 @@
+/** What the project file says (finding 190 about what it says wrongly). */
+
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import { didYouMean } from "../domain/closest.ts";
+import { errorAt } from "../domain/finding.ts";
+import type { LineMap } from "../domain/line-map.ts";
+import { scalarText, type YamlEntry, type YamlMap, type YamlNode } from "../domain/yaml-tree.ts";
+import type { MetadataPolicy, Project, ProjectEnvironment } from "./project.ts";
+
+/** Runtimes that an environment may name. */
+export const RUNTIMES = ["python310", "python311", "python312", "python313"] as const;
+
+const TOP_KEYS = ["project", "name", "environments", "validation"] as const;
+const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_version", "ignore_file"] as const;
+const METADATA = ["owner", "description", "tags"] as const;
+type Missing = NonNullable<MetadataPolicy["feature"]>[number];
+
+/** Reads the tree of a project file. `fallbackName` is taken when it names no project. */
+export function readProjectFile(
+  tree: YamlNode | undefined,
+  lines: LineMap,
+  text: string,
+  fallbackName: string,
+): Pick<Project, "name" | "environments" | "validation" | "diagnostics"> {
+  const reader = new ProjectFileReader(lines);
+  const top = tree ?? { kind: "map", entries: [], start: 0, end: Math.min(text.length, 1) };
+  return reader.read(top, fallbackName);
+}
+
+class ProjectFileReader {
+  readonly #findings: Diagnostic[] = [];
+  constructor(readonly lines: LineMap) {}
+
+  read(top: YamlNode, fallbackName: string): Pick<Project, "name" | "environments" | "validation" | "diagnostics"> {
+    const map = this.#map(top, "the project file");
+    this.#knownKeys(map, "", TOP_KEYS);
+    const nameEntry = this.#entry(map, "project") ?? this.#entry(map, "name");
+    const name = nameEntry ? this.#text(nameEntry, nameEntry.key) : undefined;
+    if (!nameEntry && top.kind === "map")
+      this.#error(top.start, top.start + 1, "project: the project has no name", "no name", "Write a line such as `project: my_project`.");
+    return {
+      name: name ?? fallbackName,
+      environments: this.#environments(this.#entry(map, "environments")),
+      validation: this.#validation(this.#entry(map, "validation")),
+      diagnostics: this.#findings,
+    };
+  }
+
+  #environments(entry: YamlEntry | undefined): ProjectEnvironment[] {
+    if (!entry || isNull(entry.value)) return [];
+    return this.#map(entry.value, "environments").entries.map(({ key: name, value }) => {
+      const path = `environments.${name}`;
+      const map = isNull(value) ? emptyMap(value) : this.#map(value, path);
+      this.#knownKeys(map, path, ENVIRONMENT_KEYS);
+      const text = (key: (typeof ENVIRONMENT_KEYS)[number]): string | undefined => {
+        const found = this.#entry(map, key);
+        return found && !isNull(found.value) ? this.#text(found, `${path}.${key}`) : undefined;
+      };
+      const runtime = this.#runtime(this.#entry(map, "runtime"), `${path}.runtime`);
+      const [requirements, dockerfile] = [text("requirements"), text("dockerfile")];
+      const [platformVersion, ignoreFile] = [text("platform_version"), text("ignore_file")];
+      return {
+        name,
+        ...(requirements ? { requirements } : {}),
+        ...(runtime ? { runtime } : {}),
+        ...(dockerfile ? { dockerfile } : {}),
+        ...(platformVersion ? { platformVersion } : {}),
+        ...(ignoreFile ? { ignoreFile } : {}),
+      };
+    });
+  }
+
+  #runtime(entry: YamlEntry | undefined, path: string): string | undefined {
+    if (!entry || isNull(entry.value)) return undefined;
+    const text = this.#text(entry, path);
+    if (text === undefined) return undefined;
+    const plain = text.toLowerCase().replaceAll(/[.\s-]/g, "");
+    if (RUNTIMES.some((runtime) => runtime === text)) return text;
+    const near = RUNTIMES.find((runtime) => runtime === plain || runtime === `python${plain}`);
+    const cure = near ? `did you mean '${near}'?` : `the runtimes are ${RUNTIMES.join(", ")}`;
+    this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is no runtime; ${cure}`, "no such runtime");
+    return undefined;
+  }
+
+  #validation(entry: YamlEntry | undefined): MetadataPolicy {
+    if (!entry || isNull(entry.value)) return {};
+    const map = this.#map(entry.value, "validation");
+    this.#knownKeys(map, "validation", ["feature", "resolver"]);
+    const policy = (kind: "feature" | "resolver"): MetadataPolicy => {
+      const found = this.#entry(map, kind);
+      if (!found || isNull(found.value)) return {};
+      const path = `validation.${kind}`;
+      const node = found.value.kind === "map" ? this.#metadataOf(found.value, path) : found.value;
+      return node ? { [kind]: this.#metadata(node, path) } : {};
+    };
+    return { ...policy("feature"), ...policy("resolver") };
+  }
+
+  #metadataOf(map: YamlMap, path: string): YamlNode | undefined {
+    this.#knownKeys(map, path, ["metadata"]);
+    return this.#entry(map, "metadata")?.value;
+  }
+
+  #metadata(node: YamlNode, path: string): Missing[] {
+    if (node.kind !== "list") {
+      this.#error(node.start, node.end, `${path}: must be a list such as [{name: owner, missing: error}]`, "not a list");
+      return [];
+    }
+    return node.items.flatMap((item) => {
+      const map = this.#map(item, `${path}[]`);
+      this.#knownKeys(map, `${path}[]`, ["name", "missing"]);
+      const name = this.#word(this.#entry(map, "name"), `${path}[].name`, METADATA);
+      const missing = this.#word(this.#entry(map, "missing"), `${path}[].missing`, ["error", "warn", "warning"]);
+      if (item.kind === "map" && !this.#entry(map, "name")) this.#error(item.start, item.end, `${path}[]: has no \`name\``, "no name");
+      return name ? [{ name, missing: missing === "error" ? "error" : "warn" }] : [];
+    });
+  }
+
+  #word<const W extends string>(entry: YamlEntry | undefined, path: string, words: readonly W[]): W | undefined {
+    const text = entry ? this.#text(entry, path) : undefined;
+    if (!entry || text === undefined) return undefined;
+    const word = words.find((candidate) => candidate === text.toLowerCase());
+    if (!word) {
+      const cure = didYouMean(text, words) || `it must be one of ${words.join(", ")}`;
+      this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is not known; ${cure}`, "unknown value");
+    }
+    return word;
+  }
+
+  #text(entry: YamlEntry, path: string): string | undefined {
+    const text = scalarText(entry.value)?.trim();
+    if (text) return text;
+    const given = entry.value.kind === "scalar" ? "nothing" : `a ${entry.value.kind === "map" ? "mapping" : "list"}`;
+    const [start, end] = entry.value.end > entry.value.start ? [entry.value.start, entry.value.end] : [entry.keyStart, entry.keyEnd];
+    this.#error(start, end, `${path}: must be a text, but is ${given}`, "not a text");
+    return undefined;
+  }
+
+  #map(node: YamlNode, path: string): YamlMap {
+    if (node.kind === "map") return node;
+    this.#error(node.start, Math.max(node.end, node.start + 1), `${path}: must be a mapping of keys to values`, "not a mapping");
+    return emptyMap(node);
+  }
+
+  #knownKeys(map: YamlMap, path: string, keys: readonly string[]): void {
+    for (const entry of map.entries) {
+      if (keys.includes(plainKey(entry.key))) continue;
+      const full = path ? `${path}.${entry.key}` : entry.key;
+      const cure = didYouMean(entry.key, keys) || `the keys are ${keys.join(", ")}`;
+      this.#error(entry.keyStart, entry.keyEnd, `${full}: unknown key; ${cure}`, "unknown key");
+    }
+  }
+
+  #entry(map: YamlMap, key: string): YamlEntry | undefined {
+    return map.entries.find((entry) => plainKey(entry.key) === key);
+  }
+
+  #error(start: number, end: number, message: string, label: string, hint = ""): void {
+    const newline = this.lines.text.indexOf("\n", start);
+    const lastInLine = newline < 0 ? end : Math.min(end, newline);
+    this.#findings.push(errorAt(190, this.lines.span(start, Math.max(lastInLine, start)), message, { label, hint }));
+  }
+}
+
+function plainKey(key: string): string {
+  return key.replaceAll("-", "_");
+}
+
+function isNull(node: YamlNode): boolean {
+  return node.kind === "scalar" && node.value === null;
+}
+
+function emptyMap(node: YamlNode): YamlMap {
+  return { kind: "map", entries: [], start: node.start, end: node.end };
+}

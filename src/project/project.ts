@@ -1,0 +1,63 @@
+/** What a project folder is: `svc.yaml`, the files that belong to a deployment, and their bundle. */
+
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+
+/** Settings of one environment in the project file. */
+export interface ProjectEnvironment {
+  /** Environment name, or `default`. */
+  readonly name: string;
+  /** Requirements file relative to the root. */
+  readonly requirements?: string;
+  /** `python310` to `python313`. */
+  readonly runtime?: string;
+  readonly dockerfile?: string;
+  readonly platformVersion?: string;
+  /** Ignore file of this environment, beside .gitignore and .svcignore. */
+  readonly ignoreFile?: string;
+}
+
+/** Severity of the metadata policy (lint 192) per kind and field. */
+export interface MetadataPolicy {
+  readonly feature?: readonly {
+    readonly name: "owner" | "description" | "tags";
+    readonly missing: "error" | "warn";
+  }[];
+  readonly resolver?: readonly {
+    readonly name: "owner" | "description" | "tags";
+    readonly missing: "error" | "warn";
+  }[];
+}
+
+/** A file of the project. */
+export interface ProjectFile {
+  /** Relative to the root, with `/`. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** A project on disk. */
+export interface Project {
+  /** Absolute path of the folder with the project file. */
+  readonly root: string;
+  /** Absolute path of `svc.yaml` or `svc.yml`. */
+  readonly configPath: string;
+  readonly name: string;
+  readonly environments: readonly ProjectEnvironment[];
+  readonly validation: MetadataPolicy;
+  /** Findings about the project file itself (190). */
+  readonly diagnostics: readonly Diagnostic[];
+  /** The settings for an environment: its own entry, else `default`. */
+  environment(name: string | undefined): ProjectEnvironment;
+  /** Files that are uploaded, sorted. */
+  files(environment?: string): Promise<readonly ProjectFile[]>;
+  /** A gzip-compressed tar of those files, deterministic for equal content. */
+  bundle(environment?: string): Promise<SourceBundle>;
+}
+
+/** A source bundle. */
+export interface SourceBundle {
+  readonly bytes: Uint8Array;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly files: readonly ProjectFile[];
+}

@@ -1,0 +1,129 @@
+/**
+ * Validating a project, as `lint` and `apply` do it: the rules that need the text only, the analyzer (Python), then the server. Each step adds findings;
+ * the server is asked only about a graph without errors.
+ */
+
+import { join } from "node:path";
+import type { DeploymentDiff } from "../../gen/svc/v1/deployment_pb.ts";
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
+import type { Context } from "../context/context.ts";
+import { isError, mergeFindings } from "../domain/finding.ts";
+import { analyzedFiles } from "../domain/source-file.ts";
+import type { SourceText } from "../output/diagnostic.ts";
+import type { Project, ProjectEnvironment } from "./project.ts";
+
+/** What to validate. */
+export interface ValidateOptions {
+  /** Ask the server too. Default true. */
+  readonly remote?: boolean;
+  /** Branch that the server compares with; undefined or empty = the environment. */
+  readonly branch?: string;
+  /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
+  readonly skipLocalWarnings?: boolean;
+  /** Leave out rule 194 (`--skip-sql-extras-check`). */
+  readonly skipDrivers?: boolean;
+}
+
+/** What came of it. */
+export interface Validation {
+  readonly project: Project;
+  /** The settings that hold for the environment that was validated for. */
+  readonly environment: ProjectEnvironment;
+  /** The analyzer's graph; undefined when Python could not be run. */
+  readonly graph: Graph | undefined;
+  /** Findings of all steps, without doubles, in the order of file and line. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Findings of the server alone; undefined when it was not asked. */
+  readonly remote: readonly Diagnostic[] | undefined;
+  /** What a deployment would change; undefined when the server was not asked. */
+  readonly diff: DeploymentDiff | undefined;
+  /** Text of the files that findings speak of. */
+  readonly source: SourceText;
+}
+
+/** Rules that the analyzer checks itself: where it finds nothing wrong, its word on Python files counts. */
+const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143, 144, 146, 148, 192]);
+
+/** Validates the project of a context. Throws what loading the project, and talking to the server, throw. */
+export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
+  const project = await context.project();
+  const name = context.flags.environment ?? (await context.settings()).environment.value;
+  const environment = project.environment(name);
+  const files = await readFiles(context, project, environment);
+  const texts = new Map(files.map((file) => [file.path, file.text]));
+  const config = await context.machine.readText(project.configPath);
+  if (config !== undefined) texts.set(project.configPath.slice(project.root.length + 1), config);
+  const requirements = environment.requirements ? await context.machine.readText(join(project.root, environment.requirements)) : undefined;
+  const local = await context.progress.step("Validating the project", async (update) => {
+    const analysis = context.python().analyze({
+      root: project.root,
+      files: files.map((file) => file.path),
+      validation: project.validation,
+      onProgress: update,
+      signal: context.signal,
+      ...(environment.runtime ? { runtime: environment.runtime } : {}),
+      ...(requirements === undefined ? {} : { requirements }),
+      ...(name === undefined ? {} : { environmentName: name }),
+    });
+    analysis.catch(() => undefined);
+    const { lintStatically } = await import("./lint/lint.ts");
+    const found = lintStatically({
+      files,
+      policy: project.validation,
+      skipDrivers: options.skipDrivers ?? false,
+      ...(environment.runtime ? { runtime: environment.runtime } : {}),
+      ...(requirements === undefined ? {} : { requirements }),
+    });
+    return await withAnalysis(found, analysis, project);
+  });
+  const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
+  const here = mergeFindings(project.diagnostics, diagnostics);
+  const base = { project, environment, graph: local.graph, source: (file: string) => texts.get(file) };
+  if (options.remote === false || !local.graph || here.some(isError))
+    return { ...base, diagnostics: here, remote: undefined, diff: undefined };
+  const { graph } = local;
+  const answer = await context.progress.step("Validating against the deployment", async () => {
+    const deployments = await context.api.deployments();
+    return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
+  });
+  return { ...base, diagnostics: mergeFindings(here, answer.diagnostics), remote: answer.diagnostics, diff: answer.diff };
+}
+
+async function readFiles(context: Context, project: Project, environment: ProjectEnvironment): Promise<{ path: string; text: string }[]> {
+  const paths = analyzedFiles((await project.files(environment.name)).map((file) => file.path));
+  const texts = await Promise.all(paths.map((path) => context.machine.readText(join(project.root, path))));
+  return paths.flatMap((path, index) => {
+    const text = texts[index];
+    return text === undefined ? [] : [{ path, text }];
+  });
+}
+
+async function withAnalysis(
+  found: readonly Diagnostic[],
+  analysis: ReturnType<ReturnType<Context["python"]>["analyze"]>,
+  project: Project,
+): Promise<{ graph: Graph | undefined; diagnostics: Diagnostic[] }> {
+  try {
+    const { graph, python } = await analysis;
+    const { policyFindings } = await import("./lint/policy.ts");
+    const analyzed = graph.diagnostics;
+    const isSound = !analyzed.some(isError);
+    const policy = isSound ? policyFindings(graph, project.validation) : [];
+    const kept = found.filter((diagnostic) => !isOverruled(diagnostic, isSound, python !== undefined));
+    return { graph: python === undefined ? undefined : graph, diagnostics: mergeFindings(kept, analyzed, policy) };
+  } catch (error) {
+    const { ToolchainError } = await import("../python/toolchain.ts");
+    if (!(error instanceof ToolchainError)) throw error;
+    return { graph: undefined, diagnostics: mergeFindings(found, error.diagnostics) };
+  }
+}
+
+/**
+ * Whether the analyzer's word counts instead: on syntax as soon as Python ran; on all of its own rules, and on SQL files, when it found no error. The
+ * text alone may then have been misread, and a project that works is not to be stopped by that.
+ */
+function isOverruled({ code, span }: Diagnostic, isSound: boolean, ran: boolean): boolean {
+  if (code === 101) return ran;
+  return isSound && (ANALYZER_RULES.has(code) || span?.file.endsWith(".sql") === true);
+}

@@ -1,0 +1,119 @@
+/** Turning a source folder into a graph: the analyzer's process, its failures as findings, and the linking of SQL files. */
+
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
+import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { errorAt, isError, mergeFindings } from "../domain/finding.ts";
+import { checkGraph } from "../domain/graph-rules.ts";
+import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
+import { linkSqlFiles } from "../domain/sql/link.ts";
+import { crashedAt, lastWords } from "./crash.ts";
+import { type RunResult, runProgram } from "./subprocess.ts";
+import type { AnalyzeOptions } from "./toolchain.ts";
+
+/** What the analyzer's process is started with. */
+export interface AnalyzerOptions {
+  /** Interpreter of the project's virtual environment. */
+  readonly python: string;
+  /** Folder that holds the package `svc`. */
+  readonly sdkRoot: string;
+  /** Private folder for the files between the two processes. */
+  readonly scratchDir: string;
+  /** Environment of this process; what of it reaches user code is chosen by `userCodeEnv`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Longest import unless the caller says otherwise. */
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** Lines of stderr that a finding shows. */
+const SHOWN_LINES = 8;
+
+const PASSED_VARIABLES = [
+  "PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP SystemRoot LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split(" "),
+  "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy".split(" "),
+].flat();
+
+/**
+ * The part of an environment that user code may see: what programs need to run at all, and no credentials.
+ * @param root becomes `TARGET_ROOT`, the folder of the deployed source
+ */
+export function userCodeEnv(
+  env: Readonly<Record<string, string | undefined>>,
+  root: string,
+  environmentName: string | undefined,
+): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of PASSED_VARIABLES) if (env[name] !== undefined) passed[name] = env[name];
+  passed.TARGET_ROOT = root;
+  if (environmentName) passed.SVC_ENVIRONMENT_NAME = environmentName;
+  return passed;
+}
+
+/**
+ * Imports the project in a process of its own, links the SQL files into its graph and checks the whole. Whatever user code does, the result is a
+ * graph with findings: a process that hangs, exits or crashes is finding 103.
+ */
+export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<Graph> {
+  const root = await realpath(options.root);
+  const graph = await importProject(root, options, analyzer);
+  const sqlPaths = options.files.filter(isSqlFile);
+  const sqlFiles = await Promise.all(sqlPaths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
+  const linked = linkSqlFiles(sqlFiles, graph);
+  graph.resolvers = [...graph.resolvers, ...linked.resolvers].sort((a, b) => (a.fqn < b.fqn ? -1 : 1));
+  graph.diagnostics = mergeFindings(graph.diagnostics, linked.diagnostics);
+  if (!graph.diagnostics.some(isError)) graph.diagnostics = mergeFindings(graph.diagnostics, checkGraph(graph));
+  return graph;
+}
+
+async function importProject(root: string, options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<Graph> {
+  await mkdir(analyzer.scratchDir, { recursive: true, mode: 0o700 });
+  const scratch = await mkdtemp(join(analyzer.scratchDir, "analysis-"));
+  try {
+    const out = join(scratch, "graph.json");
+    const write = async (name: string, content: unknown): Promise<string> => {
+      await writeFile(join(scratch, name), JSON.stringify(content), { mode: 0o600 });
+      return join(scratch, name);
+    };
+    const files = await write("files.json", options.files.filter(isPythonModule));
+    const policy = options.validation ? ["--policy", await write("policy.json", options.validation)] : [];
+    const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const boot = join(analyzer.sdkRoot, "svc", "_boot.py");
+    const flags = ["-I", "-B", "-X", "utf8", "-X", "faulthandler"];
+    const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out, ...policy];
+    const result = await runProgram(argv, {
+      cwd: root,
+      env: userCodeEnv(analyzer.env, root, options.environmentName),
+      timeoutMs,
+      timeoutSignal: "SIGABRT",
+      ...(options.signal && { signal: options.signal }),
+    });
+    const text = await readFile(out, "utf8").catch(() => undefined);
+    if (result.exitCode !== 0 || text === undefined) return unfinished(result, root, timeoutMs);
+    return fromJson(GraphSchema, JSON.parse(text) as JsonValue);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** A graph that holds finding 103 and nothing else. */
+function unfinished(result: RunResult, root: string, timeoutMs: number): Graph {
+  const frame = crashedAt(result.stderr, root);
+  const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
+  let what: string;
+  if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${place}`;
+  else if (result.signal) what = `importing the project was killed by ${result.signal}${place}`;
+  else what = `importing the project ended the interpreter with exit code ${result.exitCode}`;
+  const said = lastWords(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
+  const message = [said.length > 0 ? `${what}. Its last lines:` : what, ...said].join("\n");
+  return create(GraphSchema, { diagnostics: [finding103(message, frame)] });
+}
+
+function finding103(message: string, frame: { file: string; line: number } | undefined): Diagnostic {
+  const span = frame && create(SpanSchema, { file: frame.file, line: frame.line, column: 1, endLine: frame.line, endColumn: 1 });
+  return errorAt(103, span, message, {
+    label: "import did not finish",
+    hint: "Code at the top level of a module runs at every deployment; move slow or failing work into a resolver.",
+  });
+}

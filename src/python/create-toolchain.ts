@@ -1,0 +1,98 @@
+/** The toolchain on this machine. */
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { errorAt } from "../domain/finding.ts";
+import { analyzeProject } from "./analyze.ts";
+import { interpreterFinding, type SearchPlaces, searchInterpreter } from "./interpreter.ts";
+import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
+import { unpackSdk } from "./sdk.ts";
+import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
+import { ensureVenv } from "./venv.ts";
+
+/** What a toolchain is made with. */
+export interface ToolchainOptions {
+  /** Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie below it. */
+  readonly home: string;
+  /** Environment variables: `PATH` is searched for interpreters and `uv`; pip and uv are given all of them. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Default: that of this machine. */
+  readonly platform?: NodeJS.Platform;
+  /** The user's folder, where pyenv keeps its versions. Default: that of this user. */
+  readonly homeDir?: string;
+}
+
+/** Makes the toolchain. Nothing is looked for or written before it is asked for; what was found is kept. */
+export function createToolchain(options: ToolchainOptions): PythonToolchain {
+  const places: SearchPlaces = {
+    env: options.env,
+    platform: options.platform ?? process.platform,
+    homeDir: options.homeDir ?? options.env.HOME ?? homedir(),
+  };
+  const searches = new Map<string, Promise<InterpreterSearch>>();
+  let unpacked: Promise<string> | undefined;
+
+  const findInterpreter = async (runtime?: string): Promise<InterpreterSearch> => {
+    const key = runtime ?? "";
+    const searching = searches.get(key) ?? searchInterpreter(runtime, places);
+    searches.set(key, searching);
+    const search = await searching;
+    if (!search.found) searches.delete(key);
+    return search;
+  };
+
+  const sdkRoot = async (): Promise<string> => {
+    unpacked ??= unpackSdk(join(options.home, "sdk"));
+    try {
+      return await unpacked;
+    } catch (error) {
+      unpacked = undefined;
+      throw error;
+    }
+  };
+
+  const environmentPython: PythonToolchain["environmentPython"] = async (wanted) => {
+    const search = await findInterpreter(wanted.runtime);
+    if (!search.found) {
+      const finding = interpreterFinding(wanted.runtime, search, places);
+      throw new ToolchainError(finding.message, [finding]);
+    }
+    return ensureVenv({
+      folder: join(options.home, "venvs"),
+      interpreter: search.found,
+      requirements: await requirementsOf(wanted.requirements ?? "", wanted.root),
+      places,
+      ...(wanted.root !== undefined && { root: wanted.root }),
+      ...(wanted.onProgress && { onProgress: wanted.onProgress }),
+      ...(wanted.signal && { signal: wanted.signal }),
+    });
+  };
+
+  return {
+    findInterpreter,
+    sdkRoot,
+    environmentPython,
+    analyze: async (wanted: AnalyzeOptions) => {
+      let python: string;
+      try {
+        python = await environmentPython(wanted);
+      } catch (error) {
+        if (!(error instanceof ToolchainError)) throw error;
+        return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
+      }
+      const analyzer = { python, sdkRoot: await sdkRoot(), scratchDir: join(options.home, "tmp"), env: options.env };
+      return { graph: await analyzeProject(wanted, analyzer), python };
+    },
+  };
+}
+
+async function requirementsOf(text: string, root: string | undefined): Promise<Requirements> {
+  try {
+    return await readRequirements(text, root);
+  } catch (error) {
+    if (!(error instanceof RequirementsError)) throw error;
+    throw new ToolchainError(error.message, [errorAt(102, undefined, error.message, { label: "cannot be read" })]);
+  }
+}

@@ -1,0 +1,168 @@
+/** Finding a Python interpreter. None is ever downloaded. */
+
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import { errorAt } from "../domain/finding.ts";
+import { RUNTIME_NAMES, runtimeMinor, SUPPORTED_MINORS } from "./runtime.ts";
+import { runProgram } from "./subprocess.ts";
+import type { Interpreter, InterpreterSearch } from "./toolchain.ts";
+
+/** The machine as the search sees it. */
+export interface SearchPlaces {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly homeDir: string;
+}
+
+/** Longest time that an interpreter may take to say its version. */
+const PROBE_TIMEOUT_MS = 10_000;
+
+const PROBE =
+  "import sys, json; print(json.dumps([sys.executable, '%d.%d.%d' % sys.version_info[:3], sys.implementation.name, sys.version_info[1]]))";
+
+/** What a candidate said of itself, or why it is none. */
+type Probe = { readonly interpreter: Interpreter; readonly minor: number } | { readonly reason: string };
+
+/** One place to look at: what to call it in a message, and the command that starts it. */
+interface Candidate {
+  readonly place: string;
+  readonly argv: readonly string[];
+}
+
+/**
+ * Looks for an interpreter of a runtime (`python311`), or of the newest supported version. Order: `uv python find`, `python3.X` on PATH, pyenv's
+ * versions, `python3` and `python` on PATH when their version fits, the `py` launcher on Windows. Each candidate is started to see that it works.
+ */
+export async function searchInterpreter(runtime: string | undefined, places: SearchPlaces): Promise<InterpreterSearch> {
+  const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
+  const searched: string[] = [];
+  const probed = new Map<string, Promise<Probe>>();
+  const uv = whichAll("uv", places)[0];
+  if (!uv) searched.push("uv: not installed");
+  for (const minor of minors) {
+    if (minor === undefined) return { found: undefined, searched: [`'${runtime}' is not one of ${RUNTIME_NAMES}`] };
+    for await (const candidate of candidatesOf(minor, uv, places, (said) => note(searched, said))) {
+      const key = candidate.argv.join("\0");
+      const probing = probed.get(key) ?? probe(candidate.argv, places);
+      probed.set(key, probing);
+      const result = await probing;
+      if ("reason" in result) note(searched, `${candidate.place}: ${result.reason}`);
+      else if (result.minor !== minor) note(searched, `${candidate.place}: ${result.interpreter.version}`);
+      else return { found: result.interpreter, searched };
+    }
+  }
+  return { found: undefined, searched };
+}
+
+function note(searched: string[], said: string): void {
+  if (!searched.includes(said)) searched.push(said);
+}
+
+async function* candidatesOf(
+  minor: number,
+  uv: string | undefined,
+  places: SearchPlaces,
+  say: (said: string) => void,
+): AsyncGenerator<Candidate> {
+  const name = `python3.${minor}`;
+  if (uv) {
+    const path = await uvFind(uv, minor, places);
+    if (path) yield { place: `uv python find 3.${minor} (${path})`, argv: [path] };
+    else say(`uv python find 3.${minor}: none`);
+  }
+  const named = whichAll(name, places);
+  if (named.length === 0) say(`${name} on PATH: none`);
+  for (const path of named) yield { place: path, argv: [path] };
+  yield* pyenvCandidates(minor, places, say);
+  for (const generic of ["python3", "python"]) {
+    const paths = whichAll(generic, places);
+    if (paths.length === 0) say(`${generic} on PATH: none`);
+    for (const path of paths) yield { place: path, argv: [path] };
+  }
+  if (places.platform === "win32") {
+    const launcher = whichAll("py", places)[0];
+    if (launcher) yield { place: `py -3.${minor}`, argv: [launcher, `-3.${minor}`] };
+    else say("py launcher: not installed");
+  }
+}
+
+function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: string) => void): Generator<Candidate> {
+  const root = places.env.PYENV_ROOT || join(places.homeDir, ".pyenv");
+  const versions = join(root, "versions");
+  if (!existsSync(versions)) return say("pyenv: not installed");
+  const patches = readdirSync(versions)
+    .filter((version) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(version))
+    .sort((a, b) => Number(b.split(".")[2]) - Number(a.split(".")[2]));
+  if (patches.length === 0) say(`pyenv: no 3.${minor} in ${versions}`);
+  const program = places.platform === "win32" ? "python.exe" : "bin/python";
+  for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
+}
+
+async function uvFind(uv: string, minor: number, places: SearchPlaces): Promise<string | undefined> {
+  try {
+    const result = await runProgram([uv, "python", "find", "--system", `3.${minor}`], {
+      env: { ...places.env, UV_PYTHON_DOWNLOADS: "never" },
+      timeoutMs: PROBE_TIMEOUT_MS,
+    });
+    return result.exitCode === 0 ? result.stdout.trim() || undefined : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function probe(argv: readonly string[], places: SearchPlaces): Promise<Probe> {
+  try {
+    const result = await runProgram([...argv, "-I", "-S", "-c", PROBE], { env: places.env, timeoutMs: PROBE_TIMEOUT_MS });
+    if (result.timedOut) return { reason: "does not answer" };
+    if (result.exitCode !== 0) return { reason: "does not run" };
+    const [path, version, implementation, minor] = JSON.parse(result.stdout) as [string, string, string, number];
+    if (!path || !version.startsWith("3.")) return { reason: `is Python ${version}` };
+    return implementation === "cpython" ? { interpreter: { path, version }, minor } : { reason: `is ${implementation}, not CPython` };
+  } catch {
+    return { reason: "does not run" };
+  }
+}
+
+/** Every executable of that name on PATH, in order. Relative and empty entries are passed over: they would run what lies in the working directory. */
+function whichAll(name: string, places: SearchPlaces): string[] {
+  const windows = places.platform === "win32";
+  const folders = (places.env.PATH ?? places.env.Path ?? "").split(delimiter).filter((folder) => /^([/\\]|[A-Za-z]:[/\\])/.test(folder));
+  const found: string[] = [];
+  for (const folder of folders) {
+    const path = Bun.which(name, { PATH: folder });
+    if (path && !found.includes(path) && !(windows && /[\\/]WindowsApps[\\/]/.test(path))) found.push(path);
+  }
+  return found;
+}
+
+/**
+ * Finding 191: no interpreter for the runtime. One line that says what was searched and how to install one on this machine.
+ */
+export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, places: SearchPlaces): Diagnostic {
+  const minor = runtime === undefined ? undefined : runtimeMinor(runtime);
+  const wanted = minor === undefined ? "no Python 3.10 to 3.13" : `no Python 3.${minor}`;
+  const message =
+    runtime !== undefined && minor === undefined
+      ? `runtime '${runtime}' is not supported; set it to one of ${RUNTIME_NAMES}`
+      : `${wanted} was found (searched ${search.searched.join("; ")}); install it with ${installCommand(minor ?? 12, places)}`;
+  return errorAt(191, undefined, message, { label: "not installed" });
+}
+
+/** The shortest way to a Python of that minor version here. */
+function installCommand(minor: number, places: SearchPlaces): string {
+  if (whichAll("uv", places).length > 0) return `\`uv python install 3.${minor}\``;
+  if (whichAll("pyenv", places).length > 0) return `\`pyenv install 3.${minor}\``;
+  switch (places.platform) {
+    case "darwin":
+      return `\`brew install python@3.${minor}\``;
+    case "win32":
+      return `\`winget install Python.Python.3.${minor}\``;
+    default: {
+      if (whichAll("apt-get", places).length > 0) return `\`sudo apt-get install python3.${minor} python3.${minor}-venv\``;
+      if (whichAll("dnf", places).length > 0) return `\`sudo dnf install python3.${minor}\``;
+      if (whichAll("apk", places).length > 0) return "`apk add python3`";
+      return `uv (https://docs.astral.sh/uv): \`uv python install 3.${minor}\``;
+    }
+  }
+}

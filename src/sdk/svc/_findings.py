@@ -1,0 +1,109 @@
+"""Findings: a rule's number, what it says, and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+ERROR = "SEVERITY_ERROR"
+WARNING = "SEVERITY_WARNING"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place in a project file: 1-based lines and columns in code points, end exclusive, file relative to the root."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "endLine": self.end_line,
+            "endColumn": self.end_column,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding. `str()` of it is its message."""
+
+    code: int
+    message: str
+    span: Optional[Span] = None
+    label: str = ""
+    severity: str = ERROR
+    related: tuple[tuple[Span, str], ...] = ()
+    hint: str = ""
+
+    def json(self) -> dict[str, Any]:
+        """The finding as proto3 JSON of `svc.v1.Diagnostic`."""
+        document: dict[str, Any] = {"code": self.code, "severity": self.severity, "message": well_formed(self.message)}
+        if self.span:
+            document["span"] = self.span.json()
+        if self.label:
+            document["label"] = well_formed(self.label)
+        if self.related:
+            document["related"] = [{"span": span.json(), "message": well_formed(text)} for span, text in self.related]
+        if self.hint:
+            document["hint"] = well_formed(self.hint)
+        return document
+
+    def __str__(self) -> str:
+        place = f" ({self.span.file}:{self.span.line}:{self.span.column})" if self.span else ""
+        return f"{'Error' if self.severity == ERROR else 'Warning'}[{self.code}]: {self.message}{place}"
+
+
+def well_formed(text: str) -> str:
+    """Text without lone surrogates, which no UTF-8 document can hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class DefinitionError(TypeError):
+    """A definition that makes no sense. Carries a rule's number; `token` names the part of the definition that is at fault."""
+
+    def __init__(self, code: int, message: str, label: str = "", *, token: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.label = label
+        self.token = token
+        self.hint = hint
+
+
+class BrokenReference(DefinitionError):
+    """What is defined refers to something that is broken itself, about which there is a finding already."""
+
+
+class CircularReference(DefinitionError):
+    """A type that refers back to itself."""
+
+
+@dataclass
+class Findings:
+    """Findings as they are made; the same finding at the same place is kept once."""
+
+    found: list[Finding] = field(default_factory=list)
+
+    def add(self, finding: Finding) -> None:
+        if finding not in self.found:
+            self.found.append(finding)
+
+    def sorted(self) -> list[Finding]:
+        """By file, place and number."""
+
+        def key(finding: Finding) -> tuple[Any, ...]:
+            span = finding.span
+            return (span.file, span.line, span.column, finding.code) if span else ("", 0, 0, finding.code)
+
+        return sorted(self.found, key=key)
+
+
+def to_json(document: Any) -> bytes:
+    """A document as UTF-8 JSON."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

@@ -1,0 +1,64 @@
+"""Everything that the imported modules define, in the order of definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from ._feature_class import FeatureClass
+    from ._named_query import NamedQuery
+    from ._resolver import ResolverDefinition, ResolverSpec
+    from .sources import DataSource
+
+
+class Registry:
+    """The definitions of a process. A module that is executed again replaces what it defined before."""
+
+    def __init__(self) -> None:
+        self.classes: list[FeatureClass] = []
+        self.definitions: list[ResolverDefinition] = []
+        self.named_queries: list[NamedQuery] = []
+        self.sources: list[DataSource] = []
+        self._resolvers: Optional[dict[str, ResolverSpec]] = None
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.__init__()  # type: ignore[misc]
+
+    def add_class(self, item: FeatureClass) -> None:
+        key = (item.origin, item.namespace)
+        self.classes = [old for old in self.classes if (old.origin, old.namespace) != key] + [item]
+        self._resolvers = None
+
+    def add_resolver(self, item: ResolverDefinition) -> None:
+        key = (item.origin, item.fqn)
+        self.definitions = [old for old in self.definitions if (old.origin, old.fqn) != key] + [item]
+        self._resolvers = None
+
+    def add_named_query(self, item: NamedQuery) -> None:
+        key = (item.origin, item.name, item.version)
+        self.named_queries = [old for old in self.named_queries if (old.origin, old.name, old.version) != key] + [item]
+
+    def add_source(self, item: DataSource) -> None:
+        key = (item.origin, item.name)
+        self.sources = [old for old in self.sources if (old.origin, old.name) != key] + [item]
+
+    def class_named(self, name: str, module: str = "") -> Optional[FeatureClass]:
+        """The newest class of that name, that of `module` first."""
+        found = [item for item in self.classes if item.cls.__name__ == name]
+        here = [item for item in found if item.cls.__module__ == module]
+        chosen = here or found
+        return chosen[-1] if chosen else None
+
+    @property
+    def resolvers(self) -> dict[str, ResolverSpec]:
+        """Every resolver whose definition makes sense, by FQN. Of two with one FQN the later counts."""
+        if self._resolvers is None:
+            from ._resolver import compile_resolvers
+
+            self._resolvers = compile_resolvers(self.definitions)
+        return self._resolvers
+
+
+#: The definitions of this process.
+registry = Registry()

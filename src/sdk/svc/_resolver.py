@@ -1,0 +1,254 @@
+"""The decorators `online` and `offline`, and what the worker knows of a resolver."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
+
+from ._annotations import Scope, scope_of_frame
+from ._dtypes import DataType
+from ._field import MISSING, Tags
+from ._registry import registry
+from ._source import FunctionNode, Origin, Source, source_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ONLINE = "RESOLVER_KIND_ONLINE"
+OFFLINE = "RESOLVER_KIND_OFFLINE"
+
+
+@dataclass(frozen=True)
+class ResolverOptions:
+    """What a resolver's decorator was given."""
+
+    tags: Optional[Tags] = None
+    environment: Union[str, Sequence[str], None] = None
+    timeout: Union[str, timedelta, None] = None
+    cron: Union[str, timedelta, None] = None
+    owner: Optional[str] = None
+    name: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """A parameter of a resolver: a feature, or the query's time (`is_now`)."""
+
+    name: str
+    is_now: bool
+    #: Path from the root class, for example "flight.origin.latitude"; empty for the query's time.
+    path: str = ""
+    #: The type to decode a value to.
+    python_type: Any = None
+    dtype: Optional[DataType] = None
+    #: Whether None may be passed.
+    optional: bool = False
+    #: Passed instead of None; None when the parameter has no default.
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """A feature that a resolver produces."""
+
+    fqn: str
+    #: Name of the attribute on an instance of the class.
+    attribute: str
+    #: The type to encode a value by.
+    python_type: Any
+    dtype: DataType
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class ResolverSpec:
+    """A resolver, ready to be called."""
+
+    fqn: str
+    #: Takes one value per input by position. What an `async def` gives back is awaitable.
+    fn: Callable[..., Any]
+    kind: str
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    is_async: bool
+    #: Whether the function returns an instance or a tuple instead of the one value.
+    returns_several: bool
+    #: The class whose features it produces.
+    output_class: type
+    #: Longest run of one call in seconds; None = the engine's default.
+    timeout: Optional[float]
+    definition: ResolverDefinition
+
+    def unpack(self, result: Any) -> tuple[Any, ...]:
+        """One value per output from what the function returned. Raises TypeError when that is not what it declares."""
+        if isinstance(result, self.output_class):
+            return self._unpack_instance(result)
+        if not self.returns_several:
+            return (result,)
+        if result is None:
+            return (None,) * len(self.outputs)
+        if isinstance(result, tuple):
+            if len(result) != len(self.outputs):
+                raise TypeError(f"{self.fqn} returned {len(result)} values for {len(self.outputs)} features")
+            return result
+        name = self.output_class.__name__
+        raise TypeError(
+            f"{self.fqn} returned {type(result).__name__} for {len(self.outputs)} features: "
+            f"return {name}({', '.join(f'{item.attribute}=...' for item in self.outputs[:3])}) or a tuple"
+        )
+
+    def _unpack_instance(self, instance: Any) -> tuple[Any, ...]:
+        values = vars(instance)
+        declared = {item.attribute for item in self.outputs}
+        keys = {field.attribute for field in type(instance).__svc_features__.primary_keys}
+        for attribute in values:
+            if attribute not in declared and attribute not in keys:
+                raise TypeError(f"{self.fqn} set '{attribute}', which is not among its outputs: add it to Features[...]")
+        return tuple(values.get(item.attribute) for item in self.outputs)
+
+
+class ResolverDefinition:
+    """A decorated function."""
+
+    def __init__(self, fn: Callable[..., Any], kind: str, options: ResolverOptions, frame: Any) -> None:
+        inner = inspect.unwrap(fn)
+        code = getattr(inner, "__code__", None)
+        if code is None:
+            raise TypeError("@online and @offline stand above a function")
+        self.fn = fn
+        self.kind = kind
+        self.options = options
+        self.module: str = inner.__module__
+        self.name: str = options.name if isinstance(options.name, str) else inner.__name__
+        self.function_name: str = inner.__name__
+        self.origin = Origin(code.co_filename, code.co_firstlineno, inner.__name__)
+        self.scope = Scope(self.module, code.co_filename, inner.__globals__, scope_of_frame(frame).locals)
+        self.parameters = inspect.signature(fn).parameters
+        self.returns = getattr(inner, "__annotations__", {}).get("return", MISSING)
+
+    @property
+    def fqn(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.fn)
+
+    @property
+    def source(self) -> Optional[Source]:
+        return source_of(self.origin.filename)
+
+    @property
+    def node(self) -> Optional[FunctionNode]:
+        """The function's definition, when its source can be read."""
+        source = self.source
+        return source.function_at(self.origin) if source else None
+
+    @property
+    def description(self) -> str:
+        """The docstring, else the comment block above."""
+        text = inspect.getdoc(inspect.unwrap(self.fn))
+        if text:
+            return text
+        source = self.source
+        return source.comment_above(self.origin.line).text if source else ""
+
+
+def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
+    """The resolvers whose definitions make sense."""
+    from ._signature import compile_resolver
+
+    specs = {}
+    for definition in definitions:
+        spec, _ = compile_resolver(definition)
+        if spec is not None:
+            specs[spec.fqn] = spec
+    return specs
+
+
+def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
+    if fn is None:
+
+        def decorate(decorated: F) -> F:
+            registry.add_resolver(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
+            return decorated
+
+        return decorate
+    registry.add_resolver(ResolverDefinition(fn, kind, options, sys._getframe(2)))
+    return fn
+
+
+@overload
+def online(fn: F, /) -> F: ...
+
+
+@overload
+def online(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+) -> Callable[[F], F]: ...
+
+
+def online(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+) -> Any:
+    """Makes a function a resolver for online and offline queries. The function itself stays as it is and can be called in tests.
+
+        @online(timeout="200ms")
+        def domain(email: User.email) -> User.domain:
+            return email.split("@")[1]
+
+    tags: what a query must carry for the resolver to be considered.
+    environment: the environments that it exists in; default: all.
+    timeout: the longest run of one call, such as "200ms".
+    cron: when it runs by itself, a duration such as "1d" or a cron expression.
+    owner: who answers for it.
+    name: the last part of its FQN, when it differs from the function's name.
+    """
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name))
+
+
+@overload
+def offline(fn: F, /) -> F: ...
+
+
+@overload
+def offline(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+) -> Callable[[F], F]: ...
+
+
+def offline(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+) -> Any:
+    """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name))

@@ -1,0 +1,94 @@
+"""Feature classes: what a project knows about its entities.
+
+    from svc.features import features, feature, Primary, FeatureTime, has_one, Features
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Optional, Union
+
+from ._annotations import FeatureTime, Primary
+from ._feature_class import FeatureClass, features
+from ._field import MISSING, FeatureOptions, Field, HasOneOptions, Tags
+from ._reference import FeatureReference, field_of
+from ._selection import Features
+
+__all__ = [
+    "Features",
+    "FeatureTime",
+    "Primary",
+    "description",
+    "feature",
+    "features",
+    "has_one",
+    "is_primary",
+    "owner",
+    "tags",
+]
+
+
+def feature(
+    *,
+    max_staleness: Union[str, timedelta, None] = None,
+    default: Any = MISSING,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    description: Optional[str] = None,
+    primary: bool = False,
+    name: Optional[str] = None,
+) -> Any:
+    """What there is to say about a feature beside its type; stands to the right of `=` in a feature class.
+
+    max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s" never stores. Default: the class's.
+    default: the value when nothing provides one.
+    owner, tags, description: metadata. They may as well stand in the comment above, as text, `:owner:` and `:tags:`.
+    primary: whether it identifies a row; `Primary[...]` says the same.
+    name: its name in queries, when it differs from the attribute's.
+    """
+    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name)
+
+
+def has_one(join: Callable[[], Any]) -> Any:
+    """A relation to at most one row of another class, with the join spelt out:
+
+        account: "Account | None" = has_one(lambda: Account.owner_id == User.id)
+
+    Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign keys.
+    """
+    if not callable(join) or isinstance(join, FeatureReference):
+        raise TypeError("has_one takes a function: has_one(lambda: Account.owner_id == User.id)")
+    return HasOneOptions(join)
+
+
+def _definition(item: Any) -> Union[FeatureClass, Field]:
+    if isinstance(item, FeatureReference):
+        return field_of(item)
+    if isinstance(item, type) and "__svc_features__" in item.__dict__:
+        found: FeatureClass = item.__svc_features__  # type: ignore[attr-defined]
+        return found
+    raise TypeError(f"{item!r} is neither a feature such as User.id nor a feature class")
+
+
+def owner(item: Any) -> Optional[str]:
+    """The owner of a feature (its own, else its class's) or of a feature class; None when there is none."""
+    return _definition(item).owner
+
+
+def tags(item: Any) -> list[str]:
+    """The tags of a feature (its own, then its class's) or of a feature class."""
+    return _definition(item).tags
+
+
+def description(item: Any) -> Optional[str]:
+    """The description of a feature or of a feature class; None when there is none."""
+    definition = _definition(item)
+    return (definition.docstring.text if isinstance(definition, FeatureClass) else definition.description) or None
+
+
+def is_primary(item: Any) -> bool:
+    """Whether a feature is the primary key of its class."""
+    definition = _definition(item)
+    if isinstance(definition, FeatureClass):
+        raise TypeError(f"{item.__name__} is a feature class: ask about one of its features")
+    return definition in definition.owner_class.primary_keys

@@ -1,0 +1,75 @@
+/** Access tokens: JWTs signed with HS256 and the server's own key, valid for an hour. */
+
+import type { Clock } from "../../context/clock.ts";
+
+/** Who calls, from a token that was verified. */
+export interface Caller {
+  /** The client's id. */
+  readonly clientId: string;
+  readonly teamId: string;
+  readonly permissions: readonly string[];
+}
+
+/** Seconds that a token is valid. */
+export const TOKEN_LIFETIME_S = 3600;
+
+/** Why a token was refused. */
+export class TokenRefused extends Error {
+  override readonly name = "TokenRefused";
+}
+
+/** Issues and verifies tokens. */
+export interface Tokens {
+  issue(caller: Caller): Promise<string>;
+  /** @throws TokenRefused that says whether it is expired or invalid */
+  verify(token: string): Promise<Caller>;
+}
+
+const ISSUER = "svc";
+const AUDIENCE = "svc-api";
+const REMEMBERED = 1000;
+
+/** Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that a busy client costs one verification. */
+export function createTokens(options: { readonly key: Uint8Array; readonly clock: Clock }): Tokens {
+  const { key, clock } = options;
+  const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
+  return {
+    async issue(caller) {
+      const { SignJWT } = await import("jose");
+      const issuedAt = Math.floor(clock.now() / 1000);
+      return await new SignJWT({ team: caller.teamId, permissions: [...caller.permissions] })
+        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(caller.clientId)
+        .setJti(crypto.randomUUID())
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + TOKEN_LIFETIME_S)
+        .sign(key);
+    },
+    async verify(token) {
+      const known = verified.get(token);
+      if (known && known.expiresAt > clock.now()) return known.caller;
+      const { errors, jwtVerify } = await import("jose");
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: ["HS256"],
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          requiredClaims: ["sub", "exp", "team", "permissions"],
+          currentDate: new Date(clock.now()),
+        });
+        const permissions = Array.isArray(payload.permissions) ? payload.permissions.map(String) : [];
+        const caller = { clientId: String(payload.sub), teamId: String(payload.team), permissions };
+        if (verified.size >= REMEMBERED) verified.clear();
+        verified.set(token, { caller, expiresAt: Number(payload.exp) * 1000 });
+        return caller;
+      } catch (error) {
+        verified.delete(token);
+        if (error instanceof errors.JWTExpired) throw new TokenRefused("The access token has expired.");
+        if (error instanceof errors.JOSEError) throw new TokenRefused("The access token is not valid on this server.");
+        throw error;
+      }
+    },
+  };
+}

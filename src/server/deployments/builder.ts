@@ -1,0 +1,249 @@
+/** Building and starting one deployment: its folder, its graph, its workers. Knows nothing of what is live. */
+
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { isError } from "../../domain/finding.ts";
+import { analyzedFiles } from "../../domain/source-file.ts";
+import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { PythonPool } from "../python/pool.ts";
+import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
+import { BundleRefused, unpackBundle } from "./bundle.ts";
+import { checkSqlResolvers } from "./checks.ts";
+import type { DeploymentsOptions } from "./deployments.ts";
+import { featureKeys } from "./feature-keys.ts";
+import { onlineScope } from "./live-scopes.ts";
+import type { StartedDeployment } from "./running.ts";
+
+/** A deployment cannot be built or started, for a reason that its author can mend. */
+export class BuildFailed extends Error {
+  override readonly name = "BuildFailed";
+  constructor(
+    message: string,
+    readonly diagnostics: readonly Diagnostic[] = [],
+  ) {
+    super(message);
+  }
+}
+
+/** Told about each step, in a few words. */
+export type Note = (text: string) => void;
+
+/** Builds and starts deployments. */
+export interface Builder {
+  /** Unpacks, analyzes and checks; afterwards the graph is stored. Throws BuildFailed. */
+  build(deployment: DeploymentRecord, environment: EnvironmentRecord, note: Note, signal: AbortSignal): Promise<void>;
+  /** Starts the workers of a deployment that was built. Throws BuildFailed. */
+  start(deployment: DeploymentRecord, environment: EnvironmentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
+  /** The stored graph. Throws Failure failed_precondition when there is none. */
+  graph(id: string): Promise<Graph>;
+  /** Turns a fault of the server into a failure of the deployment; the log keeps the details under an id. */
+  unexpected(deployment: DeploymentRecord, error: unknown): BuildFailed;
+  /** Removes a deployment's folder; it is made again from the bundle when needed. */
+  discard(id: string): Promise<void>;
+  /** Removes the folders of all deployments but these. */
+  tidy(keep: ReadonlySet<string>): Promise<void>;
+}
+
+const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
+const MAX_WORKERS = 4;
+
+/** Makes the builder. */
+export function createBuilder(options: DeploymentsOptions): Builder {
+  const { metadata, objects, online, telemetry, clock, log, folder, home, env } = options;
+  let toolchain: Promise<PythonToolchain> | undefined;
+  const python = (): Promise<PythonToolchain> => {
+    toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
+    return toolchain;
+  };
+  const folderOf = (id: string): string => join(folder, id);
+  const sourceOf = (id: string): string => join(folderOf(id), "src");
+
+  const unpack = async (deployment: DeploymentRecord): Promise<string> => {
+    const source = sourceOf(deployment.id);
+    if (existsSync(source)) return source;
+    const size = await objects.size(deployment.sourceSha256);
+    if (size === undefined) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
+    try {
+      await unpackBundle(objects.slice(deployment.sourceSha256, 0, size), source);
+    } catch (error) {
+      if (error instanceof BundleRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
+      throw error;
+    }
+    return source;
+  };
+
+  const requirementsText = async (deployment: DeploymentRecord, source: string): Promise<string> => {
+    if (deployment.requirements === "") return "";
+    const files = await listFiles(source);
+    const name = deployment.requirements.replace(/^\.\//, "");
+    if (!files.includes(name)) {
+      throw new BuildFailed(`The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`);
+    }
+    return readFile(join(source, name), "utf8");
+  };
+
+  const graph = async (id: string): Promise<Graph> => {
+    const bytes = await metadata.graph(id);
+    if (!bytes) throw new Failure("failed_precondition", `Deployment ${id} has no graph: it was not analyzed to the end.`);
+    return fromBinary(GraphSchema, bytes);
+  };
+
+  const sourcesOf = async (of: Graph, source: string) => {
+    const { createSqlSources } = await import("../sql/create-sources.ts");
+    return createSqlSources({ declared: of.sources, env, sourceRoot: source });
+  };
+
+  const startPool = async (deployment: DeploymentRecord, environment: EnvironmentRecord, of: Graph, source: string, note: Note, signal: AbortSignal): Promise<PythonPool> => {
+    const resolverFqns = of.resolvers
+      .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
+      .map(({ fqn }) => fqn);
+    if (resolverFqns.length === 0) return withoutWorkers;
+    const chain = await python();
+    const interpreter = await chain.environmentPython({
+      requirements: await requirementsText(deployment, source),
+      root: source,
+      signal,
+      onProgress: note,
+      ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
+    });
+    const { createWorkerPool } = await import("../python/worker-pool.ts");
+    return createWorkerPool({
+      python: interpreter,
+      sdkRoot: await chain.sdkRoot(),
+      sourceRoot: source,
+      env: workerEnv(env),
+      size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
+      socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
+      clock,
+      deploymentId: deployment.id,
+      environmentName: environment.name,
+      defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
+      resolverFqns,
+      onLog: (line) => telemetry.recordLog({ ...line, environmentId: environment.id, deploymentId: deployment.id }),
+    });
+  };
+
+  return {
+    graph,
+
+    async build(deployment, environment, note, signal) {
+      await rm(folderOf(deployment.id), { recursive: true, force: true });
+      note("unpacking the source");
+      const source = await unpack(deployment);
+      const requirements = await requirementsText(deployment, source);
+      note("analyzing");
+      const chain = await python();
+      const files = analyzedFiles(await listFiles(source));
+      const { graph: found } = await mended(() =>
+        chain.analyze({
+          root: source,
+          files,
+          requirements,
+          environmentName: environment.name,
+          signal,
+          onProgress: note,
+          ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
+        }),
+      );
+      refuseErrors("The project has errors", found.diagnostics);
+      note("checking statements against their databases");
+      const sources = await sourcesOf(found, source);
+      try {
+        refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
+      } finally {
+        await sources.close();
+      }
+      const now = clock.now();
+      await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
+      await metadata.featureIdentities(environment.id, featureKeys(found), now);
+      await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now });
+    },
+
+    async start(deployment, environment, note, signal) {
+      const of = await graph(deployment.id);
+      const source = await unpack(deployment);
+      const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());
+      note("starting workers");
+      const pool = await mended(() => startPool(deployment, environment, of, source, note, signal));
+      const sources = await sourcesOf(of, source);
+      return {
+        deployment: {
+          id: deployment.id,
+          environmentId: environment.id,
+          environmentName: environment.name,
+          scope: onlineScope(environment.id, deployment.branch),
+          graph: of,
+          featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
+          pool,
+          sources,
+          online,
+        },
+        async stop(graceMs) {
+          await pool.drain(graceMs);
+          await sources.close();
+          await rm(folderOf(deployment.id), { recursive: true, force: true });
+        },
+      };
+    },
+
+    unexpected(deployment, error) {
+      const id = newId("req", clock.now());
+      log.error("building a deployment failed unexpectedly", { deployment: deployment.id, id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
+    },
+
+    discard: (id) => rm(folderOf(id), { recursive: true, force: true }),
+
+    async tidy(keep) {
+      const names = await readdir(folder).catch(() => []);
+      await Promise.all(names.filter((name) => !keep.has(name)).map((name) => rm(folderOf(name), { recursive: true, force: true })));
+    },
+  };
+}
+
+async function mended<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ToolchainError) throw new BuildFailed(error.message, error.diagnostics);
+    throw error;
+  }
+}
+
+function refuseErrors(heading: string, diagnostics: readonly Diagnostic[]): void {
+  const errors = diagnostics.filter(isError);
+  const [first] = errors;
+  if (!first) return;
+  const rest = errors.length > 1 ? `, and ${errors.length - 1} more` : "";
+  throw new BuildFailed(`${heading}: Error[${first.code}] ${first.message}${rest}`, diagnostics);
+}
+
+async function listFiles(source: string): Promise<string[]> {
+  const entries = await readdir(source, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(source.length + 1).replaceAll("\\", "/"));
+}
+
+/** What user code sees of the server's environment: everything but the settings of this program and of its runtime. */
+function workerEnv(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && !/^(SVC|BUN|NODE)_/i.test(name)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** The pool of a deployment without Python resolvers: there is nothing to run. */
+const withoutWorkers: PythonPool = {
+  async call({ resolver }) {
+    throw new Error(`resolver ${resolver} is not a Python resolver of this deployment`);
+  },
+  health: () => ({ workers: 0, degraded: false }),
+  async drain() {},
+};

@@ -1,0 +1,93 @@
+/** What only the server can check of a graph: rules 154, 158 and 159, with the databases at hand. */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
+import { closestNames } from "../../domain/closest.ts";
+import { errorAt } from "../../domain/finding.ts";
+import { completeStar } from "../../domain/sql/columns.ts";
+import { environmentPrefix, kindName } from "../sql/create-sources.ts";
+import { SqlError, type SqlSource, type SqlSources } from "../sql/source.ts";
+import { prepareStatement, spanInBody } from "./statement.ts";
+
+/** What the checks work with. */
+export interface CheckOptions {
+  readonly sources: SqlSources;
+  /** Resolvers of other environments are not checked: their sources may exist only there. */
+  readonly environmentName: string;
+  /** Sources whose statements cannot be checked now, for example a file that comes with the bundle. */
+  readonly unavailable?: ReadonlySet<string>;
+}
+
+/**
+ * Checks every SQL resolver of the environment against its database, and completes those that select `*` with the columns that the database names: the graph
+ * is changed in place. Findings are in the order of the resolvers.
+ */
+export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Promise<Diagnostic[]> {
+  const reachable = new Map<string, Promise<string | undefined>>();
+  const whyUnreachable = (source: SqlSource): Promise<string | undefined> => {
+    const known = reachable.get(source.name);
+    if (known) return known;
+    const testing = source.test().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    reachable.set(source.name, testing);
+    return testing;
+  };
+  const findings: Diagnostic[] = [];
+  const reported = new Set<string>();
+  for (const resolver of graph.resolvers) {
+    if (resolver.body.case !== "sql") continue;
+    if (resolver.environments.length > 0 && !resolver.environments.includes(options.environmentName)) continue;
+    const query = resolver.body.value;
+    let source: SqlSource;
+    try {
+      source = options.sources.get(query.source);
+    } catch (error) {
+      if (!(error instanceof SqlError)) throw error;
+      findings.push(noSource(resolver, query, options.sources, error));
+      continue;
+    }
+    if (options.unavailable?.has(source.name)) continue;
+    const reason = await whyUnreachable(source);
+    if (reason === undefined) findings.push(...(await checkStatement(graph, resolver, query, source)));
+    else if (!reported.has(source.name)) {
+      reported.add(source.name);
+      findings.push(unreachable(resolver, source, reason));
+    }
+  }
+  return findings;
+}
+
+function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, error: SqlError): Diagnostic {
+  const names = sources.list().map(({ name }) => name);
+  const [closest] = closestNames(query.source, names, 1);
+  const how = "Declare it in Python, for example `SQLiteSource(name=...)` or `PostgreSQLSource(name=...)`, and name it in `-- source:`.";
+  return errorAt(154, resolver.span, error.message, {
+    label: "reads this source",
+    hint: names.includes(query.source) ? "" : closest ? `Did you mean '${closest}'?` : how,
+  });
+}
+
+function unreachable(resolver: Resolver, source: SqlSource, reason: string): Diagnostic {
+  const prefix = environmentPrefix(source.name);
+  const variable = source.kind === SourceKind.SQLITE ? `${prefix}_SQLITE_PATH` : source.kind === SourceKind.MYSQL ? `${prefix}_MYSQL_HOST and so on` : `${prefix}_PGHOST and so on`;
+  return errorAt(154, resolver.span, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
+    label: "reads this source",
+    hint: `Its settings come from the code and from the server's environment variables (${variable}).`,
+  });
+}
+
+async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {
+  const statement = prepareStatement(query, (position) => source.placeholder(position));
+  let columns: readonly string[];
+  try {
+    columns = await source.describe(statement.text);
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error;
+    const span = error.offset === undefined ? resolver.span : spanInBody(resolver, query, statement.bodyOffset(error.offset));
+    return [errorAt(159, span, `${source.name} rejects the statement: ${error.message}`, { label: error.offset === undefined ? "in this resolver" : "here" })];
+  }
+  const set = query.star ? graph.featureSets.find(({ namespace }) => namespace === query.namespace) : undefined;
+  return set ? completeStar(resolver, columns, set) : [];
+}

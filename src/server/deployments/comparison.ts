@@ -1,0 +1,19 @@
+/** Comparing a graph with the one that it would replace. */
+
+import { fromBinary } from "@bufbuild/protobuf";
+import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
+import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { diffGraphs } from "../../domain/graph-diff.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+
+/** What deploying `after` changes against the deployment `base`; without one everything is added. */
+export async function compareWithLive(metadata: MetadataStore, environmentId: string, base: string | undefined, after: Graph): Promise<DeploymentDiff> {
+  const bytes = base === undefined ? undefined : await metadata.graph(base);
+  const before = bytes && fromBinary(GraphSchema, bytes);
+  const diff = diffGraphs(before, after, {
+    before: before ? await metadata.resolverVersions(environmentId, before.resolvers) : new Map(),
+    after: await metadata.resolverVersions(environmentId, after.resolvers),
+  });
+  diff.baseDeploymentId = base ?? "";
+  return diff;
+}

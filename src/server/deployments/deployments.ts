@@ -1,0 +1,290 @@
+/**
+ * The life of deployments: QUEUED, BUILDING, STARTING, then LIVE or FAILED. A deployment that fails changes nothing of what was live; one that comes up takes over in
+ * one step, and what it replaces ends its running queries. What was acknowledged is taken up again after the server died.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Log } from "../log.ts";
+import type { DeploymentRecord, EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
+import type { OnlineStore } from "../stores/online.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { type Builder, BuildFailed, createBuilder } from "./builder.ts";
+import { compareWithLive } from "./comparison.ts";
+import { createLiveScopes, onlineScope } from "./live-scopes.ts";
+import { createProgressBoard, type ProgressEvent } from "./progress.ts";
+import { createRunningDeployments, type Lease, type RunningDeployments } from "./running.ts";
+import { validateGraph } from "./validation.ts";
+
+/** What the capability works with. */
+export interface DeploymentsOptions {
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly online: OnlineStore;
+  readonly telemetry: TelemetryStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Absolute folder for unpacked sources. */
+  readonly folder: string;
+  /** Absolute folder of virtual environments and of the SDK. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Milliseconds without a query after which a deployment that is not the environment's live one stops. */
+  readonly idleMs?: number;
+}
+
+/** What is to be deployed. */
+export type NewDeployment = Pick<
+  DeploymentRecord,
+  | "environmentId"
+  | "branch"
+  | "noPromote"
+  | "reset"
+  | "projectName"
+  | "runtime"
+  | "requirements"
+  | "tags"
+  | "description"
+  | "metadata"
+  | "ciJobUrl"
+  | "repositoryUrl"
+  | "sourceSha256"
+>;
+
+/** Which deployment a request is about. */
+export interface DeploymentTarget {
+  readonly environment: EnvironmentRecord;
+  /** Empty = the environment's own. */
+  readonly branch: string;
+  /** Empty = the live one of the branch or environment. */
+  readonly deploymentId: string;
+}
+
+/** The capability. */
+export interface Deployments {
+  /** Takes a deployment; it is durable when this resolves, and is built after. */
+  create(deployment: NewDeployment): Promise<DeploymentRecord>;
+  /** The states of a deployment until it is settled. Throws Failure not_found. */
+  watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
+  /** A deployment of an environment. Throws Failure not_found. */
+  find(id: string, environmentId: string): Promise<DeploymentRecord>;
+  /** Findings that only the server can make, and what deploying the graph would change. */
+  validate(environment: EnvironmentRecord, branch: string, graph: Graph): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff }>;
+  /** Id of the deployment that a target means. Throws Failure not_found or failed_precondition. */
+  resolve(target: DeploymentTarget): Promise<string>;
+  /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
+  graph(id: string): Promise<Graph>;
+  /** A deployment to run a query on; it is started when it does not run. Release the lease when the query has ended. Throws Failure. */
+  acquire(target: DeploymentTarget): Lease | Promise<Lease>;
+  /** Deployments that run now. */
+  readonly running: RunningDeployments;
+  /** Resolves when what the last process left unfinished is built, and the environments' live deployments run or were found not to. */
+  readonly restored: Promise<void>;
+  /** Stops builds (they are taken up at the next start) and workers. */
+  close(): Promise<void>;
+}
+
+const MAX_ATTEMPTS = 2;
+
+/** Makes the capability; takes up what the last process left, and starts the environments' live deployments. */
+export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
+  const { metadata, online, telemetry, clock, log } = options;
+  const builder: Builder = createBuilder(options);
+  const board = createProgressBoard(clock);
+  const scopes = createLiveScopes(await metadata.livePointers());
+  const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
+  const queues = new Map<string, Promise<void>>();
+  const closing = new AbortController();
+
+  const note = (deployment: DeploymentRecord, text: string, level: "info" | "error" = "info"): void => {
+    board.publish({ deployment, progress: text });
+    telemetry.recordLog({
+      environmentId: deployment.environmentId,
+      deploymentId: deployment.id,
+      timestampMs: clock.now(),
+      level,
+      logger: "deployment",
+      resolver: "",
+      queryId: "",
+      text,
+    });
+  };
+
+  const move = async (id: string, patch: Parameters<MetadataStore["updateDeployment"]>[1]): Promise<DeploymentRecord> => {
+    const deployment = await metadata.updateDeployment(id, patch, clock.now());
+    board.publish({ deployment, progress: "" });
+    log.info("deployment", { deployment: id, status: DeploymentStatus[deployment.status], branch: deployment.branch, ...(patch.error ? { error: patch.error } : {}) });
+    return deployment;
+  };
+
+  const environmentOf = async (deployment: DeploymentRecord): Promise<EnvironmentRecord> => {
+    const environment = (await metadata.environments()).find(({ id }) => id === deployment.environmentId);
+    if (!environment) throw new Error(`deployment ${deployment.id} belongs to no environment`);
+    return environment;
+  };
+
+  const start = async (deployment: DeploymentRecord) => builder.start(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
+
+  const build = async (queued: DeploymentRecord): Promise<void> => {
+    let deployment = await move(queued.id, { status: DeploymentStatus.BUILDING, attempts: queued.attempts + 1 });
+    try {
+      await builder.build(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
+      deployment = await move(deployment.id, { status: DeploymentStatus.STARTING });
+      const lease = await running.acquire(deployment.id, () => start(deployment));
+      lease.release();
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      const failure = error instanceof BuildFailed ? error : builder.unexpected(deployment, error);
+      note(deployment, failure.message, "error");
+      await move(deployment.id, { status: DeploymentStatus.FAILED, error: failure.message, diagnostics: failure.diagnostics });
+      await builder.discard(deployment.id);
+      return;
+    }
+    await takeOver(deployment);
+  };
+
+  const takeOver = async (deployment: DeploymentRecord): Promise<void> => {
+    const { id, environmentId, branch } = deployment;
+    if (deployment.reset && branch !== "") await online.dropScope(onlineScope(environmentId, branch));
+    if (deployment.noPromote) {
+      await move(id, { status: DeploymentStatus.LIVE });
+      return;
+    }
+    const replaced = await metadata.promote(id, clock.now());
+    scopes.set({ environmentId, branch, deploymentId: id });
+    if (branch === "") running.pin(id, true);
+    const live = await metadata.deployment(id);
+    if (live) board.publish({ deployment: live, progress: "" });
+    log.info("deployment", { deployment: id, status: "LIVE", branch, replaced });
+    if (replaced) {
+      running.pin(replaced, false);
+      void running.retire(replaced);
+    }
+  };
+
+  const enqueue = (deployment: DeploymentRecord): Promise<void> => {
+    const key = `${deployment.environmentId}/${deployment.branch}`;
+    const turn = (queues.get(key) ?? Promise.resolve())
+      .then(() => (closing.signal.aborted ? undefined : build(deployment)))
+      .catch((error: unknown) => log.error("a deployment could not be carried out", { deployment: deployment.id, error: String(error) }))
+      .finally(() => {
+        if (queues.get(key) === turn) queues.delete(key);
+      });
+    queues.set(key, turn);
+    return turn;
+  };
+
+  const find = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
+    const deployment = await metadata.deployment(id);
+    if (deployment?.environmentId === environmentId) return deployment;
+    throw new Failure("not_found", `There is no deployment '${id}' in this environment.`, { hint: "`svc branch list` and the dashboard show what there is." });
+  };
+
+  const liveOf = ({ environment, branch }: DeploymentTarget): string => {
+    const live = scopes.get(environment.id, branch);
+    if (live !== undefined) return live;
+    if (branch !== "") {
+      throw new Failure("not_found", `Nothing is live on branch '${branch}' of environment '${environment.name}'.`, { hint: `Deploy to it with \`svc apply --branch ${branch}\`.` });
+    }
+    throw new Failure("failed_precondition", `Nothing is deployed in environment '${environment.name}' yet.`, { hint: "Deploy a project with `svc apply`." });
+  };
+
+  const acquireById = async (id: string, environmentId: string): Promise<Lease> => {
+    const deployment = await find(id, environmentId);
+    if (deployment.status !== DeploymentStatus.LIVE && deployment.status !== DeploymentStatus.INACTIVE) {
+      const state = DeploymentStatus[deployment.status].toLowerCase();
+      throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it is ${state}${deployment.error ? ` (${deployment.error})` : ""}.`);
+    }
+    try {
+      return await running.acquire(id, () => start(deployment));
+    } catch (error) {
+      throw new Failure("unavailable", `Deployment ${id} could not be started: ${error instanceof Error ? error.message : String(error)}`, {
+        hint: "Deploy again with `svc apply`.",
+      });
+    }
+  };
+
+  const resume = async (): Promise<Promise<void>[]> => {
+    const live = scopes.list();
+    const unfinished = await metadata.unfinishedDeployments();
+    await builder.tidy(new Set(live.map(({ deploymentId }) => deploymentId)));
+    for (const deployment of unfinished.filter(({ attempts }) => attempts >= MAX_ATTEMPTS)) {
+      const error = `The server stopped ${deployment.attempts} times while it built this deployment. Deploy again with \`svc apply\`.`;
+      await move(deployment.id, { status: DeploymentStatus.FAILED, error });
+    }
+    const builds = unfinished.filter(({ attempts }) => attempts < MAX_ATTEMPTS).map(enqueue);
+    const starts = live
+      .filter(({ branch }) => branch === "")
+      .map(async ({ deploymentId, environmentId }) => {
+        running.pin(deploymentId, true);
+        try {
+          (await acquireById(deploymentId, environmentId)).release();
+        } catch (error) {
+          if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
+        }
+      });
+    return [...builds, ...starts];
+  };
+  const resumed = await resume();
+
+  return {
+    running,
+    find,
+    restored: Promise.all(resumed).then(() => undefined),
+
+    async create(wanted) {
+      const now = clock.now();
+      const deployment: DeploymentRecord = {
+        ...wanted,
+        id: newId("dpl", now),
+        status: DeploymentStatus.QUEUED,
+        promoted: false,
+        createdAt: now,
+        updatedAt: now,
+        error: "",
+        diagnostics: [],
+        attempts: 0,
+      };
+      await metadata.createDeployment(deployment);
+      void enqueue(deployment);
+      return deployment;
+    },
+
+    async *watch(id, environmentId, signal) {
+      await find(id, environmentId);
+      yield* board.follow(() => find(id, environmentId), id, AbortSignal.any([signal, closing.signal]));
+    },
+
+    async validate(environment, branch, graph) {
+      const diagnostics = await validateGraph(graph, environment, options.env);
+      const base = scopes.get(environment.id, branch) ?? scopes.get(environment.id, "");
+      return { diagnostics, diff: await compareWithLive(metadata, environment.id, base, graph) };
+    },
+
+    async resolve(target) {
+      return target.deploymentId === "" ? liveOf(target) : (await find(target.deploymentId, target.environment.id)).id;
+    },
+
+    graph: (id) => builder.graph(id),
+
+    acquire(target) {
+      const id = target.deploymentId === "" ? liveOf(target) : target.deploymentId;
+      const known = running.peek(id);
+      if (known?.environmentId === target.environment.id) {
+        return running.acquire(id, () => Promise.reject(new Error("the deployment runs already")));
+      }
+      return acquireById(id, target.environment.id);
+    },
+
+    async close() {
+      closing.abort(new Error("the server is stopping"));
+      await Promise.all(queues.values());
+      await running.close();
+    },
+  };
+}

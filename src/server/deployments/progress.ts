@@ -1,0 +1,76 @@
+/** Following deployments: who watches is told every state and every line of progress as it comes. */
+
+import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Clock } from "../../context/clock.ts";
+import type { DeploymentRecord } from "../stores/metadata/store.ts";
+
+/** A state of a deployment, or a line about what is being done; an empty line is a heartbeat. */
+export interface ProgressEvent {
+  readonly deployment: DeploymentRecord;
+  readonly progress: string;
+}
+
+/** Whether a deployment changes no more by itself. */
+export function isSettled(status: DeploymentStatus): boolean {
+  return status === DeploymentStatus.LIVE || status === DeploymentStatus.FAILED || status === DeploymentStatus.INACTIVE;
+}
+
+/** Events of all deployments. */
+export interface ProgressBoard {
+  publish(event: ProgressEvent): void;
+  /**
+   * The present state, then every event until the deployment is settled, with a heartbeat when nothing happens. Ends early, without an error, when the signal is
+   * aborted.
+   */
+  follow(current: () => Promise<DeploymentRecord>, deploymentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
+}
+
+const HEARTBEAT_MS = 10_000;
+
+/** Makes the board. */
+export function createProgressBoard(clock: Clock, heartbeatMs = HEARTBEAT_MS): ProgressBoard {
+  const followers = new Map<string, Set<(event: ProgressEvent) => void>>();
+  return {
+    publish(event) {
+      for (const tell of followers.get(event.deployment.id) ?? []) tell(event);
+    },
+    async *follow(current, deploymentId, signal) {
+      const waiting: ProgressEvent[] = [];
+      let wake: (() => void) | undefined;
+      const tell = (event: ProgressEvent): void => {
+        waiting.push(event);
+        wake?.();
+      };
+      const group = followers.get(deploymentId) ?? new Set();
+      followers.set(deploymentId, group.add(tell));
+      const stop = (): void => wake?.();
+      signal.addEventListener("abort", stop);
+      try {
+        let last = await current();
+        yield { deployment: last, progress: "" };
+        while (!isSettled(last.status) && !signal.aborted) {
+          const event = waiting.shift();
+          if (event) {
+            last = event.deployment;
+            yield event;
+            continue;
+          }
+          const pause = new AbortController();
+          await Promise.race([
+            new Promise<void>((resolve) => {
+              wake = resolve;
+            }),
+            clock.sleep(heartbeatMs, pause.signal).catch(() => undefined),
+          ]);
+          pause.abort();
+          wake = undefined;
+          if (waiting.length === 0 && !signal.aborted) yield { deployment: last, progress: "" };
+        }
+      } finally {
+        signal.removeEventListener("abort", stop);
+        group.delete(tell);
+        if (group.size === 0) followers.delete(deploymentId);
+      }
+    },
+  };
+}

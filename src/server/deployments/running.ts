@@ -1,0 +1,153 @@
+/**
+ * Deployments that answer queries now: started once whoever asks first, leased while a query runs on them, stopped when they were replaced or nobody asked
+ * for a while.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import type { Log } from "../log.ts";
+import type { LiveDeployment } from "../query/engine.ts";
+
+/** A deployment that stays up at least until it is released. */
+export interface Lease {
+  readonly deployment: LiveDeployment;
+  /** To be called once, when the query has ended. */
+  release(): void;
+}
+
+/** A deployment with what must be closed when it stops. */
+export interface StartedDeployment {
+  readonly deployment: LiveDeployment;
+  /** Ends the workers after running calls (at most `graceMs`), closes the sources, removes the folder. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** The running deployments. */
+export interface RunningDeployments {
+  /** A lease; starts the deployment when it does not run. */
+  acquire(id: string, start: () => Promise<StartedDeployment>): Lease | Promise<Lease>;
+  /** Whether it runs already. */
+  peek(id: string): LiveDeployment | undefined;
+  /** Deployments that run now. */
+  list(): LiveDeployment[];
+  /** Says that a deployment never stops for lack of queries, or may again. */
+  pin(id: string, pinned: boolean): void;
+  /** Takes no more queries on it; running ones have 30 s to end. Resolves when it has stopped. */
+  retire(id: string): Promise<void>;
+  /** Stops what nobody asked for since the idle time. Called by a timer; open for tests. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds that queries on a replaced deployment may go on. */
+export const DRAIN_GRACE_MS = 30_000;
+/** Milliseconds without a query after which a deployment that is not pinned stops. */
+export const IDLE_MS = 600_000;
+
+interface Entry {
+  readonly id: string;
+  readonly starting: Promise<StartedDeployment>;
+  ready?: StartedDeployment;
+  leases: number;
+  usedAt: number;
+  /** Called when the last lease is released. */
+  onIdle?: () => void;
+}
+
+/** Makes the registry. */
+export function createRunningDeployments(options: { readonly clock: Clock; readonly log: Log; readonly idleMs?: number }): RunningDeployments {
+  const { clock, log, idleMs = IDLE_MS } = options;
+  const entries = new Map<string, Entry>();
+  const pinned = new Set<string>();
+  const stopping = new Map<string, Promise<void>>();
+
+  const lease = (entry: Entry, started: StartedDeployment): Lease => {
+    entry.leases++;
+    entry.usedAt = clock.now();
+    let open = true;
+    return {
+      deployment: started.deployment,
+      release() {
+        if (!open) return;
+        open = false;
+        entry.leases--;
+        entry.usedAt = clock.now();
+        if (entry.leases === 0) entry.onIdle?.();
+      },
+    };
+  };
+
+  const begin = (id: string, start: () => Promise<StartedDeployment>): Entry => {
+    const starting = (stopping.get(id) ?? Promise.resolve()).then(start);
+    const entry: Entry = { id, starting, leases: 0, usedAt: clock.now() };
+    entries.set(id, entry);
+    starting.then(
+      (started) => {
+        entry.ready = started;
+      },
+      () => {
+        if (entries.get(id) === entry) entries.delete(id);
+      },
+    );
+    return entry;
+  };
+
+  const stop = async (entry: Entry): Promise<void> => {
+    const started = await entry.starting.catch(() => undefined);
+    if (!started) return;
+    const deadline = Date.now() + DRAIN_GRACE_MS;
+    if (entry.leases > 0) {
+      const pause = new AbortController();
+      const idle = new Promise<void>((resolve) => {
+        entry.onIdle = resolve;
+      });
+      await Promise.race([idle, clock.sleep(DRAIN_GRACE_MS, pause.signal).catch(() => undefined)]);
+      pause.abort();
+    }
+    await started.stop(Math.max(0, deadline - Date.now()));
+  };
+
+  const retire = async (id: string): Promise<void> => {
+    const entry = entries.get(id);
+    if (!entry) return stopping.get(id);
+    entries.delete(id);
+    const done = stop(entry)
+      .catch((error: unknown) => log.warning("a deployment did not stop cleanly", { deployment: id, error: String(error) }))
+      .finally(() => stopping.delete(id));
+    stopping.set(id, done);
+    await done;
+  };
+
+  const sweep = async (): Promise<void> => {
+    const limit = clock.now() - idleMs;
+    const idle = [...entries.values()].filter((entry) => entry.ready && entry.leases === 0 && entry.usedAt <= limit && !pinned.has(entry.id));
+    await Promise.all(
+      idle.map(({ id }) => {
+        log.info("a deployment that nobody asked for was stopped", { deployment: id });
+        return retire(id);
+      }),
+    );
+  };
+  const timer = setInterval(() => void sweep(), Math.min(idleMs, 60_000));
+  timer.unref();
+
+  return {
+    acquire(id, start) {
+      const entry = entries.get(id) ?? begin(id, start);
+      if (entry.ready) return lease(entry, entry.ready);
+      return entry.starting.then((started) => lease(entry, started));
+    },
+    peek: (id) => entries.get(id)?.ready?.deployment,
+    list: () => [...entries.values()].flatMap(({ ready }) => (ready ? [ready.deployment] : [])),
+    pin(id, on) {
+      if (on) pinned.add(id);
+      else pinned.delete(id);
+    },
+    retire,
+    sweep,
+    async close() {
+      clearInterval(timer);
+      await Promise.all([...entries.keys()].map(retire));
+      await Promise.all(stopping.values());
+    },
+  };
+}

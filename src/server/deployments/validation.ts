@@ -1,0 +1,27 @@
+/** Checking a graph that is not deployed yet, as its author's analyzer found it. */
+
+import { isAbsolute } from "node:path";
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { type Graph, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import { checkSqlResolvers } from "./checks.ts";
+
+/**
+ * The server's findings on a graph. Statements on a SQLite file with a relative path are checked when the bundle that may hold the file is there,
+ * at the deployment.
+ */
+export async function validateGraph(graph: Graph, environment: EnvironmentRecord, env: Readonly<Record<string, string | undefined>>): Promise<Diagnostic[]> {
+  if (!graph.resolvers.some(({ body }) => body.case === "sql")) return [];
+  const { createSqlSources, environmentPrefix } = await import("../sql/create-sources.ts");
+  const sources = createSqlSources({ declared: graph.sources, env });
+  const inBundle = graph.sources.filter(({ name, kind, settings }) => {
+    const path = env[`${environmentPrefix(name)}_SQLITE_PATH`] || settings.path;
+    return kind === SourceKind.SQLITE && path !== undefined && !isAbsolute(path);
+  });
+  const unavailable = new Set(inBundle.map(({ name }) => name));
+  try {
+    return await checkSqlResolvers(graph, { sources, environmentName: environment.name, unavailable });
+  } finally {
+    await sources.close();
+  }
+}

@@ -1,0 +1,50 @@
+/** Failures that the server means: each knows the Connect code it is answered with. Everything else that is thrown is a fault of the server. */
+
+import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+
+/** The Connect codes that the server's own rules use, in their wire spelling. */
+export type FailureKind =
+  | "invalid_argument"
+  | "not_found"
+  | "already_exists"
+  | "permission_denied"
+  | "resource_exhausted"
+  | "failed_precondition"
+  | "unimplemented"
+  | "unavailable"
+  | "unauthenticated";
+
+/** What a failure tells beside its message. */
+export interface FailureDetail {
+  /** The next step. */
+  readonly hint?: string;
+  /** Findings, when they are the reason. */
+  readonly diagnostics?: readonly Diagnostic[];
+}
+
+/** A refusal with its Connect code and a message for the user. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+    readonly detail: FailureDetail = {},
+  ) {
+    super(message);
+  }
+}
+
+/** Why a server did not start, for the command that wanted it. */
+export type StartErrorCode = "locked" | "port_in_use" | "host_refused" | "newer_schema" | "data_unusable";
+
+/** The server could not start: what is in the way and what to do. Nothing was changed. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+  constructor(
+    readonly code: StartErrorCode,
+    message: string,
+    readonly hint?: string,
+  ) {
+    super(message);
+  }
+}

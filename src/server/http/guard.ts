@@ -1,0 +1,58 @@
+/**
+ * Who may speak to the server at all, before any token is looked at. A page on the web can make a browser send requests to a local port, and can point a name of its own
+ * at 127.0.0.1; so the Host header must name this server and an Origin header, where there is one, must be this server's own.
+ */
+
+/** What the server answers to. */
+export interface GuardOptions {
+  /** The address it is bound to. */
+  readonly host: string;
+  readonly port: number;
+  /** Further host names that may stand in the Host header, with port where it is not the server's. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** Why a request is refused, or undefined when it may pass. */
+export type Guard = (headers: Headers) => string | undefined;
+
+const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+/** Whether an address to bind reaches this machine only. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return bare === "localhost" || bare === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare);
+}
+
+/** Whether a peer's address is this machine's, also in the form that IPv6 sockets give to IPv4 peers. */
+export function isLoopbackPeer(address: string | undefined): boolean {
+  return address !== undefined && isLoopback(address.replace(/^::ffff:/i, ""));
+}
+
+/** An address as it stands in a URL. */
+export function urlHost(host: string): string {
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+}
+
+/** Makes the guard of a server. */
+export function createGuard({ host, port, allowedHosts }: GuardOptions): Guard {
+  const hosts = new Set<string>();
+  for (const name of [...LOOPBACK_NAMES, urlHost(host), ...allowedHosts]) {
+    const lower = name.toLowerCase();
+    if (/:\d+$/.test(lower) && !lower.endsWith("]")) hosts.add(lower);
+    else {
+      hosts.add(`${lower}:${port}`);
+      if (port === 80) hosts.add(lower);
+    }
+  }
+  const origins = new Set([...hosts].flatMap((name) => [`http://${name}`, `https://${name}`]));
+  return (headers) => {
+    const given = headers.get("host");
+    if (given === null || !hosts.has(given.toLowerCase())) return "The Host header does not name this server.";
+    const origin = headers.get("origin");
+    if (origin !== null && !origins.has(origin.toLowerCase())) return "Requests from other origins are not allowed.";
+    const site = headers.get("sec-fetch-site");
+    if (site !== null && site !== "same-origin" && site !== "none" && headers.get("sec-fetch-mode") !== "navigate")
+      return "Requests from other sites are not allowed.";
+    return undefined;
+  };
+}

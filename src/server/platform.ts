@@ -1,0 +1,32 @@
+/** What the server's services and pages work with: its stores and capabilities, made once by `start`. */
+
+import type { Clock } from "../context/clock.ts";
+import type { LoginSessions } from "./auth/login-sessions.ts";
+import type { ServerKeys } from "./auth/keys.ts";
+import type { Tokens } from "./auth/tokens.ts";
+import type { Deployments } from "./deployments/deployments.ts";
+import type { ObjectAddresses } from "./http/objects.ts";
+import type { Log } from "./log.ts";
+import type { MetadataStore } from "./stores/metadata/store.ts";
+import type { ObjectStore } from "./stores/objects/store.ts";
+import type { OnlineStore } from "./stores/online.ts";
+import type { TelemetryStore } from "./stores/telemetry/store.ts";
+
+/** The parts of a running server. What costs time to load is behind a function and loaded on first use. */
+export interface Platform {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  /** Base address of the API and of the dashboard, without a slash at the end. */
+  readonly url: string;
+  readonly headless: boolean;
+  readonly keys: ServerKeys;
+  readonly tokens: Tokens;
+  readonly loginSessions: LoginSessions;
+  readonly addresses: ObjectAddresses;
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly online: () => Promise<OnlineStore>;
+  readonly telemetry: () => Promise<TelemetryStore>;
+  readonly deployments: () => Promise<Deployments>;
+}

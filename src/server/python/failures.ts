@@ -1,0 +1,87 @@
+/** What a query is told when a call has no result: texts and error codes of overruns, crashes, refusals and exceptions. */
+
+import { create } from "@bufbuild/protobuf";
+import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
+import { crashedAt, lastWords } from "../../python/crash.ts";
+import type { ResolverCall, ResolverResult, RowError } from "./pool.ts";
+import type { Pending } from "./slot.ts";
+import type { LoadedResolver, WorkerEnding } from "./worker.ts";
+
+/** Lines of stderr in the message about a crash. */
+const CRASH_LINES = 20;
+
+/** A result in which every row failed for the same reason. */
+export function failedResult(call: ResolverCall, code: ErrorCode, message: string, exception?: ExceptionInfo): ResolverResult {
+  const errors = Array.from({ length: call.rows }, (_, row): RowError => ({ row, code, message, ...(exception && { exception }) }));
+  return { columns: {}, errors, ranMs: 0 };
+}
+
+/** A resolver with its place: `resolver 'pkg.f' (pkg/mod.py:12)`. */
+export function named(fqn: string, loaded: LoadedResolver | undefined): string {
+  return loaded?.file ? `resolver '${fqn}' (${loaded.file}:${loaded.line})` : `resolver '${fqn}'`;
+}
+
+/** A length of time for a message: `200 ms`, `2.5 s`. */
+export function spell(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
+}
+
+/** RESOLVER_TIMED_OUT. A call that had not `begun` waited for a worker all the time; `why` says what for. */
+export function timedOut(
+  pending: Pending,
+  loaded: LoadedResolver | undefined,
+  begun: boolean,
+  why = "every worker was busy",
+): ResolverResult {
+  const resolver = named(pending.call.resolver, loaded);
+  const limit = spell(pending.limitMs);
+  const message = begun ? `${resolver} did not answer within ${limit}` : `${resolver} was not begun within ${limit}: ${why}`;
+  return failedResult(pending.call, ErrorCode.RESOLVER_TIMED_OUT, message);
+}
+
+/** RESOLVER_FAILED: the call was running on a worker that had to be killed because of another one. */
+export function killedWith(call: ResolverCall, overrunner: string): ResolverResult {
+  return failedResult(call, ErrorCode.RESOLVER_FAILED, `worker killed because resolver '${overrunner}' overran its deadline`);
+}
+
+/** RESOLVER_FAILED: the worker's process ended while the call was running. */
+export function crashed(call: ResolverCall, ending: WorkerEnding, sourceRoot: string): ResolverResult {
+  const frame = crashedAt(ending.stderr, sourceRoot);
+  const said = lastWords(ending.stderr, CRASH_LINES);
+  const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
+  const message = [`the worker ${ending.how}${place} while it ran resolver '${call.resolver}'`, ...said.map((line) => `  ${line}`)].join(
+    "\n",
+  );
+  const exception = create(ExceptionInfoSchema, {
+    kind: "WorkerCrashed",
+    message: `the worker ${ending.how}`,
+    stacktrace: said.join("\n"),
+    file: frame?.file ?? "",
+    line: frame?.line ?? 0,
+  });
+  return failedResult(call, ErrorCode.RESOLVER_FAILED, message, exception);
+}
+
+/** An error of a RESULT frame. */
+export interface RaisedError {
+  readonly row: number;
+  readonly kind: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** RESOLVER_FAILED of a row: the resolver raised, or what it returned is none of its outputs. */
+export function raised(call: ResolverCall, error: RaisedError): RowError {
+  const place = error.file ? ` (${error.file}:${error.line})` : "";
+  const exception = create(ExceptionInfoSchema, {
+    kind: error.kind,
+    message: error.message,
+    stacktrace: error.stack,
+    file: error.file,
+    line: error.line,
+  });
+  const what = error.message === "" ? error.kind : `${error.kind}: ${error.message}`;
+  return { row: error.row, code: ErrorCode.RESOLVER_FAILED, message: `resolver '${call.resolver}' raised ${what}${place}`, exception };
+}

@@ -1,0 +1,86 @@
+/** Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8. `svc/_protocol.py` is the other end. */
+
+import type { Socket } from "bun";
+
+/** Longest frame that is read, in bytes. */
+export const MAX_FRAME = 256 * 1024 * 1024;
+
+/** A message as it is on the wire; `type` says which it is. */
+export interface Message {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** The bytes of a frame. */
+export function encodeFrame(message: Message): Buffer {
+  const body = JSON.stringify(message);
+  const length = Buffer.byteLength(body);
+  const frame = Buffer.allocUnsafe(4 + length);
+  frame.writeUInt32BE(length, 0);
+  frame.write(body, 4, "utf8");
+  return frame;
+}
+
+/** Cuts a stream of bytes into messages. */
+export class FrameReader {
+  private chunks: Buffer[] = [];
+  private size = 0;
+  private wanted = 4;
+
+  /** Takes a chunk and hands on every message that is complete. The chunk may be reused by the caller afterwards. Throws when a frame is too long. */
+  push(chunk: Buffer, onMessage: (message: Message) => void): void {
+    let rest = chunk;
+    if (this.size > 0) {
+      this.chunks.push(Buffer.from(chunk));
+      this.size += chunk.length;
+      if (this.size < this.wanted) return;
+      rest = Buffer.concat(this.chunks, this.size);
+      this.chunks = [];
+      this.size = 0;
+      this.wanted = 4;
+    }
+    let at = 0;
+    while (rest.length - at >= 4) {
+      const length = rest.readUInt32BE(at);
+      if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is too long`);
+      if (rest.length - at < 4 + length) {
+        this.wanted = 4 + length;
+        break;
+      }
+      onMessage(JSON.parse(rest.toString("utf8", at + 4, at + 4 + length)) as Message);
+      at += 4 + length;
+    }
+    if (at === rest.length) return;
+    this.chunks = [Buffer.from(rest.subarray(at))];
+    this.size = rest.length - at;
+  }
+}
+
+/** Writes frames in order, keeping what the socket does not take at once. */
+export class FrameWriter {
+  private waiting: Buffer[] = [];
+  constructor(private readonly socket: Pick<Socket, "write">) {}
+
+  send(message: Message): void {
+    const frame = encodeFrame(message);
+    if (this.waiting.length > 0) {
+      this.waiting.push(frame);
+      return;
+    }
+    const written = Math.max(0, this.socket.write(frame));
+    if (written < frame.length) this.waiting.push(frame.subarray(written));
+  }
+
+  /** To be called when the socket takes bytes again. */
+  drain(): void {
+    while (this.waiting.length > 0) {
+      const frame = this.waiting[0] as Buffer;
+      const written = Math.max(0, this.socket.write(frame));
+      if (written < frame.length) {
+        this.waiting[0] = frame.subarray(written);
+        return;
+      }
+      this.waiting.shift();
+    }
+  }
+}

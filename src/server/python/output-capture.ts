@@ -1,0 +1,106 @@
+/** What workers write to file descriptors 1 and 2 by themselves: C code, subprocesses, a dying interpreter. Bounded in rate, size and memory. */
+
+/** Bounds of one stream. */
+export interface CaptureLimits {
+  /** Lines handed on per second; more are counted and dropped. */
+  readonly linesPerSecond: number;
+  /** Bytes read per second; a writer that writes more is made to wait by its pipe. */
+  readonly bytesPerSecond: number;
+  /** Longest line in characters; more of it is cut. */
+  readonly lineLength: number;
+  /** Lines kept for the message about a crash. */
+  readonly keptLines: number;
+}
+
+/** Bounds that let a chatty program through and keep a flood from costing the server more than a few percent of a core. */
+export const CAPTURE_LIMITS: CaptureLimits = { linesPerSecond: 1_000, bytesPerSecond: 4 * 1024 * 1024, lineLength: 8_192, keptLines: 60 };
+
+/** Reads one stream line by line until it ends or is stopped. */
+export class OutputCapture {
+  /** Resolves when the stream has ended. Never rejects. */
+  readonly ended: Promise<void>;
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private readonly decoder = new TextDecoder();
+  private kept: string[] = [];
+  private partial = "";
+  private windowStart = 0;
+  private windowLines = 0;
+  private windowBytes = 0;
+  private dropped = 0;
+  private hurried = false;
+
+  /**
+   * @param onLine called with each line that is let through, and with a note when lines were dropped
+   */
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    private readonly onLine: (line: string) => void,
+    private readonly limits: CaptureLimits = CAPTURE_LIMITS,
+  ) {
+    this.reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    this.ended = this.read().catch(() => undefined);
+  }
+
+  /** The last lines, newest last. */
+  tail(): string {
+    return [...this.kept, ...(this.partial ? [this.partial] : [])].join("\n");
+  }
+
+  /** Reads what is left without waiting for the rate, for a process that has ended: at most a pipe's content. */
+  hurry(): void {
+    this.hurried = true;
+  }
+
+  /** Gives the stream up. */
+  stop(): void {
+    this.reader.cancel().catch(() => undefined);
+  }
+
+  private async read(): Promise<void> {
+    for (;;) {
+      const { done, value } = await this.reader.read();
+      if (done) break;
+      this.openWindow();
+      this.take(this.decoder.decode(value, { stream: true }));
+      this.windowBytes += value.length;
+      if (this.windowBytes >= this.limits.bytesPerSecond && !this.hurried)
+        await Bun.sleep(Math.max(1, this.windowStart + 1000 - performance.now()));
+    }
+    if (this.partial) this.emit(this.partial);
+    this.partial = "";
+    this.reportDropped();
+  }
+
+  private openWindow(): void {
+    const now = performance.now();
+    if (now - this.windowStart < 1000) return;
+    this.reportDropped();
+    this.windowStart = now;
+    this.windowLines = 0;
+    this.windowBytes = 0;
+  }
+
+  private take(text: string): void {
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      this.emit(this.partial + text.slice(start, end));
+      this.partial = "";
+      start = end + 1;
+    }
+    if (this.partial.length < this.limits.lineLength) this.partial = (this.partial + text.slice(start)).slice(0, this.limits.lineLength);
+  }
+
+  private emit(whole: string): void {
+    const line = whole.slice(0, this.limits.lineLength).replace(/\r$/, "");
+    this.kept.push(line);
+    if (this.kept.length > this.limits.keptLines * 2) this.kept = this.kept.slice(-this.limits.keptLines);
+    this.windowLines++;
+    if (this.windowLines <= this.limits.linesPerSecond) this.onLine(line);
+    else this.dropped++;
+  }
+
+  private reportDropped(): void {
+    if (this.dropped > 0) this.onLine(`[${this.dropped} more lines within a second were dropped]`);
+    this.dropped = 0;
+  }
+}

@@ -1,0 +1,67 @@
+/** Running Python resolvers: what the executor sees of the worker pool. */
+
+import type { ErrorCode, ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+
+/** What a call tells the resolver about the query around it. */
+export interface CallContext {
+  readonly queryId: string;
+  readonly traceId: string;
+  readonly tags: readonly string[];
+  readonly queryContext: Readonly<Record<string, FeatureValue>>;
+}
+
+/** One call: a batch of rows for one resolver. */
+export interface ResolverCall {
+  /** Resolver FQN. */
+  readonly resolver: string;
+  /** Rows in the batch. */
+  readonly rows: number;
+  /** Values per parameter, each as long as `rows`; parameters of kind `now` are left out. */
+  readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  /** Canonical datetime per row, for `Now`. */
+  readonly now: readonly string[];
+  readonly deadlineMs: number;
+  readonly context: CallContext;
+}
+
+/** Why a row has no result. */
+export interface RowError {
+  readonly row: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly exception?: ExceptionInfo;
+}
+
+/** Results of a call: per output FQN a value per row (null where a row failed), not yet checked against the feature's type. */
+export interface ResolverResult {
+  readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  readonly errors: readonly RowError[];
+  readonly ranMs: number;
+}
+
+/** State of a pool, for health and messages. */
+export interface PoolHealth {
+  readonly workers: number;
+  readonly degraded: boolean;
+  readonly lastFailure?: string;
+}
+
+/** The workers of one deployment. */
+export interface PythonPool {
+  /** Runs a call. Never rejects because of user code: failures, crashes and timeouts are row errors. */
+  call(call: ResolverCall): Promise<ResolverResult>;
+  health(): PoolHealth;
+  /** Lets running calls end (at most `graceMs`), then stops the workers. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** A line logged by user code. */
+export interface WorkerLog {
+  readonly level: "debug" | "info" | "warning" | "error";
+  readonly text: string;
+  readonly logger: string;
+  readonly resolver: string;
+  readonly queryId: string;
+  readonly timestampMs: number;
+}

@@ -1,0 +1,93 @@
+/** The Python workers of a deployment. */
+
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../../context/clock.ts";
+import { errorAt } from "../../domain/finding.ts";
+import { isPythonModule } from "../../domain/source-file.ts";
+import { ToolchainError } from "../../python/toolchain.ts";
+import type { PythonPool, WorkerLog } from "./pool.ts";
+import { Supervisor } from "./supervisor.ts";
+import { type WorkerSpec, WorkerStartError } from "./worker.ts";
+
+/** What a pool is made with. */
+export interface WorkerPoolOptions {
+  /** Interpreter of the deployment's virtual environment. */
+  readonly python: string;
+  /** Folder that holds the package `svc`. */
+  readonly sdkRoot: string;
+  /** Folder of the deployment's unpacked source. */
+  readonly sourceRoot: string;
+  /** All environment variables of the workers, apart from `TARGET_ROOT` and the deployment's names, which are added. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Number of workers. */
+  readonly size: number;
+  /** Folder for sockets; made with mode 0700. When its path is too long for a socket, a temporary folder is used instead. */
+  readonly socketDir: string;
+  /** Called with lines logged by user code. */
+  readonly onLog: (line: WorkerLog) => void;
+  readonly clock: Clock;
+  /** Cap on the address space of a worker. */
+  readonly memoryLimitBytes?: number;
+  readonly deploymentId: string;
+  readonly environmentName: string;
+  /** Time allowed for a call that names none (`deadlineMs` zero). */
+  readonly defaultTimeoutMs: number;
+  /** Longest import of the project; default 60 s. */
+  readonly startTimeoutMs?: number;
+  /** FQNs of the Python resolvers of the graph; each must be there when the project is imported. */
+  readonly resolverFqns: readonly string[];
+}
+
+/** Longest folder in which a Unix socket of a pool has a legal path on every platform. */
+const SOCKET_DIR_LENGTH = 76;
+
+/**
+ * Starts the workers of a deployment. Resolves when the first of them has imported the project; the others follow. A graph without Python resolvers
+ * needs none. Throws ToolchainError with findings when the project does not import or lacks one of the resolvers.
+ */
+export async function createWorkerPool(options: WorkerPoolOptions): Promise<PythonPool> {
+  const sourceRoot = await realpath(options.sourceRoot);
+  const folder = await makeFolder(options.socketDir);
+  const supervisor = new Supervisor({
+    ...options,
+    spec: await specOf(options, sourceRoot, folder),
+    onEnd: () => rm(folder, { recursive: true, force: true }),
+  });
+  if (options.resolverFqns.length === 0) return supervisor;
+  try {
+    const loaded = await supervisor.start();
+    const missing = options.resolverFqns.filter((fqn) => !loaded.has(fqn));
+    if (missing.length === 0) return supervisor;
+    const message = `the project was imported, but it defines no resolver '${missing.join("', '")}' in a worker`;
+    throw new ToolchainError(message, [errorAt(102, undefined, message, { label: "not defined" })]);
+  } catch (error) {
+    await supervisor.drain(0);
+    throw error instanceof WorkerStartError ? new ToolchainError(error.message, error.diagnostics) : error;
+  }
+}
+
+async function makeFolder(wanted: string): Promise<string> {
+  if (Buffer.byteLength(wanted) > SOCKET_DIR_LENGTH) return mkdtemp(join(tmpdir(), "svc-"));
+  await mkdir(wanted, { recursive: true, mode: 0o700 });
+  return mkdtemp(join(wanted, "pool-"));
+}
+
+async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: string): Promise<WorkerSpec> {
+  const modules = (await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: sourceRoot }))).map((path) => path.replaceAll("\\", "/"));
+  const fileList = join(folder, "files.json");
+  await writeFile(fileList, JSON.stringify(modules.filter(isPythonModule).sort()), { mode: 0o600 });
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.env)) if (value !== undefined) env[name] = value;
+  return {
+    python: options.python,
+    sdkRoot: options.sdkRoot,
+    sourceRoot,
+    fileList,
+    env: { ...env, TARGET_ROOT: sourceRoot, SVC_DEPLOYMENT_ID: options.deploymentId, SVC_ENVIRONMENT_NAME: options.environmentName },
+    socketDir: folder,
+    startTimeoutMs: options.startTimeoutMs ?? 60_000,
+    ...(options.memoryLimitBytes !== undefined && { memoryLimitBytes: options.memoryLimitBytes }),
+  };
+}

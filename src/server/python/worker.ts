@@ -1,0 +1,281 @@
+/** One worker process: how it is started, what is said on its two connections, and how it ends. */
+
+import { unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import type { Socket, Subprocess, UnixSocketListener } from "bun";
+import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
+import { errorAt } from "../../domain/finding.ts";
+import { crashedAt, lastWords } from "../../python/crash.ts";
+import { killGroup, within } from "../../python/subprocess.ts";
+import { FrameReader, FrameWriter, type Message } from "./frames.ts";
+import { OutputCapture } from "./output-capture.ts";
+import type { WorkerLog } from "./pool.ts";
+
+/** What a worker is started with. */
+export interface WorkerSpec {
+  /** Interpreter of the deployment's virtual environment. */
+  readonly python: string;
+  /** Folder that holds the package `svc`. */
+  readonly sdkRoot: string;
+  /** Folder of the deployment's source, without symbolic links. */
+  readonly sourceRoot: string;
+  /** File with the JSON list of the modules to import. */
+  readonly fileList: string;
+  /** All environment variables of the worker. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Folder for its socket, mode 0700, with a short path. */
+  readonly socketDir: string;
+  /** Cap on its address space. */
+  readonly memoryLimitBytes?: number;
+  /** Longest time until it has imported the project. */
+  readonly startTimeoutMs: number;
+}
+
+/** What a worker says of a resolver it has loaded. */
+export interface LoadedResolver {
+  /** Whether it runs beside others on the event loop. */
+  readonly isAsync: boolean;
+  /** Whether it is told the query's time. */
+  readonly usesNow: boolean;
+  /** File relative to the project's root. */
+  readonly file: string;
+  readonly line: number;
+}
+
+/** How a worker ended. */
+export interface WorkerEnding {
+  /** "exited with code 3" or "was killed by SIGSEGV". */
+  readonly how: string;
+  /** The end of what it wrote to stderr by itself. */
+  readonly stderr: string;
+  /** Why it never got ready; undefined when it did. */
+  readonly startFailure?: string;
+}
+
+/** What happens to a worker while it runs. */
+export interface WorkerEvents {
+  /** A RESULT frame. */
+  onResult(message: Message): void;
+  onLog(line: WorkerLog): void;
+  /** The process has ended and everything it had said was handed on. Called once, also when it never got ready. */
+  onEnd(ending: WorkerEnding): void;
+}
+
+/** A worker could not be made ready: its project does not import, or the process died over it. */
+export class WorkerStartError extends Error {
+  override readonly name = "WorkerStartError";
+  constructor(
+    message: string,
+    readonly diagnostics: readonly Diagnostic[],
+  ) {
+    super(message);
+  }
+}
+
+/** Time that frames and output may still take to arrive after the process has ended. */
+const LAST_WORDS_MS = 250;
+
+interface Connection {
+  readonly reader: FrameReader;
+  readonly writer: FrameWriter;
+}
+
+/** A running worker. */
+export class Worker {
+  /** Resolvers by FQN; filled when ready. */
+  readonly resolvers = new Map<string, LoadedResolver>();
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>;
+  /** Resolves when the project is imported; rejects with WorkerStartError. */
+  readonly ready: Promise<void>;
+  private readonly process: Subprocess<"ignore", "pipe", "pipe">;
+  private readonly listener: UnixSocketListener<Connection>;
+  private readonly sockets = new Set<Socket<Connection>>();
+  private data: FrameWriter | undefined;
+  private control: FrameWriter | undefined;
+  private slowStart = false;
+  private isReady = false;
+  private failure: WorkerStartError | undefined;
+  private draining = false;
+  private readonly settle = Promise.withResolvers<void>();
+  private readonly quiet = Promise.withResolvers<void>();
+
+  constructor(
+    private readonly spec: WorkerSpec,
+    private readonly events: WorkerEvents,
+  ) {
+    const path = join(spec.socketDir, `${crypto.randomUUID().slice(0, 8)}.sock`);
+    this.listener = Bun.listen<Connection>({
+      unix: path,
+      socket: {
+        open: (socket) => {
+          socket.data = { reader: new FrameReader(), writer: new FrameWriter(socket) };
+          this.sockets.add(socket);
+        },
+        data: (socket, chunk) => this.receive(socket, chunk),
+        drain: (socket) => socket.data.writer.drain(),
+        close: (socket) => this.closed(socket),
+        error: (socket) => this.closed(socket),
+      },
+    });
+    const limit = spec.memoryLimitBytes === undefined ? [] : ["--memory-limit", String(spec.memoryLimitBytes)];
+    const boot = join(spec.sdkRoot, "svc", "_boot.py");
+    const argv = [
+      spec.python,
+      "-I",
+      "-B",
+      "-X",
+      "utf8",
+      "-X",
+      "faulthandler",
+      boot,
+      "worker",
+      "--root",
+      spec.sourceRoot,
+      "--files",
+      spec.fileList,
+      "--socket",
+      path,
+      ...limit,
+    ];
+    try {
+      this.process = Bun.spawn(argv, {
+        cwd: spec.sourceRoot,
+        env: { ...spec.env },
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+        detached: true,
+      });
+    } catch (error) {
+      this.stopListening(path);
+      throw error;
+    }
+    this.ready = this.settle.promise;
+    const timer = setTimeout(() => {
+      this.slowStart = true;
+      this.process.kill("SIGABRT");
+      setTimeout(() => this.kill(), LAST_WORDS_MS);
+    }, spec.startTimeoutMs);
+    this.ended = this.live(path);
+    this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
+  }
+
+  /** Process id, also that of its process group. */
+  get pid(): number {
+    return this.process.pid;
+  }
+
+  /** Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue. */
+  call(message: Message, isAsync: boolean): void {
+    (isAsync ? this.control : this.data)?.send(message);
+  }
+
+  /**
+   * Takes a call back. One that has not begun is answered as cancelled at once; one that runs is interrupted if `interrupt` says so, and
+   * answered as cancelled when it gives way.
+   */
+  cancel(id: number, interrupt: boolean): void {
+    this.control?.send({ type: "CANCEL", id, interrupt });
+  }
+
+  /** Lets the worker end after the calls it has been sent. */
+  drain(): void {
+    this.draining = true;
+    this.data?.send({ type: "DRAIN" });
+  }
+
+  /** Kills it and everything it started. */
+  kill(): void {
+    killGroup(this.process.pid, "SIGKILL");
+  }
+
+  private async live(path: string): Promise<void> {
+    const log = (level: WorkerLog["level"], logger: string) => (text: string) =>
+      this.events.onLog({ level, text, logger, resolver: "", queryId: "", timestampMs: Date.now() });
+    const stdout = new OutputCapture(this.process.stdout, log("info", "stdout"));
+    const stderr = new OutputCapture(this.process.stderr, log("warning", "stderr"));
+    await this.process.exited;
+    killGroup(this.process.pid, "SIGKILL");
+    this.stopListening(path);
+    stdout.hurry();
+    stderr.hurry();
+    const silent = Promise.all([stdout.ended, stderr.ended, this.sockets.size === 0 ? undefined : this.quiet.promise]);
+    await within(LAST_WORDS_MS, silent);
+    for (const socket of this.sockets) socket.terminate();
+    stdout.stop();
+    stderr.stop();
+    const how = this.process.signalCode ? `was killed by ${this.process.signalCode}` : `exited with code ${this.process.exitCode}`;
+    const ending = { how, stderr: stderr.tail() };
+    if (!this.isReady) this.failure ??= this.startError(ending);
+    if (this.failure) this.settle.reject(this.failure);
+    this.events.onEnd({ ...ending, ...(this.failure && { startFailure: this.failure.message }) });
+  }
+
+  private startError(ending: WorkerEnding): WorkerStartError {
+    const frame = crashedAt(ending.stderr, this.spec.sourceRoot);
+    const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
+    const what = this.slowStart
+      ? `importing the project in a worker took longer than ${this.spec.startTimeoutMs / 1000} s; it was stopped${place}`
+      : `the worker ${ending.how}${place} before the project was imported`;
+    const message = [what, ...lastWords(ending.stderr, 8).map((line) => `  ${line}`)].join("\n");
+    return new WorkerStartError(message, [errorAt(103, undefined, message, { label: "import did not finish" })]);
+  }
+
+  private stopListening(path: string): void {
+    this.listener.stop();
+    try {
+      unlinkSync(path);
+    } catch {
+      return;
+    }
+  }
+
+  private closed(socket: Socket<Connection>): void {
+    this.sockets.delete(socket);
+    if (!this.draining) this.kill();
+    if (this.sockets.size === 0) this.quiet.resolve();
+  }
+
+  private receive(socket: Socket<Connection>, chunk: Buffer): void {
+    try {
+      socket.data.reader.push(chunk, (message) => this.handle(socket, message));
+    } catch {
+      this.kill();
+    }
+  }
+
+  private handle(socket: Socket<Connection>, message: Message): void {
+    switch (message.type) {
+      case "RESULT":
+        this.events.onResult(message);
+        break;
+      case "LOG":
+        this.events.onLog({
+          level: message.level as WorkerLog["level"],
+          text: String(message.text),
+          logger: String(message.logger),
+          resolver: String(message.resolver),
+          queryId: String(message.queryId),
+          timestampMs: Number(message.timestampMs),
+        });
+        break;
+      case "HELLO":
+        if (message.pid !== this.process.pid) socket.terminate();
+        else if (message.role === "data") this.data = socket.data.writer;
+        else this.control = socket.data.writer;
+        break;
+      case "READY":
+        for (const [fqn, loaded] of Object.entries(message.resolvers as Record<string, LoadedResolver>)) this.resolvers.set(fqn, loaded);
+        this.isReady = true;
+        this.settle.resolve();
+        break;
+      case "FAILED": {
+        const diagnostics = (message.diagnostics as JsonValue[]).map((finding) => fromJson(DiagnosticSchema, finding));
+        this.failure = new WorkerStartError(diagnostics[0]?.message ?? "the project does not import", diagnostics);
+        this.settle.reject(this.failure);
+      }
+    }
+  }
+}

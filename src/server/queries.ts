@@ -1,0 +1,54 @@
+/** What both doors of the query engine share: the engine, the way from a scope to a running deployment, and the query log. */
+
+import type { Caller } from "./auth/tokens.ts";
+import { branchOf } from "./deployments/live-scopes.ts";
+import type { Lease } from "./deployments/running.ts";
+import type { Platform } from "./platform.ts";
+import { createEngine, type OnlineEngine } from "./query/create-engine.ts";
+import type { QueryRecord } from "./query/engine.ts";
+import { resolveNames } from "./scope.ts";
+
+/** Which deployment a query asks: names or ids as they stand in headers, empty = not said. */
+export interface QueryScope {
+  readonly environment: string;
+  readonly branch: string;
+  readonly deployment: string;
+}
+
+/** Queries as the server's doors run them. */
+export interface Queries {
+  readonly engine: OnlineEngine;
+  /** A running deployment of a scope. Throws Failure. */
+  resolveDeployment(scope: QueryScope, caller: Caller): Promise<Lease>;
+  /** Keeps a query in the log; the record's messages are read later. */
+  recordQuery(record: QueryRecord): void;
+}
+
+const loaded = new WeakMap<Platform, Promise<Queries>>();
+
+/** The queries of a server, made on first use. */
+export function queriesOf(platform: Platform): Promise<Queries> {
+  const queries = loaded.get(platform) ?? createQueries(platform);
+  loaded.set(platform, queries);
+  return queries;
+}
+
+async function createQueries(platform: Platform): Promise<Queries> {
+  const { clock, log, metadata } = platform;
+  const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
+  const places = new Map<string, { readonly environmentId: string; readonly branch: string }>();
+  return {
+    engine: createEngine({ clock, log }),
+    async resolveDeployment(names, caller) {
+      const target = await resolveNames(metadata, caller, { ...names, project: "" });
+      const lease = await deployments.acquire(target);
+      const { id, environmentId, scope } = lease.deployment;
+      if (!places.has(id)) places.set(id, { environmentId, branch: branchOf(scope) });
+      return lease;
+    },
+    recordQuery(record) {
+      const place = places.get(record.deploymentId);
+      if (place) telemetry.recordQuery(() => ({ ...record, ...place }));
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** The query engine as the server's services see it. */
+
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { PythonPool } from "../python/pool.ts";
+import type { SqlSources } from "../sql/source.ts";
+import type { OnlineStore } from "../stores/online.ts";
+
+/** A deployment that answers queries. */
+export interface LiveDeployment {
+  readonly id: string;
+  readonly environmentId: string;
+  readonly environmentName: string;
+  /** Scope in the online store: `main` or the branch's name. */
+  readonly scope: string;
+  readonly graph: Graph;
+  /** Online-store id of every scalar feature, by FQN. */
+  readonly featureIds: ReadonlyMap<string, number>;
+  readonly pool: PythonPool;
+  readonly sources: SqlSources;
+  readonly online: OnlineStore;
+}
+
+/** A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail. */
+export { QueryRefused } from "./refusal.ts";
+
+/** What became of a query, for the log. */
+export interface QueryRecord {
+  readonly queryId: string;
+  readonly deploymentId: string;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly request: QueryRequest;
+  readonly response?: QueryResponse;
+  readonly error?: string;
+}
+
+/** The engine. */
+export interface QueryEngine {
+  /**
+   * Runs an online query. Rejects with QueryRefused when the request is wrong as a whole; what fails while it runs is in the response.
+   * @param now epoch milliseconds at arrival
+   */
+  query(deployment: LiveDeployment, request: QueryRequest, now: number, signal?: AbortSignal): Promise<QueryResponse>;
+}

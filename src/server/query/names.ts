@@ -1,0 +1,126 @@
+/** What the names in a request mean. */
+
+import { closestNames } from "../../domain/closest.ts";
+import { rawName } from "../../domain/name.ts";
+import type { GraphIndex } from "./graph-index.ts";
+import type { NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
+
+/** A feature, reached from the root class through has-one relations. */
+export interface FeatureTarget {
+  readonly kind: "feature";
+  readonly root: string;
+  readonly relations: readonly RelationInfo[];
+  readonly feature: ScalarInfo;
+}
+
+/** A class, or the row at the end of a relation. */
+export interface RowTarget {
+  readonly kind: "row";
+  readonly root: string;
+  /** Empty for the root class itself. */
+  readonly relations: readonly RelationInfo[];
+  readonly namespace: NamespaceInfo;
+}
+
+/** Several features under one name: the windows of a windowed feature. */
+export interface GroupTarget {
+  readonly kind: "group";
+  readonly root: string;
+  readonly relations: readonly RelationInfo[];
+  readonly features: readonly ScalarInfo[];
+}
+
+/** What a name means. */
+export type Target = FeatureTarget | RowTarget | GroupTarget;
+
+/** A name that means nothing, or nothing that an online query can use. */
+export interface UnknownName {
+  readonly kind: "unknown";
+  /** `unknown feature 'user.nmae'; did you mean 'user.name'?` */
+  readonly message: string;
+  /** Whether the name exists but cannot be asked for here. */
+  readonly unsupported?: boolean;
+}
+
+/**
+ * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace; every other name is relative to `root`. Windows
+ * may be written in either spelling.
+ */
+export function resolveName(index: GraphIndex, text: string, root: string | undefined): Target | UnknownName {
+  const name = rawName(text.trim());
+  const dotted = name.startsWith(".");
+  const segments = (dotted ? name.slice(1) : name).split(".");
+  const absolute = dotted || index.namespaces.has(segments[0] as string);
+  const rootName = absolute ? (segments.shift() as string) : root;
+  const namespace = rootName === undefined ? undefined : index.namespaces.get(rootName);
+  if (rootName === undefined || !namespace) return unknown(index, text, name, rootName === undefined);
+  const relations: RelationInfo[] = [];
+  let at = namespace;
+  for (const [position, segment] of segments.entries()) {
+    const member = at.members.get(segment);
+    const last = position === segments.length - 1;
+    if (member === undefined) {
+      const windows = last ? at.windows.get(segment) : undefined;
+      if (windows) return { kind: "group", root: rootName, relations, features: windows };
+      return unknownMember(index, text, at, [rootName, ...segments.slice(0, position)].join("."), segment);
+    }
+    if (member === "has_many") return hasMany(text, `${at.name}.${segment}`);
+    if (member.kind === "scalar") {
+      if (last) return { kind: "feature", root: rootName, relations, feature: member };
+      return {
+        kind: "unknown",
+        message: `unknown feature '${text}': ${member.fqn} is a value (${member.typeName}) and has nothing below it`,
+      };
+    }
+    relations.push(member);
+    at = member.foreign;
+  }
+  return { kind: "row", root: rootName, relations, namespace: at };
+}
+
+/** Whether a name says by itself which class it is rooted in; gives that class's namespace. */
+export function absoluteRoot(index: GraphIndex, text: string): string | undefined {
+  const name = text.trim();
+  const first = (name.startsWith(".") ? name.slice(1) : name).split(".", 1)[0] as string;
+  return index.namespaces.has(first) ? first : undefined;
+}
+
+function hasMany(text: string, fqn: string): UnknownName {
+  return {
+    kind: "unknown",
+    unsupported: true,
+    message: `'${text}' goes through the has-many relation ${fqn}, which online queries cannot read yet; ask for features of one row`,
+  };
+}
+
+function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefix: string, segment: string): UnknownName {
+  const found = closestNames(segment, at.members.keys()).map((name) => `${prefix}.${name}`);
+  if (found.length < 3)
+    for (const member of at.members.values())
+      if (typeof member === "object" && member.kind === "has_one" && member.foreign.members.has(segment))
+        found.push(`${prefix}.${member.name}.${segment}`);
+  if (found.length < 3) found.push(...closestNames(rawName(text).replace(/^\./, ""), index.scalars.keys()));
+  return { kind: "unknown", message: sentence(text, [...new Set(found)].slice(0, 3)) };
+}
+
+function unknown(index: GraphIndex, text: string, name: string, noRoot: boolean): UnknownName {
+  const plain = name.replace(/^\./, "");
+  const [first, ...rest] = plain.split(".");
+  const found: string[] = [];
+  for (const namespace of closestNames(first as string, index.namespaces.keys())) {
+    const candidate = [namespace, ...rest].join(".");
+    if (rest.length === 0 || index.scalars.has(candidate)) found.push(candidate);
+  }
+  found.push(...closestNames(plain, index.scalars.keys()));
+  if (noRoot && rest.length === 0) for (const fqn of index.scalars.keys()) if (fqn.endsWith(`.${plain}`)) found.unshift(fqn);
+  const choices = [...new Set(found)].slice(0, 3);
+  const why = noRoot ? " (no input names a namespace, so the name must begin with one)" : "";
+  return { kind: "unknown", message: sentence(text, choices, why) };
+}
+
+function sentence(text: string, choices: readonly string[], why = ""): string {
+  const quoted = choices.map((name) => `'${name}'`);
+  const last = quoted.pop();
+  if (last === undefined) return `unknown feature '${text}'${why}; \`svc features list\` shows what there is`;
+  return `unknown feature '${text}'${why}; did you mean ${quoted.length > 0 ? `${quoted.join(", ")} or ${last}` : last}?`;
+}

@@ -1,0 +1,155 @@
+/** From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can reach. */
+
+import type { CallNode, FrameNode, Goal, GoalGraph } from "./goals.ts";
+import { pathOf } from "./graph-index.ts";
+import type { Plan, PlanFrame, PlanOp, PlanOutput, PlanShape, PlanSlot } from "./plan.ts";
+import type { BuiltCall, Decision } from "./planner.ts";
+
+/** What the search found. */
+export interface SearchResult {
+  readonly graph: GoalGraph;
+  readonly shape: PlanShape;
+  readonly outputs: readonly Goal[];
+  /** Outputs without a provider, and why. */
+  readonly unprovided: ReadonlyMap<Goal, string>;
+  readonly decisions: ReadonlyMap<Goal, Decision>;
+  readonly calls: ReadonlyMap<string, BuiltCall>;
+}
+
+/** What holds for a given value that no output needs. */
+const UNUSED: Pick<Decision, "call" | "readStore" | "notes"> = { call: undefined, readStore: false, notes: [] };
+
+/** Makes the plan. */
+export function emitPlan(result: SearchResult): Plan {
+  const { graph, shape, decisions } = result;
+  const goals = reachable(result);
+  const slotOf = new Map(goals.map((goal, slot) => [goal, slot]));
+  const frameNodes = [...new Set([graph.root, ...goals.map((goal) => goal.frame)])];
+  const frameOf = new Map(frameNodes.map((node, frame) => [node, frame]));
+  const ops: PlanOp[] = [];
+  const opOf = new Map<string, number>();
+  const opOutputs: number[][] = [];
+  for (const goal of goals) {
+    const call = decisions.get(goal)?.call;
+    if (!call) continue;
+    let op = opOf.get(call.key);
+    if (op === undefined) {
+      op = ops.length;
+      opOf.set(call.key, op);
+      opOutputs.push([]);
+      ops.push(emitOp(op, call, result.calls.get(call.key) as BuiltCall, slotOf, frameOf, opOutputs[op] as number[]));
+    }
+    (opOutputs[op] as number[]).push(slotOf.get(goal) as number);
+  }
+  const frames = frameNodes.map((node, id) => emitFrame(id, node, slotOf));
+  const takers: number[][] = goals.map(() => []);
+  for (const op of ops) for (const slot of op.inputSlots) takers[slot]?.push(op.id);
+  const gates: number[][] = goals.map(() => []);
+  for (const frame of frames) for (const slot of frame.gateSlots) gates[slot]?.push(frame.id);
+  const slots = goals.map((goal, id): PlanSlot => {
+    const decision = decisions.get(goal) ?? UNUSED;
+    const frame = frameOf.get(goal.frame) as number;
+    const { featureId, stalenessMs } = goal.feature;
+    const keySlot = (frames[frame] as PlanFrame).keySlot;
+    return {
+      id,
+      frame,
+      feature: goal.feature,
+      path: goal.path,
+      given: goal.given,
+      op: decision.call ? (opOf.get(decision.call.key) as number) : -1,
+      readMs: decision.readStore && keySlot >= 0 ? goal.staleMs : 0,
+      stored: featureId !== undefined && !goal.feature.primary && keySlot >= 0 && (stalenessMs > 0 || goal.staleMs > 0),
+      takers: takers[id] as number[],
+      gates: gates[id] as number[],
+      isKey: keySlot === id,
+      notes: decision.notes,
+    };
+  });
+  const outputs = result.outputs.map((goal): PlanOutput => {
+    const reason = result.unprovided.get(goal);
+    const base = { path: goal.path, feature: goal.feature };
+    return reason === undefined ? { ...base, slot: slotOf.get(goal) as number } : { ...base, slot: -1, reason };
+  });
+  const givenSlots = goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
+  return {
+    hash: shapeHash(shape, graph.index.environmentName),
+    frames,
+    slots,
+    ops,
+    outputs,
+    givenSlots: givenSlots.map((goal) => slotOf.get(goal) as number),
+    storedSlots: slots.filter((slot) => slot.stored).map((slot) => slot.id),
+  };
+}
+
+/** Every goal that is given or that an output can come to need, in a stable order. */
+function reachable({ graph, outputs, decisions, calls }: SearchResult): Goal[] {
+  const found = new Set<Goal>(graph.goals.filter((goal) => goal.given >= 0));
+  for (const goal of outputs) if (decisions.has(goal)) found.add(goal);
+  for (const goal of found) {
+    const decision = decisions.get(goal);
+    if (!decision) continue;
+    for (const gate of goal.frame.gates) found.add(gate);
+    if (decision.call) for (const input of calls.get(decision.call.key)?.inputs ?? []) if (input) found.add(input);
+    if (decision.readStore && goal.key) found.add(goal.key);
+  }
+  return [...found].filter((goal) => decisions.has(goal) || goal.given >= 0);
+}
+
+function emitOp(
+  id: number,
+  call: CallNode,
+  built: BuiltCall,
+  slotOf: ReadonlyMap<Goal, number>,
+  frameOf: ReadonlyMap<FrameNode, number>,
+  outputs: readonly number[],
+): PlanOp {
+  const inputs = call.inputs.map(({ parameter, nullable }, position) => {
+    const goal = built.inputs[position];
+    return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable };
+  });
+  return {
+    id,
+    kind: call.kind,
+    frame: frameOf.get(call.frame) as number,
+    resolver: call.resolver,
+    inputs,
+    inputSlots: [...new Set(inputs.map((input) => input.slot).filter((slot) => slot >= 0))],
+    outputs,
+    keys: call.keys,
+  };
+}
+
+function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number>): PlanFrame {
+  const primary = node.namespace.primaryKey;
+  const primaryGoal = primary ? node.goals.get(primary) : undefined;
+  const primarySlot = primaryGoal ? (slotOf.get(primaryGoal) ?? -1) : -1;
+  const known = node.mode !== "root" || (primaryGoal?.given ?? -1) >= 0;
+  return {
+    id,
+    path: node.path,
+    namespace: node.namespace,
+    relation: node.relation,
+    mode: node.mode,
+    optional: node.optional,
+    gateSlots: [...new Set(node.gates.map((gate) => slotOf.get(gate) ?? -1))].filter((slot) => slot >= 0),
+    keySlot: known ? primarySlot : -1,
+    primarySlot,
+  };
+}
+
+function shapeHash(shape: PlanShape, environment: string): string {
+  const root = shape.root.name;
+  const text = JSON.stringify([
+    environment,
+    root,
+    shape.givens.map((given) => pathOf(root, given)).sort(),
+    shape.rows.map((row) => [pathOf(root, row), row.absent]).sort(),
+    shape.outputs.map((output) => [pathOf(root, output), output.named]).sort(),
+    [...shape.tags].sort(),
+    [...shape.staleness].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([fqn, ms]) => [fqn, String(ms)]),
+    Object.entries(shape.plannerOptions).sort(),
+  ]);
+  return Bun.hash(text).toString(16).padStart(16, "0");
+}

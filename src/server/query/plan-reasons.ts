@@ -1,0 +1,96 @@
+/** What the planner says about providers that it did not choose, and about goals that have none or too many. */
+
+import type { Candidate, Goal } from "./goals.ts";
+import type { ResolverInfo } from "./index-types.ts";
+import type { PlanShape } from "./plan.ts";
+
+const MAX_CHAIN = 4;
+
+/** A resolver with its place: `risk.score (risk.py:12)`. */
+export function nameResolver(resolver: ResolverInfo): string {
+  return resolver.place ? `${resolver.fqn} (${resolver.place})` : resolver.fqn;
+}
+
+/** Several resolvers fit and nothing separates them. */
+export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[]): string {
+  const lines = resolvers.map((resolver) => `\n  - ${nameResolver(resolver)}`);
+  return (
+    `ambiguous: ${resolvers.length} resolvers can produce ${goal.path} for this query${lines.join("")}\n` +
+    "To choose one: give them different `tags` and pass one with the query, restrict them to different `environment`s, " +
+    "or mark the one SQL resolver that has all rows with `total: true`"
+  );
+}
+
+/** Nothing provides a goal: every resolver that produces the feature, and why it cannot run. */
+export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) => boolean): string {
+  const given = shape.givens.map((one) => [shape.root.name, ...one.relations.map((r) => r.name), one.feature.name].join("."));
+  const from = given.length > 0 ? ` from ${given.length > 6 ? `${given.slice(0, 6).join(", ")}, ...` : given.join(", ")}` : "";
+  const stuck = stuckGate(goal, can);
+  if (stuck) return `${goal.path} cannot be read${from}: its row needs ${stuck.path}, ${whyMissing(stuck, can, [goal])}`;
+  const lines = [
+    ...goal.rejected.map(({ resolver, reason }) => `\n  - ${nameResolver(resolver)}: ${reason}`),
+    ...goal.candidates.flatMap((candidate) => {
+      if (candidate.kind !== "resolver" || !candidate.call?.resolver) return [];
+      return [`\n  - ${nameResolver(candidate.call.resolver)}: ${whyImpossible(candidate, can, [goal])}`];
+    }),
+  ];
+  if (lines.length === 0) {
+    if (goal.feature.primary) return `${goal.path} is the primary key, and ${whyMissing(goal, can, [])}`;
+    return `no resolver produces ${goal.feature.fqn}: give ${goal.path} as an input, or write a resolver for it`;
+  }
+  return `no resolver can produce ${goal.path}${from}:${lines.join("")}`;
+}
+
+/** Why the others lost against the chosen candidate, one line each. */
+export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candidate[], can: (goal: Goal) => boolean): string[] {
+  const notes = goal.rejected.map(({ resolver, reason }) => `not ${nameResolver(resolver)}: ${reason}`);
+  for (const candidate of goal.candidates) {
+    const resolver = candidate.call?.resolver;
+    if (!resolver || candidate === chosen) continue;
+    notes.push(
+      `not ${nameResolver(resolver)}: ${viable.includes(candidate) ? lostTo(resolver, chosen) : whyImpossible(candidate, can, [goal])}`,
+    );
+  }
+  return notes;
+}
+
+function lostTo(resolver: ResolverInfo, chosen: Candidate): string {
+  const winner = chosen.call?.resolver;
+  if (!winner) return "the join gives the value";
+  if (winner.tags.length > resolver.tags.length) return `${winner.fqn} matches more tags`;
+  if (winner.sql?.total && !resolver.sql?.total) return `${winner.fqn} has all rows (total)`;
+  return `${winner.fqn} is called for another feature anyway`;
+}
+
+function whyImpossible(candidate: Candidate, can: (goal: Goal) => boolean, trail: readonly Goal[]): string {
+  const missing = candidate.required.filter((needed) => !can(needed) || trail.includes(needed));
+  if (missing.length === 0) return "its inputs depend on the feature itself";
+  const [first, ...others] = missing as [Goal, ...Goal[]];
+  if (first === trail.at(-1)) return `it takes ${first.path} itself`;
+  const more = others.length > 0 ? ` (and ${others.map((goal) => goal.path).join(", ")})` : "";
+  return `it needs ${first.path}, ${whyMissing(first, can, trail)}${more}`;
+}
+
+function stuckGate(goal: Goal, can: (goal: Goal) => boolean): Goal | undefined {
+  return goal.frame.gates.find((gate) => !can(gate));
+}
+
+/** A clause that follows the goal's name: `which no resolver produces and which was not given`. */
+function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Goal[]): string {
+  const at = trail.indexOf(goal);
+  if (at >= 0) return `which is a cycle (${[...trail.slice(at), goal].map((one) => one.path).join(" -> ")})`;
+  if (trail.length >= MAX_CHAIN) return "which cannot be derived either";
+  const stuck = stuckGate(goal, can);
+  if (stuck) return `whose row needs ${stuck.path}, ${whyMissing(stuck, can, [...trail, goal])}`;
+  const { relation, mode } = goal.frame;
+  const byResolver = goal.candidates.find((candidate) => candidate.kind === "resolver" && !candidate.required.includes(goal));
+  if (byResolver?.call?.resolver)
+    return `which ${byResolver.call.resolver.fqn} could give, but ${whyImpossible(byResolver, can, [...trail, goal])}`;
+  if (goal.feature.primary && relation && !relation.onPrimaryKey && mode === "join") {
+    const far = relation.join.map((pair) => pair.foreign.fqn).join(" and ");
+    return `but ${relation.fqn} joins on ${far} and no resolver gives ${goal.feature.fqn} for it: add one that takes ${far}, or a SQL resolver that selects both`;
+  }
+  const [rejected] = goal.rejected;
+  if (rejected) return `which was not given, and ${nameResolver(rejected.resolver)} cannot run: ${rejected.reason}`;
+  return "which was not given and which no resolver produces";
+}

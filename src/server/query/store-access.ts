@@ -1,0 +1,104 @@
+/** Reading and writing the online store for a running query. Its failures never fail the query. */
+
+import { formatDuration } from "../../domain/duration.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import { type OnlineWrite, type StoredValue, storeKey } from "../stores/online.ts";
+import { CellOrigin, CellState } from "./cells.ts";
+import type { Execution } from "./executor.ts";
+import type { PlanFrame, PlanSlot } from "./plan.ts";
+
+type Hits = (StoredValue | undefined)[];
+
+/** For each cell, all of one frame and with known keys, the stored value if it is fresh enough. Synchronous when the store is. */
+export function readStored(execution: Execution, frame: PlanFrame, cells: readonly number[]): Hits | Promise<Hits> {
+  const { plan, rows, context } = execution;
+  const { online, scope } = context.deployment;
+  const rowIndex = new Map<number, number>();
+  const slotIndex = new Map<number, number>();
+  const keys: string[] = [];
+  const ids: number[] = [];
+  for (const cell of cells) {
+    const row = cell % rows;
+    const slot = (cell - row) / rows;
+    if (!rowIndex.has(row)) {
+      rowIndex.set(row, keys.length);
+      keys.push(storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue));
+    }
+    if (!slotIndex.has(slot)) {
+      slotIndex.set(slot, ids.length);
+      ids.push((plan.slots[slot] as PlanSlot).feature.featureId as number);
+    }
+  }
+  const pick = (found: (StoredValue | undefined)[][]): Hits =>
+    cells.map((cell) => {
+      const row = cell % rows;
+      const slot = (cell - row) / rows;
+      const stored = found[rowIndex.get(row) as number]?.[slotIndex.get(slot) as number];
+      return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
+    });
+  const fault = (error: unknown): Hits => {
+    context.log.warning("the online store could not be read", {
+      namespace: frame.namespace.name,
+      queryId: context.queryId,
+      error: textOf(error),
+    });
+    return cells.map(() => undefined);
+  };
+  try {
+    const found = online.getMany(scope, frame.namespace.name, keys, ids, context.nowMs);
+    return found instanceof Promise ? found.then(pick).catch(fault) : pick(found);
+  } catch (error) {
+    return fault(error);
+  }
+}
+
+function fresh(execution: Execution, slot: PlanSlot, cell: number, stored: StoredValue | undefined): StoredValue | undefined {
+  const { nowMs, trace } = execution.context;
+  if (!stored || stored.observedAt > nowMs) {
+    trace?.misses.set(cell, "not stored");
+    return undefined;
+  }
+  const age = nowMs - stored.observedAt;
+  if (age <= slot.readMs) return stored;
+  trace?.misses.set(cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
+  return undefined;
+}
+
+/** Stores the values that were computed, where the plan says so and the row's key is known. */
+export function storeFresh(execution: Execution): undefined | Promise<void> {
+  const { plan, rows, cells, context } = execution;
+  const writes: OnlineWrite[] = [];
+  for (const id of plan.storedSlots) {
+    const slot = plan.slots[id] as PlanSlot;
+    const frame = plan.frames[slot.frame] as PlanFrame;
+    for (let row = 0; row < rows; row++) {
+      const cell = id * rows + row;
+      if (cells.origin[cell] !== CellOrigin.COMPUTED) continue;
+      const keyCell = frame.keySlot * rows + row;
+      const key = cells.values[keyCell] as FeatureValue;
+      if (cells.state[keyCell] !== CellState.OK || key === null) continue;
+      writes.push({
+        namespace: frame.namespace.name,
+        key: storeKey(key),
+        featureId: slot.feature.featureId as number,
+        value: cells.values[cell] as FeatureValue,
+        observedAt: cells.observed[cell] as number,
+        resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
+      });
+    }
+  }
+  if (writes.length === 0) return undefined;
+  const fault = (error: unknown): undefined => {
+    context.log.warning("values could not be stored online", { values: writes.length, queryId: context.queryId, error: textOf(error) });
+  };
+  try {
+    const writing = context.deployment.online.putMany(context.deployment.scope, writes);
+    return writing instanceof Promise ? writing.catch(fault) : undefined;
+  } catch (error) {
+    return fault(error);
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

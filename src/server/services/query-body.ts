@@ -1,0 +1,153 @@
+/** The body of `POST /v1/query/online`, checked field by field. */
+
+import { didYouMean } from "../../domain/closest.ts";
+import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
+import { parseInstant } from "../../domain/timestamp.ts";
+import { describeValue, type FeatureValue } from "../../domain/value.ts";
+import { parseExactJson } from "../query/given.ts";
+import type { Ask } from "../query/request.ts";
+
+/** A body that is no query: which field is wrong, what was wanted, what was given. */
+export class BodyInvalid extends Error {
+  override readonly name = "BodyInvalid";
+}
+
+/** A query with what the body says around it. */
+export interface QueryBody {
+  readonly ask: Ask;
+  /** Environment named in `context`; empty = not named. */
+  readonly environment: string;
+  /** Empty = not named. */
+  readonly deploymentId: string;
+  /** The caller's own key-value pairs. */
+  readonly meta: Readonly<Record<string, string>>;
+  /** Whether structs are written as objects; else as lists of their fields' values. */
+  readonly structsAsObjects: boolean;
+}
+
+const FIELDS = new Set([
+  "inputs",
+  "outputs",
+  "staleness",
+  "context",
+  "query_context",
+  "deployment_id",
+  "correlation_id",
+  "explain",
+  "query_name",
+  "query_name_version",
+  "meta",
+  "now",
+  "include_meta",
+  "planner_options",
+  "encoding_options",
+]);
+const CONTEXT_FIELDS = new Set(["environment", "tags"]);
+const ENCODING_FIELDS = new Set(["encode_structs_as_objects"]);
+const NONE: Readonly<Record<string, never>> = {};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads a body. Fields that are null count as absent. Throws BodyInvalid. */
+export function readQueryBody(text: string): QueryBody {
+  let parsed: unknown;
+  try {
+    parsed = parseExactJson(text);
+  } catch (error) {
+    throw new BodyInvalid(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const body = fields(parsed, "the body");
+  onlyKnown(body, FIELDS, "");
+  const context = optional(body.context, "context", fields) ?? NONE;
+  onlyKnown(context, CONTEXT_FIELDS, "context.");
+  const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
+  onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
+  const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
+  return {
+    ask: {
+      inputs: Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] })),
+      outputs: optional(body.outputs, "outputs", strings) ?? [],
+      staleness: optional(body.staleness, "staleness", mapOf(duration)) ?? NONE,
+      tags: optional(context.tags, "context.tags", strings) ?? [],
+      queryContext: optional(body.query_context, "query_context", mapOf(anything)) ?? NONE,
+      queryName: optional(body.query_name, "query_name", string) ?? "",
+      queryNameVersion: optional(body.query_name_version, "query_name_version", string) ?? "",
+      correlationId: optional(body.correlation_id, "correlation_id", string) ?? "",
+      now: optional(body.now, "now", instant),
+      plannerOptions: optional(body.planner_options, "planner_options", mapOf(option)) ?? NONE,
+      explain: optional(body.explain, "explain", boolean) ?? false,
+      includeMeta: optional(body.include_meta, "include_meta", boolean) ?? false,
+    },
+    environment: optional(context.environment, "context.environment", string) ?? "",
+    deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",
+    meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
+    structsAsObjects: optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true,
+  };
+}
+
+function optional<T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value, at);
+}
+
+function wrong(at: string, wanted: string, value: unknown): BodyInvalid {
+  return new BodyInvalid(`${at}: expected ${wanted}, got ${describeValue(value)}`);
+}
+
+function onlyKnown(given: Fields, known: ReadonlySet<string>, prefix: string): void {
+  for (const name in given) {
+    if (known.has(name)) continue;
+    const hint = didYouMean(name, known);
+    throw new BodyInvalid(`unknown field '${prefix}${name}'; ${hint || `the fields are ${[...known].join(", ")}`}`);
+  }
+}
+
+function fields(value: unknown, at: string): Fields {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw wrong(at, "an object", value);
+  return value as Fields;
+}
+
+function mapOf<T>(read: (value: unknown, at: string) => T): (value: unknown, at: string) => Record<string, T> {
+  return (value, at) => {
+    const given = fields(value, at);
+    const result: Record<string, T> = {};
+    for (const name in given) result[name] = read(given[name], `${at}['${name}']`);
+    return result;
+  };
+}
+
+function strings(value: unknown, at: string): string[] {
+  if (!Array.isArray(value)) throw wrong(at, "a list of strings", value);
+  for (const [position, item] of value.entries()) if (typeof item !== "string") throw wrong(`${at}[${position}]`, "a string", item);
+  return value;
+}
+
+function string(value: unknown, at: string): string {
+  if (typeof value !== "string") throw wrong(at, "a string", value);
+  return value;
+}
+
+function boolean(value: unknown, at: string): boolean {
+  if (typeof value !== "boolean") throw wrong(at, "true or false", value);
+  return value;
+}
+
+function duration(value: unknown, at: string): number {
+  const ms = typeof value === "string" ? parseDuration(value) : undefined;
+  if (ms === undefined) throw wrong(at, DURATION_GRAMMAR, value);
+  return ms;
+}
+
+function instant(value: unknown, at: string): bigint {
+  const found = typeof value === "string" ? parseInstant(value) : undefined;
+  if (!found) throw wrong(at, "an ISO 8601 time such as 2024-05-01T12:00:00Z", value);
+  return found.micros;
+}
+
+function option(value: unknown, at: string): string {
+  if (typeof value === "string" || typeof value === "boolean" || typeof value === "number") return String(value);
+  throw wrong(at, "a string, a number or a boolean", value);
+}
+
+function anything(value: unknown): FeatureValue {
+  return value as FeatureValue;
+}

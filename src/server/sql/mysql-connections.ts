@@ -1,0 +1,94 @@
+/** Connections to MySQL that only read: each is set up once, then lent to one statement at a time. */
+
+import { SQL } from "bun";
+import { type DriverRows, runAbortable } from "./server-connection.ts";
+import { SqlError } from "./source.ts";
+
+const STATEMENT_TIMEOUT_MS = 60_000;
+const UNKNOWN_VARIABLE = 1193;
+
+interface Connection {
+  readonly sql: Bun.ReservedSQL;
+  /** The server's number of the connection, for KILL. */
+  readonly id: number;
+}
+
+/** A small pool. Statements wait for a free connection in the order they came. */
+export class MysqlConnections {
+  private readonly idle: Connection[] = [];
+  private readonly waiting: (() => void)[] = [];
+  private lent = 0;
+  private closed = false;
+
+  /**
+   * @param pool the driver's pool, with room for one connection more than `size`, on which statements are killed
+   * @param size connections at most
+   */
+  constructor(
+    private readonly pool: SQL,
+    private readonly size: number,
+  ) {}
+
+  /** Runs a statement. When the signal fires, the server is told to stop it and the signal's reason is thrown. */
+  async run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows> {
+    while (this.lent >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.lent++;
+    let connection: Connection | undefined;
+    try {
+      if (this.closed) throw new SqlError("the source was closed");
+      signal?.throwIfAborted();
+      connection = this.idle.pop() ?? (await this.open());
+      const rows = await runAbortable(connection.sql.unsafe(text, [...parameters]).values() as SQL.Query<unknown[][]>, signal);
+      this.idle.push(connection);
+      return rows;
+    } catch (error) {
+      if (connection && isStatementError(error)) this.idle.push(connection);
+      else if (connection) this.abandon(connection, signal);
+      throw error;
+    } finally {
+      this.lent--;
+      this.waiting.shift()?.();
+    }
+  }
+
+  /** Closes every connection. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const resume of this.waiting.splice(0)) resume();
+    await this.pool.close({ timeout: 0 });
+  }
+
+  private async open(): Promise<Connection> {
+    const sql = await this.pool.reserve();
+    try {
+      await sql.unsafe("set session transaction read only");
+      await limitTime(sql);
+      const [row] = (await sql.unsafe("select connection_id()").values()) as unknown[][];
+      return { sql, id: Number(row?.[0]) };
+    } catch (error) {
+      await sql.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Gives up a connection that is lost or still busy with a statement nobody waits for. */
+  private abandon(connection: Connection, signal: AbortSignal | undefined): void {
+    const close = (): Promise<void> => connection.sql.close({ timeout: 0 }).catch(() => {});
+    if (!signal?.aborted || this.closed) void close();
+    else this.pool.unsafe(`kill query ${connection.id}`).then(close, close);
+  }
+}
+
+/** MariaDB and MySQL name the limit differently. */
+async function limitTime(sql: Bun.ReservedSQL): Promise<void> {
+  try {
+    await sql.unsafe(`set session max_statement_time = ${STATEMENT_TIMEOUT_MS / 1_000}`);
+  } catch (error) {
+    if (!(error instanceof SQL.MySQLError) || error.errno !== UNKNOWN_VARIABLE) throw error;
+    await sql.unsafe(`set session max_execution_time = ${STATEMENT_TIMEOUT_MS}`);
+  }
+}
+
+function isStatementError(error: unknown): boolean {
+  return error instanceof SqlError || (error instanceof SQL.MySQLError && typeof error.errno === "number");
+}

@@ -1,0 +1,198 @@
+/** MySQL and MariaDB as a source, read only, through the runtime's driver. */
+
+import { SQL } from "bun";
+import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import type { ReadSetting } from "./create-sources.ts";
+import { MysqlConnections } from "./mysql-connections.ts";
+import { type MysqlColumn, needsText, TEXT_TYPE, valueReader } from "./mysql-values.ts";
+import { connectionFailure, type DriverRows } from "./server-connection.ts";
+import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
+import { countParameters, withoutTerminator } from "./statement-text.ts";
+import { type TlsMode, tlsMode, tlsOptions } from "./tls.ts";
+
+/** How a MySQL source is reached. */
+export interface MysqlSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly tls: TlsMode;
+  /** File with certificates of authorities to trust, PEM; undefined = the system's. */
+  readonly rootCertificate?: string;
+}
+
+const CONNECTIONS = 4;
+const CONNECT_SECONDS = 10;
+const MAX_STATEMENTS = 1_000;
+const CONNECTION_LOST = "ERR_MYSQL_CONNECTION_CLOSED";
+/** Messages that quote the part of the statement at fault. */
+const QUOTED = [/near '([\s\S]+)' at line \d+$/, /^Unknown column '(?:[^'.]+\.)*([^'.]+)'/, /^Table '(?:[^'.]+\.)*([^'.]+)' doesn't exist/];
+
+/** Settings of a source from its environment variables (`<NAME>_MYSQL_HOST` and so on) and from code. Throws SqlError. */
+export function mysqlSettings(name: string, prefix: string, read: ReadSetting): MysqlSettings {
+  const port = Number(read("MYSQL_PORT", "port") ?? 3306);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SqlError(`source '${name}': ${prefix}_MYSQL_PORT is no port number`);
+  const database = read("MYSQL_DATABASE", "database");
+  if (!database) throw new SqlError(`source '${name}' has no database: give \`database=\` in code or set ${prefix}_MYSQL_DATABASE`);
+  const rootCertificate = read("MYSQL_SSL_CA", "ssl_ca");
+  return {
+    host: read("MYSQL_HOST", "host") ?? "localhost",
+    port,
+    user: read("MYSQL_USER", "user") ?? "root",
+    password: read("MYSQL_PASSWORD", "password") ?? "",
+    database,
+    tls: tlsMode(name, `${prefix}_MYSQL_SSLMODE`, read("MYSQL_SSLMODE", "sslmode") ?? "prefer"),
+    ...(rootCertificate === undefined ? {} : { rootCertificate }),
+  };
+}
+
+/** What is known of a statement: the text that loses nothing, and how its columns are read. */
+interface Described {
+  readonly text: string;
+  readonly columns: readonly string[];
+  readonly types: readonly number[];
+  readonly readers: readonly ((value: unknown) => unknown)[];
+}
+
+/** A MySQL or MariaDB database. Connects on first use, and again after the server was away. */
+export class MysqlSource implements SqlSource {
+  readonly kind = SourceKind.MYSQL;
+  private readonly described = new Map<string, Described>();
+  private connections: MysqlConnections | undefined;
+  private closed = false;
+
+  constructor(
+    readonly name: string,
+    private readonly settings: MysqlSettings,
+  ) {}
+
+  quote(identifier: string): string {
+    return `\`${identifier.replaceAll("`", "``")}\``;
+  }
+
+  placeholder(_position: number, type?: "float"): string {
+    return type === "float" ? "(? + 0e0)" : "?";
+  }
+
+  /** Rows come in the statement's order, except when a column of instants has microseconds: then `order by` needs a `limit` beside it. */
+  async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
+    for (let attempt = 0; ; attempt++) {
+      const plan = this.described.get(statement) ?? (await this.learn(statement, parameters, signal));
+      const rows = await this.run(plan.text, parameters, statement, signal);
+      if (!sameTypes(plan, rows) && attempt === 0) {
+        this.described.delete(statement);
+        continue;
+      }
+      for (const row of rows.rows) for (const [column, read] of plan.readers.entries()) row[column] = read(row[column]);
+      return { columns: plan.columns, rows: rows.rows };
+    }
+  }
+
+  async describe(statement: string): Promise<readonly string[]> {
+    const nothing = new Array<FeatureValue>(countParameters(statement)).fill(null);
+    return (await this.learn(statement, nothing)).columns;
+  }
+
+  async test(): Promise<void> {
+    await this.run("select 1", [], "select 1");
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.connections?.close();
+    this.connections = undefined;
+  }
+
+  /** Has the server plan a statement without reading rows. The parameter makes the server refuse more than one statement. */
+  private async learn(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<Described> {
+    const body = withoutTerminator(statement);
+    const { columns } = await this.run(
+      `select * from (${body}\n) as svc_statement where ? limit 0`,
+      [...parameters, false],
+      statement,
+      signal,
+    );
+    const names = columns.map(({ name }) => name);
+    const readers = columns.map(valueReader);
+    const exact: Described = columns.some(needsText)
+      ? {
+          text: `select ${columns.map((column) => this.exactColumn(column)).join(", ")} from (${body}\n) as svc_statement`,
+          columns: names,
+          types: columns.map((column) => (needsText(column) ? TEXT_TYPE : column.type)),
+          readers,
+        }
+      : { text: statement, columns: names, types: columns.map(({ type }) => type), readers };
+    this.described.set(statement, exact);
+    if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
+    return exact;
+  }
+
+  private exactColumn(column: MysqlColumn): string {
+    const name = this.quote(column.name);
+    return needsText(column) ? `cast(${name} as char) as ${name}` : name;
+  }
+
+  /** Runs a text. A connection that the server had closed meanwhile is replaced, and the text run once more: it only reads. */
+  private async run(text: string, parameters: readonly FeatureValue[], statement: string, signal?: AbortSignal): Promise<DriverRows> {
+    for (let attempt = 0; ; attempt++) {
+      const connections = this.connect();
+      try {
+        return await connections.run(text, parameters, signal);
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        const lost = error instanceof SQL.MySQLError && error.code === CONNECTION_LOST;
+        if (!lost || attempt > 0 || this.closed) throw this.explain(error, statement);
+        if (this.connections === connections) {
+          this.connections = undefined;
+          connections.close().catch(() => {});
+        }
+      }
+    }
+  }
+
+  private connect(): MysqlConnections {
+    if (this.closed) throw new SqlError(`source '${this.name}' is closed`);
+    if (this.connections) return this.connections;
+    const { host, port, user, password, database, tls, rootCertificate } = this.settings;
+    const address = new URL("mysql://localhost");
+    address.searchParams.set("sslmode", tls);
+    const pool = new SQL(address, {
+      adapter: "mysql",
+      hostname: host,
+      port,
+      username: user,
+      password: () => password,
+      database,
+      tls: tlsOptions(tls, rootCertificate),
+      bigint: true,
+      max: CONNECTIONS + 1,
+      connectionTimeout: CONNECT_SECONDS,
+    });
+    this.connections = new MysqlConnections(pool, CONNECTIONS);
+    return this.connections;
+  }
+
+  private explain(error: unknown, statement: string): SqlError {
+    if (error instanceof SqlError) return error;
+    const { host, port, user, database, password } = this.settings;
+    if (!(error instanceof SQL.MySQLError) || error.sqlState === undefined || /^(?:08|28)/.test(error.sqlState))
+      return connectionFailure(error, `source '${this.name}': MySQL at ${host}:${port}, database '${database}', user '${user}'`, password);
+    return new SqlError(error.message, quotedOffset(error.message, statement));
+  }
+}
+
+function sameTypes(plan: Described, { columns }: DriverRows): boolean {
+  return columns.length === plan.types.length && columns.every(({ type }, index) => type === plan.types[index]);
+}
+
+/** MySQL gives no position, but it quotes what it stumbled over. */
+function quotedOffset(message: string, statement: string): number | undefined {
+  for (const pattern of QUOTED) {
+    const quoted = pattern.exec(message)?.[1]?.split("\n) as svc_statement")[0];
+    const offset = quoted ? statement.indexOf(quoted) : -1;
+    if (offset >= 0) return offset;
+  }
+  return undefined;
+}

@@ -1,0 +1,91 @@
+/** Values of PostgreSQL. Those whose type the driver would shorten are asked for as text. */
+
+import { normalizeInt } from "../../domain/value.ts";
+
+const OID = {
+  bytea: 17,
+  int8: 20,
+  float4: 700,
+  date: 1082,
+  timestamp: 1114,
+  timestamptz: 1184,
+  interval: 1186,
+  text: 25,
+} as const;
+
+const ARRAY_OID = {
+  bytea: 1001,
+  int4: 1007,
+  int8: 1016,
+  text: 1009,
+  float4: 1021,
+  timestamp: 1115,
+  date: 1182,
+  timestamptz: 1185,
+  interval: 1187,
+} as const;
+
+const AS_TEXT: ReadonlySet<number> = new Set([OID.date, OID.timestamp, OID.timestamptz]);
+const AS_TEXT_ARRAY: ReadonlySet<number> = new Set([ARRAY_OID.date, ARRAY_OID.timestamp, ARRAY_OID.timestamptz]);
+const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?(?:\+00)?$/;
+const INTERVAL = /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d{2}):(\d{2}(?:\.\d+)?))?$/;
+
+/** The cast under which a column has to be asked for so that nothing is lost, and the type it then has. */
+export function exactForm(type: number): { readonly cast: string; readonly type: number } {
+  if (AS_TEXT.has(type)) return { cast: "::text", type: OID.text };
+  if (AS_TEXT_ARRAY.has(type)) return { cast: "::text[]", type: ARRAY_OID.text };
+  return { cast: "", type };
+}
+
+/** Takes a column's values from the driver's form to ours; undefined when they are the same. */
+export function valueReader(type: number): ((value: unknown) => unknown) | undefined {
+  switch (type) {
+    case OID.int8:
+      return (value) => (typeof value === "bigint" ? normalizeInt(value) : value);
+    case OID.float4:
+      return (value) => (typeof value === "number" ? Math.fround(value) : value);
+    case OID.bytea:
+      return (value) => (value instanceof Uint8Array ? Uint8Array.from(value) : value);
+    case OID.timestamp:
+    case OID.timestamptz:
+      return (value) => (typeof value === "string" ? instantText(value) : value);
+    case OID.interval:
+      return (value) => (typeof value === "string" ? intervalSeconds(value) : value);
+    case ARRAY_OID.int8:
+      return elements(OID.int8);
+    case ARRAY_OID.int4:
+      return (value) => (value instanceof Int32Array ? Array.from(value) : value);
+    case ARRAY_OID.float4:
+      return (value) => (value instanceof Float32Array ? Array.from(value) : elements(OID.float4)(value));
+    case ARRAY_OID.bytea:
+      return elements(OID.bytea);
+    case ARRAY_OID.timestamp:
+    case ARRAY_OID.timestamptz:
+      return elements(OID.timestamptz);
+    case ARRAY_OID.interval:
+      return elements(OID.interval);
+    default:
+      return undefined;
+  }
+}
+
+function elements(type: number): (value: unknown) => unknown {
+  const read = valueReader(type) ?? ((value: unknown) => value);
+  const readAll = (value: unknown): unknown => (Array.isArray(value) ? value.map(readAll) : read(value));
+  return readAll;
+}
+
+/** `2024-05-01 12:00:00.5+00` -> canonical text; what has no such form (`infinity`, years BC) stays as it is. */
+function instantText(text: string): string {
+  const [, date, time, fraction = ""] = INSTANT.exec(text) ?? [];
+  return date === undefined ? text : `${date}T${time}.${fraction.padEnd(6, "0")}Z`;
+}
+
+/** `1 day 02:00:00.5` -> seconds. Months and years have no length of their own: such an interval stays text. */
+function intervalSeconds(text: string): number | string {
+  const match = text === "" ? null : INTERVAL.exec(text);
+  if (!match) return text;
+  const [, days = "0", sign, hours = "0", minutes = "0", seconds = "0"] = match;
+  const micros = (Number(hours) * 3_600 + Number(minutes) * 60) * 1_000_000 + Math.round(Number(seconds) * 1_000_000);
+  return (Number(days) * 86_400_000_000 + (sign === "-" ? -micros : micros)) / 1_000_000;
+}

@@ -1,0 +1,45 @@
+/** What sources on database servers have in common: giving up on a statement, and saying why there is no connection. */
+
+import type { SQL } from "bun";
+import { SqlError } from "./source.ts";
+
+/** Rows with the columns as the server described them. */
+export interface DriverRows {
+  readonly columns: readonly { readonly name: string; readonly type: number; readonly flags?: number }[];
+  readonly rows: unknown[][];
+}
+
+/** Runs a query; when the signal fires, cancels it and rejects with the signal's reason at once. */
+export function runAbortable(query: SQL.Query<unknown[][]>, signal?: AbortSignal): Promise<DriverRows> {
+  if (!signal) return query.then(driverRows);
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason);
+      query.cancel();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    query.then(
+      (result) => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(driverRows(result));
+      },
+      (error) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
+  });
+}
+
+function driverRows(result: unknown[][] & SQL.ResultMetadata): DriverRows {
+  if (!result.columns) throw new SqlError("a source runs one statement at a time");
+  return { columns: result.columns, rows: [...result] };
+}
+
+/** Why a server could not be asked. Never contains the password. */
+export function connectionFailure(error: unknown, server: string, password: string): SqlError {
+  const text = error instanceof Error ? error.message : String(error);
+  const safe = password === "" ? text : text.replaceAll(password, "***");
+  return new SqlError(`${server}: ${safe}`);
+}

@@ -1,0 +1,60 @@
+/** Reading a SQLite file, on whichever thread: opening, binding, rows, errors. */
+
+import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
+import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
+import { SqlError, type SqlResult } from "./source.ts";
+
+/** A parameter as SQLite takes it. */
+export type Bound = string | number | bigint | Uint8Array | null;
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/**
+ * Opens a file to read only. It may be written by others meanwhile. Integers come as bigint; `readRows` makes numbers of those that are safe.
+ * @param busyTimeoutMs how long a statement waits for another process's lock
+ */
+export function openReadOnly(path: string, busyTimeoutMs: number): Database {
+  const db = new Database(path, { readonly: true, safeIntegers: true });
+  db.run(`pragma busy_timeout = ${busyTimeoutMs}`);
+  db.run("pragma query_only = on");
+  db.run("pragma mmap_size = 1073741824");
+  return db;
+}
+
+/** Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text. Throws SqlError for an integer beyond 64 bits. */
+export function bindValue(value: FeatureValue): Bound {
+  switch (typeof value) {
+    case "boolean":
+      return value ? 1 : 0;
+    case "bigint":
+      if (value < INT64_MIN || value > INT64_MAX) throw new SqlError(`parameter ${value} does not fit 64 bits`);
+      return value;
+    case "number":
+    case "string":
+      return value;
+    default:
+      return value === null || value instanceof Uint8Array ? value : encodeStored(value);
+  }
+}
+
+/** Runs a statement. Integers that a number holds exactly become numbers. */
+export function readRows(statement: Statement, parameters: readonly Bound[]): SqlResult {
+  const rows = statement.values(...(parameters as SQLQueryBindings[])) as unknown[][];
+  for (const row of rows) {
+    for (let column = 0; column < row.length; column++) {
+      const value = row[column];
+      if (typeof value === "bigint") row[column] = normalizeInt(value);
+    }
+  }
+  return { columns: statement.columnNames, rows };
+}
+
+/** What SQLite said, with the place in the statement in UTF-16 units when it named a token. */
+export function sqliteError(error: unknown, statement: string): SqlError {
+  if (error instanceof SqlError) return error;
+  const { message, byteOffset } = error as { readonly message?: string; readonly byteOffset?: number };
+  const text = message ?? String(error);
+  if (typeof byteOffset !== "number" || byteOffset < 0) return new SqlError(text);
+  return new SqlError(text, Buffer.from(statement).subarray(0, byteOffset).toString().length);
+}

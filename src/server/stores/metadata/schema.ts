@@ -1,0 +1,58 @@
+/** The schema of `meta.db`, step by step. */
+
+import type { Migration } from "../sqlite/open.ts";
+
+/** "svcm" as four bytes: marks a file as this program's metadata. */
+export const METADATA_APPLICATION_ID = 0x7376636d;
+
+/** Steps from an empty file to the newest schema. */
+export const METADATA_MIGRATIONS: readonly Migration[] = [
+  (db) => {
+    db.run(`
+create table team (id text primary key, name text not null, created_at integer not null) strict;
+create table project (
+  id text primary key, team_id text not null references team (id), name text not null, created_at integer not null, unique (team_id, name)
+) strict;
+create table environment (
+  id text primary key, project_id text not null references project (id), name text not null, created_at integer not null, unique (project_id, name)
+) strict;
+create table client (
+  id text primary key, team_id text not null references team (id), name text not null, secret_hash blob not null, permissions text not null,
+  created_at integer not null
+) strict;
+create table login_session (
+  id text primary key, secret_hash blob not null, device_name text not null, state text not null check (state in ('pending', 'confirmed', 'denied', 'taken')),
+  created_at integer not null, expires_at integer not null
+) strict;
+create table upload (
+  id text primary key, sha256 text not null, size_bytes integer not null, created_at integer not null, expires_at integer not null
+) strict;
+create table deployment (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null references environment (id), branch text not null,
+  status integer not null, promoted integer not null, no_promote integer not null, reset integer not null, project_name text not null,
+  runtime text not null, requirements text not null, description text not null, metadata text not null, ci_job_url text not null,
+  repository_url text not null, source_sha256 text not null, created_at integer not null, updated_at integer not null, error text not null,
+  diagnostics blob not null, attempts integer not null
+) strict;
+create index deployment_by_scope on deployment (environment_id, branch, seq);
+create index deployment_by_status on deployment (status);
+create table deployment_tag (
+  deployment_id text not null references deployment (id), position integer not null, tag text not null, primary key (deployment_id, position)
+) strict, without rowid;
+create table graph (deployment_id text primary key references deployment (id), bytes blob not null) strict;
+create table live (
+  environment_id text not null references environment (id), branch text not null, deployment_id text not null references deployment (id),
+  primary key (environment_id, branch)
+) strict, without rowid;
+create table feature (
+  id integer primary key autoincrement, environment_id text not null references environment (id), fqn text not null, internal_version integer not null,
+  dtype text not null, created_at integer not null, unique (environment_id, fqn, dtype), unique (environment_id, fqn, internal_version)
+) strict;
+create table resolver_version (
+  environment_id text not null references environment (id), fqn text not null, source_sha256 text not null, version integer not null,
+  deployment_id text not null, created_at integer not null, primary key (environment_id, fqn, source_sha256)
+) strict, without rowid;
+create table probe (id integer primary key, at integer not null) strict;
+`);
+  },
+];

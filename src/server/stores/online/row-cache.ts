@@ -1,0 +1,151 @@
+/** Rows of the online store in memory: what was read or written lately, and what is not written yet. */
+
+import { decodeStored, encodeStored, type FeatureValue } from "../../../domain/value.ts";
+import type { StoredValue } from "../online.ts";
+
+/** Estimated bytes of a cell beside its text: the objects, the map's slots, numbers. */
+const CELL_BYTES = 160;
+/** Estimated bytes of a row without cells. */
+const ROW_BYTES = 240;
+/** Rows looked at per eviction, so that none takes long. */
+const LOOKS_PER_EVICTION = 256;
+
+/** What is known of one feature of one row. */
+export interface Cell {
+  readonly row: Row;
+  readonly featureId: number;
+  /** The value; undefined when the row has none. */
+  stored: StoredValue | undefined;
+  /** The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller can change what another gets. */
+  text: string | undefined;
+  /** Whether the file is known to hold nothing newer. Only such a cell answers a read. */
+  certain: boolean;
+  /** Whether it still has to be written to the file. */
+  dirty: boolean;
+  bytes: number;
+}
+
+/** One row: the features of a primary key. */
+export interface Row {
+  readonly id: string;
+  readonly scope: string;
+  readonly namespace: string;
+  readonly key: string;
+  readonly cells: Map<number, Cell>;
+  /** Cells that are not written yet; such a row is never evicted. */
+  dirty: number;
+  /** Asked for since the clock's hand passed. */
+  used: boolean;
+  bytes: number;
+}
+
+/** The value of a cell for a caller. Values observed after `asOf` are hidden. */
+export function readCell(cell: Cell, asOf: number): StoredValue | undefined {
+  const { stored } = cell;
+  if (stored === undefined || stored.observedAt > asOf) return undefined;
+  if (cell.text === undefined) return stored;
+  return { value: decodeStored(cell.text), observedAt: stored.observedAt, resolver: stored.resolver };
+}
+
+/** The text of a cell's value for the file. */
+export function cellText(cell: Cell): string {
+  return cell.text ?? encodeStored(cell.stored?.value ?? null);
+}
+
+/** A bounded set of rows, evicted by second chance. One process owns the file, so what is here cannot go stale. */
+export class RowCache {
+  private readonly rows = new Map<string, Row>();
+  private bytes = 0;
+  private hand: Iterator<Row> = this.rows.values();
+
+  /** @param maxBytes estimated size above which clean rows are evicted */
+  constructor(private readonly maxBytes: number) {}
+
+  /** The row, if anything is known of it. */
+  find(id: string): Row | undefined {
+    const row = this.rows.get(id);
+    if (row) row.used = true;
+    return row;
+  }
+
+  /** The row, made if need be. */
+  open(id: string, scope: string, namespace: string, key: string): Row {
+    const known = this.find(id);
+    if (known) return known;
+    const row: Row = { id, scope, namespace, key, cells: new Map(), dirty: 0, used: false, bytes: ROW_BYTES };
+    this.rows.set(id, row);
+    this.bytes += ROW_BYTES;
+    return row;
+  }
+
+  /** Sets a cell from a value in memory. */
+  assign(row: Row, featureId: number, value: FeatureValue, observedAt: number, resolver: string): Cell {
+    const composite = typeof value === "object" && value !== null;
+    const text = composite ? encodeStored(value) : undefined;
+    return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, text);
+  }
+
+  /** Sets a cell from the file; without `text` the row has no value there. */
+  assignStored(row: Row, featureId: number, text?: string, observedAt = 0, resolver = ""): Cell {
+    if (text === undefined) return this.set(row, featureId, undefined, undefined);
+    const first = text.charCodeAt(0);
+    const composite = first === 0x7b || first === 0x5b;
+    const value = composite ? decodeStored(text) : (JSON.parse(text) as FeatureValue);
+    if (typeof value === "object" && value !== null) return this.set(row, featureId, { value: null, observedAt, resolver }, text);
+    return this.set(row, featureId, { value, observedAt, resolver }, undefined);
+  }
+
+  /** Forgets one cell. */
+  forget(cell: Cell): void {
+    const { row } = cell;
+    if (row.cells.get(cell.featureId) !== cell) return;
+    row.cells.delete(cell.featureId);
+    this.grow(row, -cell.bytes);
+  }
+
+  /** Forgets every row. */
+  clear(): void {
+    this.rows.clear();
+    this.hand = this.rows.values();
+    this.bytes = 0;
+  }
+
+  /** Brings the cache towards its bound. Rows with unwritten cells stay. */
+  evict(): void {
+    for (let looks = 0; this.bytes > this.maxBytes && looks < LOOKS_PER_EVICTION; looks++) {
+      let next = this.hand.next();
+      if (next.done) {
+        this.hand = this.rows.values();
+        next = this.hand.next();
+        if (next.done) return;
+      }
+      const row = next.value;
+      if (row.used || row.dirty > 0) row.used = false;
+      else {
+        this.rows.delete(row.id);
+        this.bytes -= row.bytes;
+      }
+    }
+  }
+
+  private set(row: Row, featureId: number, stored: StoredValue | undefined, text: string | undefined): Cell {
+    const size = CELL_BYTES + 2 * (text?.length ?? (typeof stored?.value === "string" ? stored.value.length : 0));
+    const known = row.cells.get(featureId);
+    if (known) {
+      known.stored = stored;
+      known.text = text;
+      this.grow(row, size - known.bytes);
+      known.bytes = size;
+      return known;
+    }
+    const cell: Cell = { row, featureId, stored, text, certain: false, dirty: false, bytes: size };
+    row.cells.set(featureId, cell);
+    this.grow(row, size);
+    return cell;
+  }
+
+  private grow(row: Row, bytes: number): void {
+    row.bytes += bytes;
+    this.bytes += bytes;
+  }
+}

@@ -1,0 +1,26 @@
+/** Tables of `online.db`. */
+
+import type { Migration } from "../sqlite/open.ts";
+
+/** Marks a file as an online store of ours (`PRAGMA application_id`, "svco"). */
+export const ONLINE_APPLICATION_ID = 0x7376636f;
+
+/**
+ * Steps of the schema. `scope` is `main` or a branch's name, `pk` the type-tagged key of `storeKey`, `value` the text of `encodeStored`, times are
+ * epoch milliseconds, `op` is the resolver's FQN. Without rowid, so that the features of one row lie beside each other on a page.
+ */
+export const ONLINE_MIGRATIONS: readonly Migration[] = [
+  (db) => {
+    db.run(`create table online (
+      scope text not null,
+      ns text not null,
+      pk text not null,
+      fid integer not null,
+      value blob not null,
+      observed_at integer not null,
+      inserted_at integer not null,
+      op text not null,
+      primary key (scope, ns, pk, fid)
+    ) without rowid`);
+  },
+];

@@ -1,0 +1,315 @@
+/**
+ * The online store on SQLite. One process owns the file (the server's lock on its data directory sees to that), so rows in memory are never stale.
+ *
+ * Writes are seen by reads at once and reach the file a few milliseconds later, in small transactions between queries. A process that is killed
+ * loses what it had not written yet, at most about `FLUSH_DELAY_MS` of it unless the disk is behind; a power cut may lose the last commits too
+ * (`synchronous = normal`). Neither damages the file, and nothing is lost for good: every value can be computed again by its resolver. `close`
+ * writes everything.
+ */
+
+import type { Database, Statement } from "bun:sqlite";
+import type { OnlineStore, OnlineWrite, StoredValue } from "../online.ts";
+import { openDatabase } from "../sqlite/open.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import { type Cell, cellText, type Row, RowCache, readCell } from "./row-cache.ts";
+import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
+
+const FLUSH_DELAY_MS = 5;
+/** Cells per transaction: about half a millisecond. */
+const CELLS_PER_FLUSH = 64;
+/** Pause after a failed write, for example on a full disk. */
+const RETRY_DELAY_MS = 1_000;
+const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
+const DEFAULT_MAX_PENDING = 50_000;
+/** Ids per statement; longer lists are read as a range of the row. */
+const MAX_LISTED_IDS = 64;
+
+/** How the store is opened. */
+export interface SqliteOnlineOptions {
+  /** Estimated memory for rows. Default 128 MiB. */
+  readonly cacheBytes?: number;
+  /** Unwritten values above which `putMany` writes to the file itself before it returns. Default 50,000. */
+  readonly maxPending?: number;
+  /** Epoch milliseconds, for `inserted_at`. */
+  readonly now?: () => number;
+  /** Version of the program, for the message about a newer schema. */
+  readonly programVersion?: string;
+  /** Told when values could not be written to the file; they are served from memory meanwhile. */
+  readonly onWriteFailure?: (error: Error) => void;
+}
+
+interface StoredRow {
+  readonly fid: number;
+  readonly value: string;
+  readonly observed_at: number;
+  readonly op: string;
+}
+
+/**
+ * Opens or creates the store. `:memory:` keeps nothing on disk.
+ * @throws StartError when the file has a newer schema, is another program's, or is damaged.
+ */
+export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions = {}): OnlineStore {
+  const db = openDatabase({
+    path,
+    applicationId: ONLINE_APPLICATION_ID,
+    migrations: ONLINE_MIGRATIONS,
+    synchronous: "normal",
+    programVersion: options.programVersion ?? "unknown",
+  });
+  db.run("pragma mmap_size = 268435456");
+  db.run("pragma cache_size = -16384");
+  return new SqliteOnlineStore(db, path, options);
+}
+
+class SqliteOnlineStore implements OnlineStore {
+  private readonly cache: RowCache;
+  private readonly dirty = new Set<Cell>();
+  private readonly maxPending: number;
+  private readonly now: () => number;
+  private readonly checkpointer: Checkpointer | undefined;
+  private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
+  private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
+  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string]>;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private turn: ReturnType<typeof setImmediate> | undefined;
+  private failing = false;
+  private closed = false;
+
+  constructor(
+    private readonly db: Database,
+    path: string,
+    private readonly options: SqliteOnlineOptions,
+  ) {
+    this.cache = new RowCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES);
+    this.maxPending = options.maxPending ?? DEFAULT_MAX_PENDING;
+    this.now = options.now ?? Date.now;
+    this.checkpointer = path === ":memory:" ? undefined : new Checkpointer(db, path, () => this.schedule());
+    this.range = db.prepare(
+      "select fid, value, observed_at, op from online where scope = ?1 and ns = ?2 and pk = ?3 and fid between ?4 and ?5",
+    );
+    this.upsert = db.prepare(
+      `insert into online (scope, ns, pk, fid, value, observed_at, inserted_at, op) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+       on conflict do update set value = excluded.value, observed_at = excluded.observed_at, inserted_at = excluded.inserted_at, op = excluded.op
+       where excluded.observed_at >= online.observed_at`,
+    );
+  }
+
+  getMany(
+    scope: string,
+    namespace: string,
+    keys: readonly string[],
+    featureIds: readonly number[],
+    asOf = Number.POSITIVE_INFINITY,
+  ): (StoredValue | undefined)[][] {
+    const prefix = rowPrefix(scope, namespace);
+    const result = new Array<(StoredValue | undefined)[]>(keys.length);
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k] as string;
+      const id = prefix + key;
+      let row = this.cache.find(id);
+      if (!row || !this.isCertain(row, featureIds)) row = this.load(this.cache.open(id, scope, namespace, key), featureIds);
+      const values = new Array<StoredValue | undefined>(featureIds.length);
+      for (let f = 0; f < featureIds.length; f++) {
+        const cell = row.cells.get(featureIds[f] as number);
+        values[f] = cell && readCell(cell, asOf);
+      }
+      result[k] = values;
+    }
+    this.cache.evict();
+    return result;
+  }
+
+  putMany(scope: string, writes: readonly OnlineWrite[]): void {
+    for (const write of writes) {
+      const row = this.cache.open(rowPrefix(scope, write.namespace) + write.key, scope, write.namespace, write.key);
+      const known = row.cells.get(write.featureId);
+      if (known?.stored && known.stored.observedAt > write.observedAt) continue;
+      this.soil(this.cache.assign(row, write.featureId, write.value, write.observedAt, write.resolver));
+    }
+    while (this.dirty.size > this.maxPending && this.flushSome(CELLS_PER_FLUSH)) {}
+    if (this.dirty.size > this.maxPending) this.discard();
+    this.cache.evict();
+    this.schedule();
+  }
+
+  dropScope(scope: string): void {
+    this.forget(
+      (row) => row.scope === scope,
+      () => this.db.query("delete from online where scope = ?").run(scope),
+    );
+  }
+
+  dropFeature(featureId: number): void {
+    this.forget(
+      (_, cell) => cell.featureId === featureId,
+      () => this.db.query("delete from online where fid = ?").run(featureId),
+    );
+  }
+
+  probe(): void {
+    const key = `s:${crypto.randomUUID()}`;
+    this.upsert.run("~probe", "probe", key, 0, '"ok"', 0, this.now(), "probe");
+    const found = this.range.get("~probe", "probe", key, 0, 0);
+    this.db.query("delete from online where scope = ?").run("~probe");
+    if (found?.value !== '"ok"') throw new Error("the online store did not return what was written to it");
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.unschedule();
+    while (this.dirty.size > 0 && this.flushSome(4_096)) {}
+    for (const statement of [...this.listed.values(), this.range, this.upsert]) statement.finalize();
+    this.checkpointer?.close();
+    this.cache.clear();
+    this.db.close();
+  }
+
+  private isCertain(row: Row, featureIds: readonly number[]): boolean {
+    for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) return false;
+    return true;
+  }
+
+  /** Reads what is not certain from the file; a newer value that waits to be written stays. */
+  private load(row: Row, featureIds: readonly number[]): Row {
+    const wanted = new Set<number>();
+    for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) wanted.add(featureId);
+    for (const { fid, value, observed_at, op } of this.read(row, [...wanted])) {
+      if (!wanted.delete(fid)) continue;
+      const pending = row.cells.get(fid);
+      if (pending?.stored && pending.stored.observedAt >= observed_at) pending.certain = true;
+      else {
+        if (pending) this.clean(pending);
+        this.cache.assignStored(row, fid, value, observed_at, op).certain = true;
+      }
+    }
+    for (const featureId of wanted) {
+      const pending = row.cells.get(featureId);
+      if (pending) pending.certain = true;
+      else this.cache.assignStored(row, featureId).certain = true;
+    }
+    return row;
+  }
+
+  private read(row: Row, featureIds: readonly number[]): StoredRow[] {
+    let low = Number.POSITIVE_INFINITY;
+    let high = Number.NEGATIVE_INFINITY;
+    for (const featureId of featureIds) {
+      if (featureId < low) low = featureId;
+      if (featureId > high) high = featureId;
+    }
+    if (high - low < featureIds.length * 4 || featureIds.length > MAX_LISTED_IDS)
+      return this.range.all(row.scope, row.namespace, row.key, low, high);
+    let statement = this.listed.get(featureIds.length);
+    if (!statement) {
+      const marks = new Array(featureIds.length).fill("?").join(", ");
+      statement = this.db.prepare(
+        `select fid, value, observed_at, op from online where scope = ? and ns = ? and pk = ? and fid in (${marks})`,
+      );
+      this.listed.set(featureIds.length, statement);
+    }
+    return statement.all(row.scope, row.namespace, row.key, ...featureIds);
+  }
+
+  private soil(cell: Cell): void {
+    if (cell.dirty) return;
+    cell.dirty = true;
+    cell.row.dirty++;
+    this.dirty.add(cell);
+  }
+
+  private clean(cell: Cell): void {
+    if (!cell.dirty) return;
+    cell.dirty = false;
+    cell.row.dirty--;
+    this.dirty.delete(cell);
+  }
+
+  private schedule(): void {
+    if (this.dirty.size === 0 || this.timer || this.turn || this.closed) return;
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined;
+        this.flushTurn();
+      },
+      this.failing ? RETRY_DELAY_MS : FLUSH_DELAY_MS,
+    );
+    this.timer.unref();
+  }
+
+  private unschedule(): void {
+    clearTimeout(this.timer);
+    clearImmediate(this.turn);
+    this.timer = undefined;
+    this.turn = undefined;
+  }
+
+  /** Writes a little, then lets the event loop serve queries before it goes on. */
+  private flushTurn(): void {
+    this.turn = undefined;
+    if (this.closed || (this.checkpointer?.busy && this.dirty.size < this.maxPending / 2)) return;
+    if (this.flushSome(CELLS_PER_FLUSH) && this.dirty.size > 0) this.turn = setImmediate(() => this.flushTurn());
+    else this.schedule();
+  }
+
+  /** Writes up to `limit` cells in one transaction; false when the file refused. */
+  private flushSome(limit: number): boolean {
+    const batch: Cell[] = [];
+    for (const cell of this.dirty) {
+      if (batch.push(cell) >= limit) break;
+    }
+    const insertedAt = this.now();
+    try {
+      this.db.run("begin immediate");
+      for (const cell of batch) {
+        const { row, stored } = cell;
+        if (stored)
+          this.upsert.run(
+            row.scope,
+            row.namespace,
+            row.key,
+            cell.featureId,
+            cellText(cell),
+            stored.observedAt,
+            insertedAt,
+            stored.resolver,
+          );
+      }
+      this.db.run("commit");
+    } catch (error) {
+      if (this.db.inTransaction) this.db.run("rollback");
+      this.failing = true;
+      this.options.onWriteFailure?.(error as Error);
+      return false;
+    }
+    this.failing = false;
+    for (const cell of batch) {
+      this.clean(cell);
+      if (!cell.certain) this.cache.forget(cell);
+    }
+    this.checkpointer?.wrote(batch.length);
+    return true;
+  }
+
+  /** Gives up values that the file does not take, so that memory stays bounded. */
+  private discard(): void {
+    for (const cell of [...this.dirty]) {
+      this.clean(cell);
+      this.cache.forget(cell);
+    }
+  }
+
+  private forget(matches: (row: Row, cell: Cell) => boolean, remove: () => void): void {
+    for (const cell of [...this.dirty]) if (matches(cell.row, cell)) this.clean(cell);
+    while (this.dirty.size > 0 && this.flushSome(CELLS_PER_FLUSH)) {}
+    remove();
+    const waiting = [...this.dirty];
+    this.cache.clear();
+    for (const cell of waiting) this.clean(cell);
+  }
+}
+
+function rowPrefix(scope: string, namespace: string): string {
+  return `${scope}\0${namespace}\0`;
+}

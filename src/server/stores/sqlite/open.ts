@@ -1,0 +1,166 @@
+/** Opening a database file of ours: private, versioned, migrated in one transaction after a backup. */
+
+import { constants, Database } from "bun:sqlite";
+import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { StartError } from "../../failure.ts";
+import { createPrivateFile, syncFolder } from "../private-file.ts";
+
+/** One step of a schema. Steps are numbered from 1 by their place in the list and never edited once released. */
+export type Migration = (db: Database) => void;
+
+/** How a database is opened. */
+export interface OpenOptions {
+  /** Absolute path; `:memory:` for tests. */
+  readonly path: string;
+  /** Marks the file as ours (`PRAGMA application_id`), so that another program's database is refused. */
+  readonly applicationId: number;
+  readonly migrations: readonly Migration[];
+  /** `full`: an acknowledged write survives a power cut. `normal`: it survives the death of the process. */
+  readonly synchronous: "full" | "normal";
+  /** Version of the program, for the message about a newer schema. */
+  readonly programVersion: string;
+}
+
+const HEADER_BYTES = 100;
+const USER_VERSION_OFFSET = 60;
+const APPLICATION_ID_OFFSET = 68;
+
+/**
+ * Opens or creates a database and brings it to the newest schema. A backup `<file>.v<old>.backup` is kept before a migration.
+ * @throws StartError when the file is newer than this program, another program's, or damaged; the file is not touched then.
+ */
+export function openDatabase(options: OpenOptions): Database {
+  const { path, migrations } = options;
+  const inMemory = path === ":memory:";
+  const stamp = inMemory ? undefined : inspectDatabase(options);
+  if (!inMemory) createPrivateFile(path);
+  const db = new Database(path, { create: true, strict: true });
+  try {
+    db.run("pragma busy_timeout = 5000");
+    db.run("pragma journal_mode = wal");
+    db.run(`pragma synchronous = ${options.synchronous}`);
+    db.run("pragma foreign_keys = on");
+    const version = stamp?.version ?? 0;
+    if (version < migrations.length) {
+      if (version > 0) backUp(db, `${path}.v${version}.backup`);
+      migrate(db, version, options);
+    }
+  } catch (error) {
+    db.close();
+    if (isDamage(error)) throw damaged(path, error);
+    throw error;
+  }
+  return db;
+}
+
+/** Schema version and owner of a database file. */
+export interface Stamp {
+  readonly version: number;
+  readonly applicationId: number;
+}
+
+/**
+ * Looks at a database file without changing a byte of it, and refuses it as `openDatabase` would. Undefined when there is no file yet.
+ * @throws StartError
+ */
+export function inspectDatabase(options: Pick<OpenOptions, "path" | "applicationId" | "migrations" | "programVersion">): Stamp | undefined {
+  const stamp = readStamp(options.path);
+  if (stamp) refuseUnusable(stamp, options);
+  return stamp;
+}
+
+function refuseUnusable(stamp: Stamp, options: Parameters<typeof inspectDatabase>[0]): void {
+  const file = basename(options.path);
+  if (stamp.applicationId !== options.applicationId && (stamp.version > 0 || stamp.applicationId !== 0)) {
+    throw new StartError("data_unusable", `${options.path} is not a database of this program.`, "Choose another data directory with `--data-dir`.");
+  }
+  if (stamp.version > options.migrations.length) {
+    throw new StartError(
+      "newer_schema",
+      `${file} has schema ${stamp.version}, and this program (version ${options.programVersion}) knows schemas up to ${options.migrations.length}. Nothing was changed.`,
+      `Start the server with the newer version of svc that wrote ${options.path}, or choose another data directory with \`--data-dir\`.`,
+    );
+  }
+}
+
+/** Reads version and owner without changing a byte, also when a crash left a write-ahead log beside the file. */
+function readStamp(path: string): Stamp | undefined {
+  if (!existsSync(path) || statSync(path).size === 0) return undefined;
+  const wal = `${path}-wal`;
+  if (!existsSync(wal) || statSync(wal).size === 0) return readHeader(path);
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, strict: true });
+    db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+    const version = db.query<{ user_version: number }, []>("pragma user_version").get()?.user_version ?? 0;
+    const applicationId = db.query<{ application_id: number }, []>("pragma application_id").get()?.application_id ?? 0;
+    return { version, applicationId };
+  } catch (error) {
+    throw damaged(path, error);
+  } finally {
+    db?.close();
+  }
+}
+
+function readHeader(path: string): Stamp {
+  const header = new Uint8Array(HEADER_BYTES);
+  const fd = openSync(path, "r");
+  let length: number;
+  try {
+    length = readSync(fd, header, 0, HEADER_BYTES, 0);
+  } finally {
+    closeSync(fd);
+  }
+  if (length < HEADER_BYTES || !new TextDecoder("latin1").decode(header).startsWith("SQLite format 3\0")) {
+    throw damaged(path, new Error("it is not an SQLite file"));
+  }
+  const view = new DataView(header.buffer);
+  return { version: view.getInt32(USER_VERSION_OFFSET), applicationId: view.getInt32(APPLICATION_ID_OFFSET) };
+}
+
+function backUp(db: Database, path: string): void {
+  const partial = `${path}.partial`;
+  rmSync(partial, { force: true });
+  createPrivateFile(partial);
+  db.query("vacuum into ?").run(partial);
+  syncFile(partial);
+  renameSync(partial, path);
+  syncFolder(dirname(path));
+}
+
+function syncFile(path: string): void {
+  const fd = openSync(path, "r+");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function migrate(db: Database, from: number, options: OpenOptions): void {
+  db.run("begin exclusive");
+  try {
+    for (const step of options.migrations.slice(from)) step(db);
+    db.run(`pragma application_id = ${options.applicationId}`);
+    db.run(`pragma user_version = ${options.migrations.length}`);
+    db.run("commit");
+  } catch (error) {
+    if (db.inTransaction) db.run("rollback");
+    throw error;
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === "string" && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+}
+
+function damaged(path: string, cause: unknown): StartError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StartError(
+    "data_unusable",
+    `${path} cannot be read: ${reason}.`,
+    "Restore it from a backup (files ending in .backup lie beside it), or choose another data directory with `--data-dir`.",
+  );
+}

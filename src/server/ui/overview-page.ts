@@ -1,0 +1,50 @@
+/** The overview: environments, what is live, what was deployed and asked last. */
+
+import type { Platform } from "../platform.ts";
+import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import { deploymentLink, deploymentTable, queryTable, table } from "./fragments.ts";
+import { type Html, html } from "./html.ts";
+import { pageResponse } from "./layout.ts";
+
+const ROWS = 20;
+
+/** The page of all environments, or of one. */
+export async function overviewPage(platform: Platform, only?: EnvironmentRecord): Promise<Response> {
+  const environments = only ? [only] : await platform.metadata.environments();
+  const sections = await Promise.all(environments.map((environment) => section(platform, environment)));
+  return pageResponse({ title: only ? `Environment ${only.name}` : "Overview", body: html`${sections}` });
+}
+
+async function section(platform: Platform, environment: EnvironmentRecord): Promise<Html> {
+  const { metadata } = platform;
+  const [pointers, deployments, queries] = await Promise.all([
+    metadata.livePointers(),
+    metadata.deployments({ environmentId: environment.id, limit: ROWS }),
+    (await platform.telemetry()).queries({ environmentId: environment.id, limit: ROWS }),
+  ]);
+  const live = pointers.filter(({ environmentId }) => environmentId === environment.id);
+  const { running } = await platform.deployments();
+  return html`<h1>Environment ${environment.name}</h1>
+<p class="dim">Project ${environment.projectName}, <code>${environment.id}</code></p>
+<h2>Live</h2>
+${table(
+  ["Scope", "Deployment", "Workers"],
+  live.map(({ branch, deploymentId }) => {
+    const health = running.peek(deploymentId)?.pool.health();
+    return [
+      branch === "" ? "environment" : html`branch ${branch}`,
+      deploymentLink(environment, deploymentId),
+      health === undefined
+        ? html`<span class="dim">start with the next query</span>`
+        : health.degraded
+          ? html`<span class="bad">degraded: ${health.lastFailure ?? ""}</span>`
+          : `${health.workers} running`,
+    ];
+  }),
+  "Nothing is deployed yet. Run `svc apply` in a project.",
+)}
+<h2>Latest deployments</h2>
+${deploymentTable(environment, deployments)}
+<h2>Latest queries</h2>
+${queryTable(environment, queries)}`;
+}

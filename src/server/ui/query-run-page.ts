@@ -1,0 +1,91 @@
+/** A query run, from the query log: what was asked, what was answered, what failed, and the plan when it was asked for. */
+
+import { type ErrorDetail, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import type { QueryInput, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import { readableName } from "../../domain/name.ts";
+import { timestampToMicros } from "../../domain/proto-time.ts";
+import { fromProtoValue } from "../../domain/proto-value.ts";
+import { formatTimestamp } from "../../domain/timestamp.ts";
+import { toPlainJson } from "../../domain/value.ts";
+import type { Platform } from "../platform.ts";
+import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import { deploymentLink, facts, instant, logTable, table } from "./fragments.ts";
+import { type Html, html } from "./html.ts";
+import { messagePage, pageResponse } from "./layout.ts";
+
+const LOG_LINES = 200;
+
+/** The page of one query run. */
+export async function queryRunPage(platform: Platform, environment: EnvironmentRecord, id: string): Promise<Response> {
+  const telemetry = await platform.telemetry();
+  const run = await telemetry.query(id);
+  if (run?.environmentId !== environment.id) {
+    return messagePage(404, "No such query run", "The link is of another server or environment, or the run is older than the log.");
+  }
+  const { request, response } = run;
+  const logs = await telemetry.logs({ queryId: id, limit: LOG_LINES });
+  return pageResponse({
+    title: `Query run ${id}`,
+    body: html`<h1>Query run ${id}</h1>
+${facts([
+  ["Started", instant(run.startedAt)],
+  ["Took", `${run.durationMs.toFixed(2)} ms`],
+  ["Deployment", deploymentLink(environment, run.deploymentId)],
+  ["Branch", run.branch],
+  ["Query name", request.queryName && `${request.queryName}${request.queryNameVersion ? ` ${request.queryNameVersion}` : ""}`],
+  ["Correlation id", request.correlationId],
+  ["Tags", request.tags.join(", ")],
+  ["As of", request.now && formatTimestamp(Number(timestampToMicros(request.now)) / 1000)],
+  ["Refused", run.error && html`<span class="bad">${run.error}</span>`],
+])}
+<h2>Inputs</h2>
+${table(["Feature", "Value"], request.inputs.map((input) => [html`<code>${readableName(input.feature)}</code>`, inputValue(input)]), "None.")}
+<h2>Outputs</h2>
+<p class="dim">Asked for: ${(request.outputs.length > 0 ? request.outputs : (response?.inferredOutputs ?? [])).join(", ") || "the namespace of the inputs"}</p>
+${response && outputs(response)}
+${response && errors(response.errors)}
+<h2>Plan</h2>
+${response?.explainOutput ? html`<div class="scroll"><pre>${response.explainOutput}</pre></div>` : html`<p class="dim">The plan is kept when a query asks for it: <code>svc query --explain</code>.</p>`}
+<h2>Log</h2>
+${logTable(logs)}`,
+  });
+}
+
+function outputs({ data }: QueryResponse): Html {
+  return table(
+    ["Name", "Hit?", "Value", "Observed", "Resolver"],
+    data.map(({ field, value, error, ts, meta }) => [
+      html`<code>${readableName(field)}</code>`,
+      meta?.cacheHit ? "\u2713" : "",
+      error ? html`<span class="bad">${error.message}</span>` : valueText(value),
+      ts ? instant(Number(timestampToMicros(ts)) / 1000) : "",
+      meta?.chosenResolverFqn ?? "",
+    ]),
+    "None.",
+  );
+}
+
+function errors(list: readonly ErrorDetail[]): Html {
+  if (list.length === 0) return html``;
+  return html`<h2>Errors</h2>
+${table(
+  ["Code", "Feature", "Resolver", "Message"],
+  list.map(({ code, feature, resolver, message, exception }) => [
+    html`<span class="bad">${ErrorCode[code]}</span>`,
+    feature,
+    resolver,
+    html`${message}${exception?.stacktrace ? html`<pre>${exception.stacktrace}</pre>` : ""}`,
+  ]),
+  "None.",
+)}`;
+}
+
+function inputValue({ value }: QueryInput): Html {
+  return value.case === "typed" ? valueText(value.value) : html`<code>${value.value ?? ""}</code>`;
+}
+
+function valueText(value: Value | undefined): Html {
+  const text = value ? JSON.stringify(toPlainJson(fromProtoValue(value))) : "null";
+  return html`<code>${text.length > 2000 ? `${text.slice(0, 2000)}...` : text}</code>`;
+}

@@ -1,0 +1,179 @@
+/** Which folder may import which: the two halves meet only in the contract and in pure rules, and each package has one home. */
+
+import { describe, expect, test } from "bun:test";
+import { join, relative } from "node:path";
+
+const SRC = join(import.meta.dir, "../src");
+
+interface Import {
+  readonly file: string;
+  /** Folder or file below `src`, `gen`, or a package's name. */
+  readonly target: string;
+  /** Path below `src`, for our own files. */
+  readonly path: string;
+  readonly kind: "static" | "dynamic" | "type";
+}
+
+/** Source text without comments; text in quotes stays. */
+function withoutComments(text: string): string {
+  return text.replace(
+    /("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (_, quoted: string | undefined) => quoted ?? "",
+  );
+}
+
+function importsOf(file: string, text: string): Import[] {
+  const found: Import[] = [];
+  const add = (kind: Import["kind"], specifier: string) => {
+    const path = specifier.startsWith(".") ? relative(SRC, join(SRC, file, "..", specifier)) : "";
+    const target = path.startsWith("../gen/")
+      ? "gen"
+      : path === ""
+        ? packageName(specifier)
+        : path.startsWith("..")
+          ? path
+          : (path.split("/")[0] ?? "");
+    found.push({ file, target, path, kind });
+  };
+  for (const [, typeOnly, names, specifier] of text.matchAll(/\b(?:import|export)\s+(type\s)?([\w$*{}\s,]*?)\s*(?:from\s*)?"([^"\n]+)"/g)) {
+    const named = /^\{(.*)\}$/s.exec(names?.trim() ?? "")?.[1];
+    const allTypes = named?.split(",").every((name) => name.trim() === "" || name.trim().startsWith("type "));
+    add(typeOnly || (allTypes && named?.trim()) ? "type" : "static", specifier as string);
+  }
+  for (const [, specifier] of text.matchAll(/\b(?:import|require)\(\s*"([^"\n]+)"\s*\)/g)) add("dynamic", specifier as string);
+  return found;
+}
+
+const packageName = (specifier: string) =>
+  specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : (specifier.split("/")[0] ?? "");
+
+const sources = new Map<string, string>();
+for (const file of new Bun.Glob("**/*.ts").scanSync(SRC)) sources.set(file, withoutComments(await Bun.file(join(SRC, file)).text()));
+const imports = [...sources].flatMap(([file, text]) => importsOf(file, text));
+const folderOf = (file: string) => file.split("/")[0] ?? "";
+
+/** What a folder may import of ours, besides itself; `types` only as types, `lazily` only by `import()` (and as types). */
+const DIRECTIONS: Readonly<
+  Record<string, { readonly all: readonly string[]; readonly types?: readonly string[]; readonly lazily?: readonly string[] }>
+> = {
+  "main.ts": { all: ["cli", "context", "commands"] },
+  "build-info.ts": { all: [] },
+  cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
+  context: { all: ["errors", "domain"], lazily: ["config", "client", "project", "python"] },
+  output: { all: ["domain"], types: ["context", "gen"] },
+  errors: { all: ["domain", "gen"], types: ["context"] },
+  config: { all: ["errors", "domain", "gen"], types: ["context"] },
+  client: { all: ["gen", "errors", "config", "domain", "build-info.ts"], types: ["context"] },
+  project: { all: ["gen", "domain", "errors", "output", "python"], types: ["context"] },
+  python: { all: ["gen", "domain"], types: ["context", "project"] },
+  commands: {
+    all: ["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts"],
+    types: ["context", "client", "python"],
+  },
+  server: { all: ["gen", "domain", "python"], types: ["context"] },
+  domain: { all: ["gen"] },
+  sdk: { all: [] },
+};
+
+/** Imports that a single file is allowed beyond its folder. */
+const EXCEPTIONS: Readonly<Record<string, { readonly files?: readonly string[]; readonly lazily?: readonly string[] }>> = {
+  "commands/server/start.ts": { lazily: ["server"] },
+  "python/venv.ts": { files: ["config/lock.ts"] },
+};
+
+describe("directions", () => {
+  test.each(Object.keys(DIRECTIONS))("%s", (folder) => {
+    const rule = DIRECTIONS[folder] ?? { all: [] };
+    const wrong = imports
+      .filter(({ file, path }) => folderOf(file) === folder && path !== "")
+      .filter(({ file, path, target, kind }) => {
+        const exception = EXCEPTIONS[file];
+        if (target === folder || rule.all.includes(target) || exception?.files?.includes(path)) return false;
+        if (kind === "type") return ![...(rule.types ?? []), ...(rule.lazily ?? []), ...(exception?.lazily ?? [])].includes(target);
+        return kind === "static" || ![...(rule.lazily ?? []), ...(exception?.lazily ?? [])].includes(target);
+      });
+    expect(wrong.map(({ file, path, kind }) => `${file} -> ${path} (${kind})`)).toEqual([]);
+  });
+
+  test("every folder has a rule", () => {
+    expect([...new Set([...sources.keys()].map(folderOf))].filter((folder) => !(folder in DIRECTIONS))).toEqual([]);
+  });
+
+  test("within the server: capabilities import no services, and of the context only the clock", () => {
+    const wrong = imports.filter(({ file, path }) => {
+      if (folderOf(file) !== "server") return false;
+      const inside = file.split("/");
+      const isTop = inside.length === 2 || ["services", "http"].includes(inside[1] ?? "");
+      return (path.startsWith("server/services/") && !isTop) || (path.startsWith("context/") && path !== "context/clock.ts");
+    });
+    expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
+  });
+
+  test("stores import no capability", () => {
+    const wrong = imports.filter(
+      ({ file, path, kind }) => file.startsWith("server/stores/") && kind !== "type" && /^server\/(?!stores\/)[^/]+\//.test(path),
+    );
+    expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
+  });
+});
+
+/** Packages, and the folders that may import them. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  citty: ["cli"],
+  consola: ["context"],
+  "@clack/prompts": ["context"],
+  picocolors: ["output"],
+  ofetch: ["client"],
+  "@connectrpc/connect-web": ["client"],
+};
+
+describe("packages", () => {
+  test.each(Object.entries(HOMES))("%s is known to %p only", (name, homes) => {
+    const users = imports.filter(({ target }) => target === name);
+    expect(users.length).toBeGreaterThan(0);
+    expect(users.filter(({ file }) => !homes.includes(folderOf(file))).map(({ file }) => file)).toEqual([]);
+  });
+
+  test("the heavy ones are loaded only when needed", () => {
+    const eager = new Set<string>();
+    const reach = (file: string) => {
+      if (eager.has(file) || !sources.has(file)) return;
+      eager.add(file);
+      for (const one of imports) if (one.file === file && one.kind === "static" && one.path !== "") reach(one.path);
+    };
+    reach("main.ts");
+    const packages = imports
+      .filter(({ file, path, kind }) => eager.has(file) && path === "" && kind === "static")
+      .map(({ target }) => target);
+    expect(packages.filter((name) => !name.startsWith("node:") && !name.startsWith("bun:"))).toEqual([]);
+    expect([...eager].filter((file) => /^(client|config|project|python|server)\//.test(file))).toEqual([]);
+  });
+});
+
+describe("the machine", () => {
+  const PURE = ["cli", "output", "errors", "domain", "commands"];
+
+  test("cli, output, errors, domain and commands touch no files, processes or consoles", () => {
+    const modules = imports.filter(
+      ({ file, target }) => PURE.includes(folderOf(file)) && /^node:(fs|child_process|process|os|net|http|https|tty)/.test(target),
+    );
+    expect(modules.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+    const globals = [...sources].filter(
+      ([file, text]) =>
+        PURE.includes(folderOf(file)) &&
+        /(?<![\w.$"'`-])(process|console)\.[a-z]/.test(text.replace(/"(?:[^"\\\n]|\\.)*"|`[^`$]*`/g, '""')),
+    );
+    expect(globals.map(([file]) => file)).toEqual([]);
+  });
+
+  test("process.exit stands in no other place than the one that cuts off a crashed process", () => {
+    const exits = [...sources].filter(([, text]) => /process\.exit\(/.test(text)).map(([file]) => file);
+    expect(exits).toEqual(["context/signals.ts"]);
+  });
+
+  test("names say the concept", () => {
+    const files = [...sources.keys()];
+    expect(files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.ts$/.test(file))).toEqual([]);
+    expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|lib)(\/|\.ts$)/.test(file))).toEqual([]);
+  });
+});

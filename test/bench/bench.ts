@@ -1,0 +1,38 @@
+/**
+ * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing is asserted about time.
+ *
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [apply] [--rounds=5] [--json]
+ *
+ * `start`  cold start of `svc version` against a hello-world binary of the same runtime
+ * `query`  online queries over HTTP against a bare server that reads as much from SQLite
+ * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500 resolvers
+ */
+
+import { Sandbox } from "../harness/sandbox.ts";
+import { measureApply } from "./apply.ts";
+import { type Line, table } from "./figures.ts";
+import { measureQueries } from "./query.ts";
+import { measureStart } from "./start.ts";
+
+const PARTS = {
+  start: { title: "Cold start", measure: measureStart },
+  query: { title: "Online query", measure: measureQueries },
+  apply: { title: "Apply to a branch", measure: measureApply },
+} as const;
+
+const names = Object.keys(PARTS) as (keyof typeof PARTS)[];
+const given = process.argv.slice(2);
+const rounds = Number(given.find((word) => word.startsWith("--rounds="))?.slice("--rounds=".length) ?? 5);
+const wanted = names.filter((name) => given.includes(name));
+const unknown = given.find((word) => !/^--(rounds=\d+|json)$/.test(word) && !names.some((name) => name === word));
+if (unknown !== undefined || !(rounds > 0)) throw new Error(`not understood: ${unknown ?? "--rounds"}; parts are ${names.join(", ")}`);
+
+const report: Record<string, readonly Line[]> = {};
+for (const name of wanted.length > 0 ? wanted : names) {
+  await using sandbox = new Sandbox();
+  const { title, measure } = PARTS[name];
+  const lines = await measure(sandbox, rounds);
+  report[name] = lines;
+  if (!given.includes("--json")) console.log(`${table(title, lines)}\n`);
+}
+if (given.includes("--json")) console.log(JSON.stringify(report, null, 2));

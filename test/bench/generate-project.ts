@@ -1,0 +1,139 @@
+/**
+ * Writes projects for measuring. As a program: `bun test/bench/generate-project.ts <folder> [features]` writes one of that many features (default
+ * 1,000).
+ */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Features of a class, its key among them. */
+export const FEATURES_PER_CLASS = 20;
+/** Resolvers of a class: one for each two features; the last gives one, since the key needs none. */
+export const RESOLVERS_PER_CLASS = FEATURES_PER_CLASS / 2;
+const CLASSES_PER_MODULE = 5;
+const TYPES = ["float", "int", "str", "bool"] as const;
+
+/** Writes files below a folder. */
+export function writeProject(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+/**
+ * A project of classes of 20 features: a key and 19 values of four types. Ten Python resolvers a class give them, most from a value that another gave.
+ */
+export function largeProject(features: number): Record<string, string> {
+  const classes = Math.ceil(features / FEATURES_PER_CLASS);
+  const files: Record<string, string> = { "svc.yaml": "project: generated\n", ".svcignore": "README.md\n" };
+  for (let module = 0; module * CLASSES_PER_MODULE < classes; module++) {
+    const first = module * CLASSES_PER_MODULE;
+    const numbers = Array.from({ length: Math.min(CLASSES_PER_MODULE, classes - first) }, (_, index) => first + index);
+    files[`entities/part_${pad(module)}.py`] = [
+      `"""Entities ${first} to ${first + numbers.length - 1}."""`,
+      "",
+      "from svc import online",
+      "from svc.features import Features, features",
+      "",
+      ...numbers.flatMap((number) => [...classLines(number), ...resolverLines(number)]),
+    ].join("\n");
+  }
+  files["entities/__init__.py"] = "";
+  return files;
+}
+
+/** A project for asking: 20 stored features of a profile, and one that a Python resolver computes at each query. */
+export function queryProject(): Record<string, string> {
+  const stored = STORED_FEATURES.map((name, index) => `    ${name}: ${TYPES[index % TYPES.length]}`);
+  const values = STORED_FEATURES.map((name, index) => `        ${name}=${expression(index, "id")},`);
+  return {
+    "svc.yaml": "project: bench\n",
+    "scores.py": [
+      '"""Twenty features that are stored, and one that is computed each time."""',
+      "",
+      "from svc import online",
+      "from svc.features import Features, feature, features",
+      "",
+      "",
+      '@features(max_staleness="infinity")',
+      "class Profile:",
+      "    id: int",
+      ...stored,
+      '    live: float = feature(max_staleness="0s")',
+      "",
+      "",
+      "@online",
+      "def stored(id: Profile.id) -> Features[",
+      ...STORED_FEATURES.map((name) => `    Profile.${name},`),
+      "]:",
+      "    return Profile(",
+      ...values,
+      "    )",
+      "",
+      "",
+      "@online",
+      "def live(id: Profile.id) -> Profile.live:",
+      "    return id * 1.5",
+      "",
+    ].join("\n"),
+  };
+}
+
+/** Names of the stored features of `queryProject`. */
+export const STORED_FEATURES: readonly string[] = Array.from({ length: 20 }, (_, index) => `value_${pad(index)}`);
+
+function classLines(number: number): string[] {
+  const values = Array.from({ length: FEATURES_PER_CLASS - 1 }, (_, index) => `    value_${pad(index)}: ${TYPES[index % TYPES.length]}`);
+  return [
+    "",
+    `@features(owner="team@example.com", tags=["group:${number % 7}"], max_staleness="1h")`,
+    `class ${className(number)}:`,
+    "    id: int",
+    ...values,
+    "",
+  ];
+}
+
+function resolverLines(number: number): string[] {
+  const owner = className(number);
+  return Array.from({ length: RESOLVERS_PER_CLASS }, (_, index) => {
+    const outputs = [index * 2, index * 2 + 1].filter((output) => output < FEATURES_PER_CLASS - 1);
+    const names = outputs.map((output) => `value_${pad(output)}`);
+    const input = index === 0 ? "id" : `value_${pad(Math.floor((index * 2 - 2) / 4) * 4)}`;
+    const returned = outputs.length === 1 ? `${owner}.${names[0]}` : `Features[${names.map((name) => `${owner}.${name}`).join(", ")}]`;
+    const body =
+      outputs.length === 1
+        ? `    return ${expression(outputs[0] ?? 0, "given")}`
+        : `    return ${owner}(${outputs.map((output, at) => `${names[at]}=${expression(output, "given")}`).join(", ")})`;
+    return ["", "@online", `def resolve_${pad(number)}_${pad(index)}(given: ${owner}.${input}) -> ${returned}:`, body, ""];
+  }).flat();
+}
+
+/** An expression over a number that has the type of the n-th feature. */
+function expression(index: number, name: string): string {
+  switch (TYPES[index % TYPES.length]) {
+    case "float":
+      return `${name} * ${index + 1}.5`;
+    case "int":
+      return `int(${name}) + ${index}`;
+    case "str":
+      return `f"text {${name}} ${index}"`;
+    default:
+      return `${name} > ${index}`;
+  }
+}
+
+function className(number: number): string {
+  return `Entity${pad(number)}`;
+}
+
+function pad(number: number): string {
+  return String(number).padStart(3, "0");
+}
+
+if (import.meta.main) {
+  const [folder, features = "1000"] = process.argv.slice(2);
+  if (!folder) throw new Error("which folder?");
+  writeProject(folder, largeProject(Number(features)));
+}

@@ -1,0 +1,153 @@
+/**
+ * The main job on real data: the example project deployed by the compiled binary, its answers compared with figures computed from the same files by
+ * other code.
+ */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type AirportRow, type FlightColumns, loadFlights, readAirports, readFlights } from "../harness/flights.ts";
+import { Sandbox } from "../harness/sandbox.ts";
+
+const DATA = join(import.meta.dir, "../../dist/flights.db");
+
+interface Answer {
+  readonly data: readonly { readonly field: string; readonly value: unknown; readonly meta?: { readonly cache_hit?: boolean } }[];
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+let sandbox: Sandbox;
+let project: string;
+let flights: FlightColumns;
+let airports: Map<string, AirportRow>;
+
+beforeAll(async () => {
+  expect(await loadFlights(DATA)).toBe(3_000_000);
+  flights = await readFlights();
+  airports = new Map((await readAirports()).map((row) => [row.iata, row]));
+  sandbox = new Sandbox({ FLIGHTS_SQLITE_PATH: DATA });
+  project = await sandbox.project("flights");
+  await sandbox.startServer();
+  const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd: project });
+  expect(applied.stderr + applied.stdout).toContain("route.mean_delay");
+  expect(applied.exitCode).toBe(0);
+}, 120_000);
+
+afterAll(async () => {
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+async function ask(...args: string[]): Promise<Record<string, unknown>> {
+  const answer = await sandbox.json<Answer>(["query", ...args], { cwd: project });
+  expect(answer.errors ?? []).toEqual([]);
+  return Object.fromEntries(answer.data.map((item) => [item.field, item.value]));
+}
+
+/** Figures over the flights that `keep` selects, from the Parquet columns. */
+function figures(keep: (i: number) => boolean): { count: number; mean: number | null; lateShare: number | null } {
+  let count = 0;
+  let sum = 0;
+  let late = 0;
+  for (let i = 0; i < flights.delay.length; i++) {
+    if (!keep(i)) continue;
+    count++;
+    const delay = Number(flights.delay[i]);
+    sum += delay;
+    if (delay > 15) late++;
+  }
+  return { count, mean: count > 0 ? sum / count : null, lateShare: count > 0 ? late / count : null };
+}
+
+/** Angle between two unit vectors by its tangent, which stays exact where the haversine formula and the arc cosine lose digits. */
+function milesBetween(a: AirportRow, b: AirportRow): number {
+  const vector = ({ latitude, longitude }: AirportRow): [number, number, number] => {
+    const [lat, lon] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
+    return [Math.cos(lat) * Math.cos(lon), Math.cos(lat) * Math.sin(lon), Math.sin(lat)];
+  };
+  const [p, q] = [vector(a), vector(b)];
+  const cross = Math.hypot(p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]);
+  return 3958.7613 * Math.atan2(cross, p[0] * q[0] + p[1] * q[1] + p[2] * q[2]);
+}
+
+function airport(iata: string): AirportRow {
+  const found = airports.get(iata);
+  if (!found) throw new Error(`no airport ${iata}`);
+  return found;
+}
+
+for (const [origin, destination] of [
+  ["LAX", "JFK"],
+  ["ATL", "SAV"],
+  ["ANC", "LAX"],
+  ["SEA", "BWI"],
+] as const)
+  test(`route ${origin}-${destination}: aggregates over all flights and the distance between its airports`, async () => {
+    const wanted = figures((i) => flights.origin[i] === origin && flights.destination[i] === destination);
+    const answer = await ask(
+      "--in",
+      `route.id=${origin}-${destination}`,
+      "--out",
+      "route",
+      "--out",
+      "route.origin.name",
+      "--out",
+      "route.destination.city",
+    );
+    expect(answer["route.flights"]).toBe(wanted.count);
+    expect(answer["route.mean_delay"]).toBeCloseTo(wanted.mean as number, 9);
+    expect(answer["route.late_share"]).toBeCloseTo(wanted.lateShare as number, 9);
+    expect(answer["route.great_circle_miles"]).toBeCloseTo(milesBetween(airport(origin), airport(destination)), 6);
+    expect(answer["route.origin.name"]).toBe(airport(origin).name);
+    expect(answer["route.destination.city"]).toBe(airport(destination).city);
+  });
+
+test("an airport's departures", async () => {
+  const wanted = figures((i) => flights.origin[i] === "ORD");
+  const answer = await ask("--in", "airport.id=ORD");
+  expect(answer["airport.departures"]).toBe(wanted.count);
+  expect(answer["airport.mean_delay"]).toBeCloseTo(wanted.mean as number, 9);
+  expect(answer["airport.latitude"]).toBe(airport("ORD").latitude);
+});
+
+test("twenty flights across the file: every feature of the row and what Python makes of it", async () => {
+  for (let i = 17; i < 3_000_000; i += 150_000) {
+    const [origin, destination] = [flights.origin[i] as string, flights.destination[i] as string];
+    const delay = Number(flights.delay[i]);
+    const answer = await ask("--in", `flight.id=${i + 1}`, "--out", "flight", "--out", "flight.route.origin.city");
+    expect(answer["flight.at"]).toBe((flights.date[i] as Date).toISOString().replace(/\.?0*Z$/, "Z"));
+    expect(answer["flight.delay"]).toBe(delay);
+    expect(answer["flight.distance"]).toBe(Number(flights.distance[i]));
+    expect(answer["flight.route_id"]).toBe(`${origin}-${destination}`);
+    expect(answer["flight.delay_category"]).toBe(delay < 0 ? "early" : delay <= 15 ? "on time" : delay <= 60 ? "late" : "very late");
+    const usual = figures((j) => flights.origin[j] === origin && flights.destination[j] === destination).mean as number;
+    expect(answer["flight.delay_above_route"]).toBeCloseTo(delay - usual, 9);
+    expect(answer["flight.detour"]).toBeCloseTo(Number(flights.distance[i]) / milesBetween(airport(origin), airport(destination)), 9);
+    expect(answer["flight.route.origin.city"]).toBe(airport(origin).city);
+  }
+});
+
+test("cached aggregates are served from the store the second time", async () => {
+  const args = ["query", "--in", "route.id=DFW-SFO", "--out", "route.flights", "--out", "route.mean_delay", "--include-meta"];
+  const hits = async () => (await sandbox.json<Answer>(args, { cwd: project })).data.map((item) => item.meta?.cache_hit ?? false);
+  expect(await hits()).toEqual([false, false]);
+  expect(await hits()).toEqual([true, true]);
+  const busted = await sandbox.json<Answer>([...args, "--staleness", "route.flights=0s"], { cwd: project });
+  expect(busted.data.map((item) => item.meta?.cache_hit ?? false)).toEqual([false, true]);
+});
+
+test("the table on a terminal or in a pipe has the columns Name, Hit?, Value", async () => {
+  const { stdout, exitCode } = await sandbox.svc(["query", "--in", "airport.id=ATL", "--out", "airport.name"], { cwd: project });
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^Name +Hit\? +Value$/m);
+  expect(stdout).toMatch(/^airport\.name .*William B Hartsfield-Atlanta Intl$/m);
+});
+
+test("a named query gives its outputs", async () => {
+  const answer = await ask("--in", "flight.id=1", "--query-name", "flight_card", "--query-name-version", "1.0.0");
+  expect(Object.keys(answer).sort()).toEqual([
+    "flight.delay_above_route",
+    "flight.delay_category",
+    "flight.route.destination.city",
+    "flight.route.origin.city",
+  ]);
+  expect(answer["flight.delay_category"]).toBe("late");
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { complete } from "../../src/cli/complete.ts";
+import { completionScript, shells } from "../../src/cli/completion-script.ts";
+import { commandTree } from "../../src/commands/index.ts";
+
+const words = async (...given: string[]) => {
+  const lines = (await complete(commandTree, given)).trimEnd().split("\n");
+  return { values: lines.slice(0, -1).map((line) => line.split("\t")[0]), otherwise: lines.at(-1), lines };
+};
+
+describe("words that fit", () => {
+  test("commands, verbs, and the words of help", async () => {
+    expect((await words("")).values).toEqual(expect.arrayContaining(["apply", "query", "server"]));
+    expect((await words("ver")).lines).toEqual(["version\tPrint build information", ":none"]);
+    expect((await words("server", "st")).values).toEqual(["start", "status", "stop"]);
+    expect((await words("--json", "server", "lo")).values).toEqual(["logs"]);
+    expect((await words("help", "server", "st")).values).toEqual(["start", "status", "stop"]);
+    expect((await words("features", "")).values).toEqual(["list", "search", "resolve"]);
+    expect((await words("nonsense", "")).lines).toEqual([":none"]);
+    expect((await words("--empty", "server")).values).toEqual(["start", "status", "stop", "logs"]);
+  });
+
+  test("flags, local and global, and their values", async () => {
+    expect((await words("version", "--t")).values).toEqual(["--tag-only", "--token"]);
+    expect((await words("version", "--js")).values).toEqual(["--json"]);
+    expect((await words("completion", "")).values).toEqual(["bash", "zsh", "fish", "powershell"]);
+    expect((await words("completion", "--no-color", "z")).values).toEqual(["zsh"]);
+    expect((await words("config", "--format", "")).values).toContain("env");
+    expect((await words("config", "--format=js")).values).toEqual(["--format=json"]);
+    expect((await words("version", "--json=t")).values).toEqual(["--json=true"]);
+    expect((await words("version", "--auth-config", "")).otherwise).toBe(":files");
+    expect((await words("version", "-C", "")).otherwise).toBe(":dirs");
+    expect((await words("version", "--", "")).otherwise).toBe(":files");
+  });
+});
+
+describe("scripts", () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), "svc-complete-"));
+    mkdirSync(join(dir, "files", "folder"), { recursive: true });
+    writeFileSync(join(dir, "files", "some file.yml"), "");
+    const main = join(import.meta.dir, "../../src/main.ts");
+    writeFileSync(join(dir, "svc"), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+    chmodSync(join(dir, "svc"), 0o755);
+    for (const shell of shells) writeFileSync(join(dir, `svc.${shell}`), completionScript(shell));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  const shellOf = (name: string) => Bun.which(name);
+  const env = () => ({ PATH: `${dir}:${process.env.PATH}`, HOME: dir, TERM: "dumb" });
+
+  /** What bash would offer for words split as its COMP_WORDBREAKS split them; the last is the one being typed. */
+  function bash(...typed: string[]): string[] {
+    const list = typed.map((word) => `'${word}'`).join(" ");
+    const script = `source ${dir}/svc.bash
+COMP_WORDS=(svc ${list}); COMP_CWORD=${typed.length}
+_svc
+for reply in "\${COMPREPLY[@]}"; do echo "$reply"; done
+complete -p svc`;
+    const { stdout, stderr, exitCode } = Bun.spawnSync([shellOf("bash") ?? "bash", "--norc", "-c", script], {
+      cwd: join(dir, "files"),
+      env: env(),
+    });
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    const lines = stdout.toString().trimEnd().split("\n");
+    expect(lines.at(-1)).toContain("-F _svc svc");
+    return lines.slice(0, -1);
+  }
+
+  test.skipIf(!shellOf("bash"))("bash", () => {
+    expect(bash("ver")).toEqual(["version"]);
+    expect(bash("server", "st")).toEqual(["start", "status", "stop"]);
+    expect(bash("server", "")).toEqual(["start", "status", "stop", "logs"]);
+    expect(bash("config", "--format", "=", "js")).toEqual(["json"]);
+    expect(bash("config", "--format", "=")).toEqual(["table", "json", "env", "shell", "svcpy"]);
+    expect(bash("--api-host", "http", ":", "//x", "vers")).toEqual(["version"]);
+    expect(bash("version", "--auth-config", "so")).toEqual(["some file.yml"]);
+    expect(bash("version", "-C", "")).toEqual(["folder"]);
+    expect(bash("nonsense", "")).toEqual([]);
+  });
+
+  test.skipIf(!shellOf("bash"))(
+    "bash, with keys pressed on a terminal",
+    async () => {
+      let screen = "";
+      const ready = (mark: string) =>
+        new Promise<void>((resolve) => {
+          const timer = setInterval(() => {
+            if (!screen.includes(mark)) return;
+            clearInterval(timer);
+            resolve();
+          }, 10);
+        });
+      const child = Bun.spawn([shellOf("bash") ?? "bash", "--norc", "--noprofile", "-i"], {
+        cwd: dir,
+        env: { ...env(), PS1: "ready> ", TERM: "xterm", INPUTRC: "/dev/null" },
+        terminal: {
+          data(_terminal, bytes) {
+            screen += new TextDecoder().decode(bytes);
+          },
+        },
+      });
+      child.terminal?.write(`source ${dir}/svc.bash; echo sourced-$((40 + 2))\n`);
+      await ready("sourced-42");
+      child.terminal?.write("svc version --tag-o\t\n");
+      await ready("v0.0.0-dev");
+      expect(screen).toContain("svc version --tag-only");
+      child.terminal?.write("exit\n");
+      await child.exited;
+    },
+    20_000,
+  );
+
+  test.skipIf(!shellOf("zsh"))("zsh", () => {
+    const { exitCode, stderr } = Bun.spawnSync(["zsh", "-n", join(dir, "svc.zsh")], { env: env() });
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+  });
+
+  test.skipIf(!shellOf("fish"))("fish", () => {
+    const script = `source ${dir}/svc.fish; complete -C 'svc server st'`;
+    const { stdout, stderr } = Bun.spawnSync(["fish", "--no-config", "-c", script], { env: env() });
+    expect(stderr.toString()).toBe("");
+    expect(
+      stdout
+        .toString()
+        .trim()
+        .split("\n")
+        .map((line) => line.split("\t")[0]),
+    ).toEqual(["start", "status", "stop"]);
+  });
+
+  test.skipIf(!shellOf("pwsh"))("PowerShell", () => {
+    const script = `. ${dir}/svc.powershell; (TabExpansion2 'svc server st' 13).CompletionMatches.CompletionText -join ' '`;
+    const { stdout } = Bun.spawnSync(["pwsh", "-NoProfile", "-Command", script], { env: env() });
+    expect(stdout.toString().trim()).toBe("start status stop");
+  });
+});

@@ -1,0 +1,143 @@
+/** Every command of the tree keeps the house rules. */
+
+import { describe, expect, test } from "bun:test";
+import type { AnyCommand, ArgSpecs, FlagSpecs } from "../../src/cli/command.ts";
+import { describeTree } from "../../src/cli/describe.ts";
+import type { Flag } from "../../src/cli/flag.ts";
+import { globalFlags } from "../../src/cli/globals.ts";
+import { flagName } from "../../src/cli/name.ts";
+import { parse } from "../../src/cli/parse.ts";
+import { resolve, walk } from "../../src/cli/resolve.ts";
+import { categories, commandTree } from "../../src/commands/index.ts";
+import { runMain } from "../harness/context.ts";
+
+const entries = [...walk(commandTree)];
+const loaded: { path: string; words: readonly string[]; summary: string; command: AnyCommand }[] = [];
+for (const { path, entry } of entries) {
+  if (entry.load) loaded.push({ path: path.join(" "), words: path, summary: entry.summary, command: (await entry.load()).default });
+}
+const flagsOf = (command: AnyCommand) => Object.entries((command.flags ?? {}) as FlagSpecs);
+
+/** The `svc` commands of a shell line: pipes, lists and substitutions taken apart. */
+function svcLines(line: string): string[] {
+  const parts = line.split(/&&|\||;|\$\(|\)|<\(/).map((part) => part.trim());
+  return parts.filter((part) => /^svc( |$)/.test(part));
+}
+
+/** A command's words: blanks separate, quotes keep together. */
+function shellWords(line: string): string[] {
+  return [...line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+}
+
+test("the tree has the commands of this tool", () => {
+  expect(entries.map(({ path }) => path.join(" "))).toEqual(
+    expect.arrayContaining(["login", "apply", "query", "branch list", "features search", "server start", "completion", "help", "version"]),
+  );
+});
+
+describe.each(entries.map(({ path, entry }) => [path.join(" "), path, entry] as const))("svc %s", (_, path, entry) => {
+  test("has a summary that starts with a verb, and a category", () => {
+    expect(entry.summary).toMatch(/^[A-Z][a-z]+([ ,]|$)/);
+    expect(entry.summary.length).toBeLessThanOrEqual(60);
+    expect(entry.summary).not.toEndWith(".");
+    expect(entry.summary.split(" ")[0]).not.toMatch(/(s|ing|ed)$/);
+    if (path.length === 1) expect(categories as readonly string[]).toContain(entry.category ?? "");
+    expect(entry.load !== undefined || entry.verbs !== undefined).toBe(true);
+    for (const name of [...path, ...(entry.aliases ?? [])]) expect(name).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
+  });
+
+  test("has help within 80 columns", async () => {
+    const { exitCode, stdout } = await runMain([...path, "--help"]);
+    expect(exitCode).toBe(0);
+    for (const line of stdout.split("\n")) expect([Bun.stringWidth(line) <= 80, line]).toEqual([true, line]);
+  });
+});
+
+describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
+  test("has its own summary in the tree, a view, and a run", () => {
+    expect(command.summary).toBe(summary);
+    expect(["table", "text"]).toContain(command.view.kind);
+    expect(typeof command.run).toBe("function");
+  });
+
+  test("has examples that parse", () => {
+    expect(command.examples.length).toBeGreaterThan(0);
+    for (const example of command.examples) {
+      const lines = svcLines(typeof example === "string" ? example : example.run);
+      expect(lines.length).toBeGreaterThan(0);
+      const paths = lines.map((line) => {
+        const found = resolve(commandTree, shellWords(line).slice(1));
+        if (found.path.join(" ") === path) {
+          parse({ path, args: command.args, flags: command.flags, takesRest: command.takesRest }, found, {
+            now: 0,
+            cwd: "/",
+            homeDir: "/",
+          });
+        }
+        return found.path.join(" ");
+      });
+      expect(paths).toContain(path);
+    }
+  });
+
+  test("has well-formed flags and arguments", () => {
+    const spellings = new Map<string, string>();
+    for (const [key, flag] of flagsOf(command)) {
+      expect(flagName(key)).toMatch(/^--[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
+      expect(flag.meaning).toMatch(/^([^A-Z]|[A-Z]{2}).*[^.]$/);
+      if (flag.type === "enum") expect(flag.values?.length ?? 0).toBeGreaterThan(1);
+      for (const spelling of [flagName(key), ...flag.aliases]) {
+        expect(spelling).toMatch(/^--[a-z][a-z0-9]*(-[a-z0-9]+)*$|^-[a-zA-Z]{1,2}$/);
+        expect([spelling, spellings.get(spelling)]).toEqual([spelling, undefined]);
+        spellings.set(spelling, key);
+      }
+      if (flag.aliases.includes("-f")) expect(flag.aliases).not.toContain("--force");
+    }
+    const args = Object.values((command.args ?? {}) as ArgSpecs);
+    args.forEach((arg, i) => {
+      expect(arg.meaning).not.toEndWith(".");
+      if (arg.variadic) expect(i).toBe(args.length - 1);
+      if (arg.required && i > 0) expect(args[i - 1]?.required).toBe(true);
+    });
+    expect(words.length).toBeLessThan(5);
+  });
+});
+
+/** Names that the specification gives two meanings: the features that a query asks for, and the file that others write. */
+const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query" };
+
+test("a flag's name has one type everywhere", () => {
+  const kinds = new Map<string, { kind: string; where: string }>();
+  const kindOf = (flag: Flag<unknown>) => `${flag.type}${flag.repeatable ? "[]" : ""}`;
+  for (const [key, flag] of Object.entries(globalFlags)) kinds.set(flagName(key), { kind: kindOf(flag), where: "global" });
+  const two: string[] = [];
+  for (const { path, command } of loaded) {
+    for (const [key, flag] of flagsOf(command)) {
+      if (TWO_MEANINGS[flagName(key)] === path) continue;
+      const known = kinds.get(flagName(key));
+      if (known && known.kind !== kindOf(flag)) two.push(`${flagName(key)}: ${known.kind} in ${known.where}, ${kindOf(flag)} in ${path}`);
+      kinds.set(flagName(key), known ?? { kind: kindOf(flag), where: path });
+    }
+  }
+  expect(two).toEqual([]);
+});
+
+test("help --all --json is the whole tree", async () => {
+  const { stdout } = await runMain(["help", "--all", "--json"]);
+  const tree = JSON.parse(stdout) as Awaited<ReturnType<typeof describeTree>>;
+  expect(tree.commands.map(({ path }) => path)).toEqual(entries.map(({ path }) => path.join(" ")));
+  expect(tree.globals.map(({ name }) => name)).toEqual(Object.keys(globalFlags).map(flagName));
+  const resolvers = tree.commands.find(({ path }) => path === "resolvers");
+  expect(resolvers?.aliases).toEqual(["resolvers list", "resolvers display"]);
+  const shell = tree.commands.find(({ path }) => path === "completion")?.args[0];
+  expect(shell).toMatchObject({ name: "shell", required: true, variadic: false });
+  const version = tree.commands.find(({ path }) => path === "version");
+  expect(version?.flags[0]).toMatchObject({ name: "--tag-only", type: "bool", default: false, repeatable: false });
+});
+
+test("the whole tree is described without loading anything", async () => {
+  const { commands } = await describeTree(commandTree, { load: false });
+  expect(commands.every(({ flags }) => flags.length === 0)).toBe(true);
+  const { stdout } = await runMain([]);
+  for (const { path, entry } of entries) if (path.length === 1) expect(stdout).toContain(`${path[0]?.padEnd(11)}  ${entry.summary}`);
+});

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { readEntries } from "../../src/config/file.ts";
+import { tempFolder } from "../client/test-context.ts";
+import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.server.stop());
+
+const secret = () => platform.env.SVC_CLIENT_SECRET ?? "";
+const run = (path: string, words: readonly string[] = [], options: Parameters<typeof runCommand>[2] = {}) =>
+  runCommand(path, words, { home: platform.home, env: platform.env, ...options });
+const withCredentials = () => ["--client-id", platform.env.SVC_CLIENT_ID ?? "", "--client-secret", secret(), "--api-host", platform.url];
+
+describe("login with a client ID and secret", () => {
+  test("checks them, stores them privately as the default, and later commands use them", async () => {
+    const home = tempFolder();
+    const done = await runCommand("login", [...withCredentials(), "--json"], { home });
+    expect(done.exitCode).toBe(0);
+    const file = join(home, ".config/svc.yml");
+    expect(done.json()).toEqual({
+      client_id: platform.env.SVC_CLIENT_ID,
+      environment: platform.environmentId,
+      api_server: platform.url,
+      config_file: file,
+      config_key: "default",
+    });
+    expect(done.stdout + done.stderr).not.toContain(secret());
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await readEntries(file)).get("default")).toEqual({
+      name: "test-host",
+      clientId: platform.env.SVC_CLIENT_ID,
+      clientSecret: secret(),
+      apiServer: platform.url,
+      activeEnvironment: platform.environmentId,
+    });
+    expect((await runCommand("user", [], { home })).exitCode).toBe(0);
+  });
+  test("in a project they belong to it", async () => {
+    const home = tempFolder();
+    const dir = writeProject();
+    const done = await runCommand("login", withCredentials(), { home, dir });
+    expect(done.stdout).toContain(dir);
+    expect([...(await readEntries(join(home, ".config/svc.yml"))).keys()]).toEqual([dir]);
+    expect((await runCommand("user", [], { home, dir })).exitCode).toBe(0);
+    expect((await runCommand("user", [], { home })).exitCode).toBe(4);
+  });
+  test("wrong ones are exit 4 and store nothing", async () => {
+    const home = tempFolder();
+    const done = await runCommand("login", ["--client-id", "nobody", "--client-secret", "wrong-secret", "--api-host", platform.url], { home });
+    expect(done.exitCode).toBe(4);
+    expect(done.stderr).not.toContain("wrong-secret");
+    expect(await Bun.file(join(home, ".config/svc.yml")).exists()).toBe(false);
+  });
+  test("one without the other is a usage error", async () => {
+    expect((await runCommand("login", ["--client-id", "x"])).exitCode).toBe(2);
+  });
+  test("environment variables that win are told", async () => {
+    const done = await runCommand("login", withCredentials(), { env: { SVC_CLIENT_SECRET: "x" } });
+    expect(done.stderr).toContain("SVC_CLIENT_SECRET is set and wins");
+  });
+});
+
+describe("login through the page", () => {
+  const press = async (url: string, decision: string) => {
+    const page = await fetch(url);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? "";
+    const cookie = (page.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    return fetch(url, {
+      method: "POST",
+      redirect: "manual",
+      headers: { cookie, origin: new URL(url).origin, "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ csrf, decision }),
+    });
+  };
+  const answering = (decision: string, opened: string[]) => ({
+    openUrl: async (url: string) => {
+      opened.push(url);
+      return (await press(url, decision)).status === 303;
+    },
+  });
+  test("confirmed: credentials of its own are stored", async () => {
+    const home = tempFolder();
+    const opened: string[] = [];
+    const done = await runCommand("login", ["--no-prompt", "--api-host", platform.url], { home, machine: answering("confirm", opened) });
+    expect(done.exitCode).toBe(0);
+    expect(opened.length).toBe(1);
+    expect(done.stderr).toContain(opened[0] as string);
+    expect(opened[0]).toMatch(new RegExp(`^${platform.url}/cli/`));
+    const entry = (await readEntries(join(home, ".config/svc.yml"))).get("default");
+    expect(entry?.clientId).not.toBe(platform.env.SVC_CLIENT_ID);
+    expect(entry?.activeEnvironment).toBe(platform.environmentId);
+    expect((await runCommand("user", [], { home })).exitCode).toBe(0);
+  });
+  test("denied: exit 4, nothing is stored", async () => {
+    const home = tempFolder();
+    const done = await runCommand("login", ["--no-prompt", "--api-host", platform.url], { home, machine: answering("deny", []) });
+    expect(done.exitCode).toBe(4);
+    expect(done.stderr).toContain("refused on the page");
+    expect(await Bun.file(join(home, ".config/svc.yml")).exists()).toBe(false);
+  });
+  test("without a terminal the URL is printed, nothing is asked or opened, and the command waits", async () => {
+    const opened: string[] = [];
+    let said = "";
+    const clock = {
+      now: Date.now,
+      sleep: async () => {
+        const url = /http:\S+\/cli\/\S+/.exec(said)?.[0];
+        if (url) await press(url, "confirm");
+      },
+    };
+    const home = tempFolder();
+    const { testContext } = await import("../client/test-context.ts");
+    const made = await testContext({ home, flags: { apiHost: platform.url }, clock, machine: answering("confirm", opened) });
+    const command = (await import("../../src/commands/login.ts")).default;
+    const io = { ...made.context.io, writeErr: (text: string) => void (said += text) };
+    const done = (await command.run({ ...made.context, io }, { noPrompt: false, rest: [] })) as { environment: string };
+    expect(done.environment).toBe(platform.environmentId);
+    expect(opened).toEqual([]);
+    expect(said).not.toContain("[y/n]");
+  });
+  test("a session that nobody confirms ends", async () => {
+    let now = Date.now();
+    const clock = { now: () => now, sleep: async () => void (now += 60_000) };
+    const done = await runCommand("login", ["--api-host", platform.url], { clock });
+    expect([done.exitCode, done.stderr.includes("not confirmed in time")]).toEqual([4, true]);
+  });
+});
+
+describe("environment", () => {
+  test("shows the active one", async () => {
+    expect((await run("environment")).stdout).toBe(`default (${platform.environmentId})\n`);
+    expect((await run("environment", ["--json"])).json()).toEqual({ id: platform.environmentId, name: "default" });
+  });
+  test("stores another choice by name or id", async () => {
+    for (const name of ["default", platform.environmentId]) {
+      const home = tempFolder();
+      const done = await run("environment", [name, "--json"], { home });
+      expect(done.json()).toEqual({ id: platform.environmentId, name: "default", config_file: join(home, ".config/svc.yml") });
+      expect(readFileSync(join(home, ".config/svc.yml"), "utf8")).toContain(platform.environmentId);
+    }
+  });
+  test("works although the stored one is gone", async () => {
+    const env = { ...platform.env, SVC_ENVIRONMENT: "env_gone" };
+    const done = await run("environment", ["default"], { home: tempFolder(), env });
+    expect(done.exitCode).toBe(0);
+    expect(done.stderr).toContain("SVC_ENVIRONMENT names 'env_gone' and wins");
+  });
+  test("an unknown name lists what there is", async () => {
+    const done = await run("environment", ["defualt"]);
+    expect(done.exitCode).toBe(1);
+    expect(done.stderr).toContain("did you mean 'default'?");
+    expect(done.stderr).toContain(`Available: default (${platform.environmentId})`);
+  });
+});
+
+describe("config", () => {
+  test("the table: rows in order, the secret masked, a source for each", async () => {
+    const lines = (await run("config")).stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split(/ {2,}/)[0])).toEqual([
+      "Name",
+      "Client ID",
+      "Client Secret",
+      "Environment",
+      "Environment Name",
+      "API Server",
+      "GRPC API Server",
+      "Query Server",
+    ]);
+    expect(lines[2]).toContain(`********${secret().slice(-4)}`);
+    expect(lines.join("\n")).not.toContain(secret());
+    expect(lines.slice(1).map((line) => line.split(/ {2,}/).at(-1))).toEqual([
+      "SVC_CLIENT_ID",
+      "SVC_CLIENT_SECRET",
+      "service",
+      "service",
+      "SVC_API_SERVER",
+      "default",
+      "service",
+    ]);
+  });
+  test("json, by either flag", async () => {
+    for (const words of [["--json"], ["--format", "json"]]) {
+      expect((await run("config", words)).json()).toEqual({
+        client_id: { value: platform.env.SVC_CLIENT_ID, source: "SVC_CLIENT_ID" },
+        client_secret: { value: secret(), source: "SVC_CLIENT_SECRET" },
+        environment: { value: platform.environmentId, source: "service" },
+        environment_name: { value: "default", source: "service" },
+        api_server: { value: platform.url, source: "SVC_API_SERVER" },
+        grpc_api_server: { value: platform.url, source: "default" },
+        query_server: { value: platform.url, source: "service" },
+      });
+    }
+    expect((await run("config", ["--json", "--format", "env"])).exitCode).toBe(2);
+  });
+  test("env and shell can be read by a shell, also with special characters", async () => {
+    const odd = "a'b $(touch x) \"c\"";
+    const env = { SVC_CLIENT_ID: odd, SVC_ENVIRONMENT: "e1", SVC_API_SERVER: "http://127.0.0.1:1" };
+    for (const format of ["env", "shell"]) {
+      const { stdout } = await runCommand("config", ["--format", format], { env });
+      expect(stdout.split("\n").map((line) => line.split("=")[0])).toEqual(
+        ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ENVIRONMENT", "SVC_API_SERVER", ""].map((name) => (format === "shell" && name ? `export ${name}` : name)),
+      );
+      const shell = Bun.spawnSync(["sh", "-c", `${stdout}\nprintf '%s|%s' "$SVC_CLIENT_ID" "$SVC_API_SERVER"`], { env: {} });
+      expect(shell.stdout.toString()).toBe(`${odd}|http://127.0.0.1:1`);
+    }
+  });
+  test("svcpy is a Python call", async () => {
+    const { stdout } = await run("config", ["--format", "svcpy"]);
+    const python = Bun.which("python3");
+    if (!python) throw new Error("python3 is needed for this test");
+    const checked = Bun.spawnSync([python, "-c", `def SvcClient(**k):\n    return k\n${stdout}\nprint(sorted(client), client["client_secret"])`]);
+    expect(checked.stdout.toString().trim()).toBe(`['api_server', 'client_id', 'client_secret', 'environment'] ${secret()}`);
+  });
+  test("works without a server and without credentials", async () => {
+    const nothing = await runCommand("config", []);
+    expect([nothing.exitCode, nothing.stderr]).toEqual([0, ""]);
+    expect(nothing.stdout).toMatch(/Client ID +empty/);
+    const unreachable = await runCommand("config", ["--api-host", "http://127.0.0.1:1"], { env: { SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" } });
+    expect(unreachable.exitCode).toBe(0);
+    expect(unreachable.stderr).toContain("connection refused");
+  });
+});
+
+describe("small ones", () => {
+  test("user", async () => {
+    expect((await run("user")).stdout).toMatch(/^User: +\S+\nEnvironment: +env_\S+\nTeam: +team_\S+\n$/);
+    expect((await run("user", ["--json"])).json()).toMatchObject({ environment: platform.environmentId });
+  });
+  test("healthcheck", async () => {
+    const done = await run("healthcheck");
+    expect(done.exitCode).toBe(0);
+    const names = done.stdout.trimEnd().split("\n").slice(1).map((line) => line.split(/ {2,}/)[0]);
+    expect(names).toEqual(["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"]);
+    expect(done.stdout).toMatch(/Metadata DB +HEALTH_CHECK_STATUS_OK/);
+  });
+  test("dashboard prints an address that the server really serves", async () => {
+    const done = await run("dashboard", ["--no-browser"]);
+    const page = await fetch(done.stdout.trim());
+    expect([page.status, page.headers.get("content-type")?.split(";")[0]]).toEqual([200, "text/html"]);
+  });
+  test("doctor", async () => {
+    const home = tempFolder();
+    await run("user", [], { home });
+    expect((await run("doctor", [], { home })).stdout).toBe("Removed 1 cached token.\n");
+    expect((await run("doctor", ["--json"], { home })).json()).toEqual({ removed: 0 });
+  });
+  test("commands that need a login say so", async () => {
+    for (const path of ["user", "query", "branch/list", "features/list", "healthcheck"]) {
+      const words = path === "query" ? ["--in", "user.id=1"] : [];
+      const done = await runCommand(path, [...words, "--json"]);
+      expect([path, done.exitCode, JSON.parse(done.stderr).error.code]).toEqual([path, 4, "unauthenticated"]);
+    }
+  });
+});

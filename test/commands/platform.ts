@@ -1,0 +1,149 @@
+/** The real embedded server in this process, a small real project, and commands run as the command line runs them: flags parsed, output rendered. */
+
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AnyCommand } from "../../src/cli/command.ts";
+import { toGlobalFlags } from "../../src/cli/globals.ts";
+import { parse } from "../../src/cli/parse.ts";
+import { AuthError } from "../../src/errors/cli-error.ts";
+import { report } from "../../src/errors/report.ts";
+import { isStream, render } from "../../src/output/render.ts";
+import { type Server, start } from "../../src/server/start.ts";
+import { hasCredentials } from "../../src/config/resolve.ts";
+import { type TestOptions, tempFolder, testContext } from "../client/test-context.ts";
+
+/** A running platform. */
+export interface Platform {
+  readonly server: Server;
+  readonly url: string;
+  /** Home folder whose environment holds the credentials. */
+  readonly home: string;
+  readonly env: Record<string, string>;
+  readonly environmentId: string;
+}
+
+/** Starts the server on a free port with data of its own. */
+export async function startPlatform(env: Record<string, string> = {}): Promise<Platform> {
+  const home = tempFolder("svc-platform-");
+  const server = await start({
+    port: 0,
+    dataDir: join(home, "data"),
+    home: join(home, ".svc"),
+    clock: { now: Date.now, sleep: (ms) => Bun.sleep(ms) },
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+    log: () => undefined,
+    version: "v0.0.0-test",
+  });
+  const created = server.initialCredentials;
+  if (!created) throw new Error("a first start creates credentials");
+  return {
+    server,
+    url: server.url,
+    home,
+    environmentId: created.environmentId,
+    env: { SVC_CLIENT_ID: created.clientId, SVC_CLIENT_SECRET: created.clientSecret, SVC_API_SERVER: server.url, ...env },
+  };
+}
+
+/** What a command did. */
+export interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Stdout as JSON. */
+  json(): unknown;
+}
+
+/** Runs a command of `src/commands` with its words, as `svc` would: `run("query", ["--in", "user.id=1"])`. */
+export async function runCommand(path: string, words: readonly string[], options: TestOptions & { readonly dir?: string } = {}): Promise<Outcome> {
+  const command = ((await import(`../../src/commands/${path}.ts`)) as { default: AnyCommand }).default;
+  const home = options.home ?? tempFolder("svc-home-");
+  const dir = options.dir ?? home;
+  let io: Parameters<typeof report>[1] = { writeErr: () => undefined };
+  let said: Pick<Outcome, "stdout" | "stderr"> = { stdout: "", stderr: "" };
+  const json = words.includes("--json");
+  const finish = (exitCode: number): Outcome => ({ exitCode, ...said, json: () => JSON.parse(said.stdout) });
+  let made: Awaited<ReturnType<typeof testContext>> | undefined;
+  try {
+    const parsed = parse(
+      { path: path.replaceAll("/", " "), args: command.args, flags: command.flags, takesRest: command.takesRest },
+      { before: [], after: [...words] },
+      { now: Date.now(), cwd: dir, homeDir: home },
+    );
+    const flags = toGlobalFlags(parsed.globals, { env: {}, dir: parsed.dir });
+    made = await testContext({ ...options, home, flags });
+    const { context } = made;
+    io = context.io;
+    command.check?.(parsed.input, context);
+    if (command.needs?.includes("project")) await context.project();
+    if (command.needs?.includes("session") && !hasCredentials(await context.settings())) throw new AuthError("not logged in");
+    const data = await command.run(context, parsed.input);
+    await render(data, command.view, context.io, { json: flags.json, color: false, signal: context.signal });
+    said = { stdout: made.stdout(), stderr: made.stderr() };
+    return finish(isStream(data) ? 0 : (command.exitCode?.(data) ?? 0));
+  } catch (error) {
+    made ??= await testContext({ home });
+    io = made.context.io;
+    const exitCode = await report(error, io, { json, debug: false });
+    said = { stdout: made.stdout(), stderr: made.stderr() };
+    return finish(exitCode);
+  }
+}
+
+const PROJECT: Readonly<Record<string, string>> = {
+  "svc.yaml": "project: demo\nenvironments:\n  default: {}\n",
+  "features.py": `from svc.features import features, feature
+
+
+@features(owner="a@example.com", max_staleness="1h")
+class User:
+    id: int
+    # What people call the user.
+    name: str
+    name_length: int
+    score: float = feature(max_staleness="0s")
+    fragile: int = feature(max_staleness="0s", owner="b@example.com")
+`,
+  "resolvers.py": `from features import User
+from svc import online
+
+
+@online
+def get_name(id: User.id) -> User.name:
+    return f"user-{id}"
+
+
+@online
+def length(name: User.name) -> User.name_length:
+    return len(name)
+
+
+@online
+def score(id: User.id) -> User.score:
+    return id / 2
+
+
+@online
+def fragile(id: User.id) -> User.fragile:
+    if id == 13:
+        raise ValueError("unlucky number")
+    return id
+`,
+};
+
+/** Writes the project into a fresh folder; `files` replace or add. */
+export function writeProject(files: Record<string, string> = {}): string {
+  const folder = tempFolder("svc-project-");
+  for (const [name, text] of Object.entries({ ...PROJECT, ...files })) {
+    mkdirSync(join(folder, name, ".."), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** A copy of a project. */
+export function copyProject(from: string): string {
+  const folder = tempFolder("svc-project-");
+  cpSync(from, folder, { recursive: true });
+  return folder;
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "bun:test";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
+import { type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { diffGraphs } from "../../src/domain/graph-diff.ts";
+
+type FeatureInit = MessageInitShape<typeof FeatureSchema>;
+type ResolverInit = MessageInitShape<typeof ResolverSchema>;
+
+const scalar = (type: PrimitiveType, more: object = {}): FeatureInit["kind"] => ({
+  case: "scalar",
+  value: { dtype: { kind: { case: "primitive", value: type } }, ...more },
+});
+const feature = (name: string, more: FeatureInit = {}): FeatureInit => ({
+  fqn: `user.${name}`,
+  name,
+  namespace: "user",
+  kind: scalar(PrimitiveType.INT64),
+  ...more,
+});
+const graph = (features: FeatureInit[], resolvers: ResolverInit[] = []): Graph =>
+  create(GraphSchema, { featureSets: [{ namespace: "user", features }], resolvers });
+const none = { before: new Map<string, number>(), after: new Map<string, number>() };
+const details = (before: FeatureInit, after: FeatureInit) => {
+  const [change] = diffGraphs(graph([feature("f", before)]), graph([feature("f", after)]), none).features;
+  return change?.details;
+};
+
+describe("graph diff", () => {
+  test("everything is added when nothing was there", () => {
+    const diff = diffGraphs(undefined, graph([feature("b"), feature("a")], [{ fqn: "m.f", sourceSha256: "1" }]), {
+      before: new Map(),
+      after: new Map([["m.f", 3]]),
+    });
+    expect(diff.features.map(({ fqn, change }) => [fqn, change])).toEqual([
+      ["user.a", ChangeKind.ADDED],
+      ["user.b", ChangeKind.ADDED],
+    ]);
+    expect(diff.features[0]?.feature?.fqn).toBe("user.a");
+    expect(diff.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([
+      ["m.f", ChangeKind.ADDED, 0, 3],
+    ]);
+  });
+
+  test("equal graphs differ in nothing, wherever things stand in the files", () => {
+    const span = (line: number) => ({ file: "a.py", line, column: 1, endLine: line, endColumn: 2 });
+    const at = (line: number) =>
+      graph(
+        [feature("a", { span: span(line) })],
+        [{ fqn: "m.f", sourceSha256: "1", span: span(line), body: { case: "sql", value: { body: "select 1", bodyLine: line } } }],
+      );
+    const diff = diffGraphs(at(1), at(50), none);
+    expect([diff.features, diff.resolvers]).toEqual([[], []]);
+  });
+
+  test("resolvers go by their source and by what they say", () => {
+    const before = graph(
+      [],
+      [
+        { fqn: "m.gone", sourceSha256: "1" },
+        { fqn: "m.same", sourceSha256: "1" },
+        { fqn: "m.source", sourceSha256: "1" },
+        { fqn: "m.tags", sourceSha256: "1" },
+      ],
+    );
+    const after = graph(
+      [],
+      [
+        { fqn: "m.same", sourceSha256: "1" },
+        { fqn: "m.source", sourceSha256: "2" },
+        { fqn: "m.tags", sourceSha256: "1", tags: ["x"] },
+      ],
+    );
+    const versions = {
+      before: new Map([
+        ["m.gone", 4],
+        ["m.source", 2],
+        ["m.tags", 1],
+      ]),
+      after: new Map([
+        ["m.source", 5],
+        ["m.tags", 1],
+      ]),
+    };
+    expect(
+      diffGraphs(before, after, versions).resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion]),
+    ).toEqual([
+      ["m.gone", ChangeKind.REMOVED, 4, 0],
+      ["m.source", ChangeKind.CHANGED, 2, 5],
+      ["m.tags", ChangeKind.CHANGED, 1, 1],
+    ]);
+  });
+
+  test("a removed feature has no definition, a changed one says what changed", () => {
+    const diff = diffGraphs(graph([feature("gone"), feature("kept")]), graph([feature("kept", { owner: "a@example.com" })]), none);
+    expect(diff.features.map(({ fqn, change, feature, details }) => [fqn, change, feature !== undefined, details])).toEqual([
+      ["user.gone", ChangeKind.REMOVED, false, []],
+      ["user.kept", ChangeKind.CHANGED, true, ["owner none -> a@example.com"]],
+    ]);
+  });
+
+  test.each<[string, FeatureInit, FeatureInit, string[]]>([
+    ["type", {}, { kind: scalar(PrimitiveType.STRING) }, ["type int -> str"]],
+    ["null", {}, { kind: scalar(PrimitiveType.INT64, { nullable: true }) }, ["type int -> int | None"]],
+    ["staleness", {}, { maxStaleness: { seconds: 1800n } }, ["max_staleness 0s -> 30m"]],
+    [
+      "never expires",
+      { maxStaleness: { seconds: 315_576_000_000n } },
+      { maxStaleness: { seconds: 86_400n } },
+      ["max_staleness infinity -> 1d"],
+    ],
+    [
+      "default",
+      {},
+      { kind: scalar(PrimitiveType.INT64, { defaultValue: { kind: { case: "int64Value", value: 5n } } }) },
+      ["default none -> 5"],
+    ],
+    [
+      "default to null",
+      { kind: scalar(PrimitiveType.STRING, { defaultValue: { kind: { case: "stringValue", value: "x" } } }) },
+      { kind: scalar(PrimitiveType.STRING, { defaultValue: { kind: { case: "nullValue", value: 0 } } }) },
+      ['default "x" -> null'],
+    ],
+    ["tags", { tags: ["a"] }, { tags: ["a", "b"] }, ["tags a -> a, b"]],
+    [
+      "several",
+      { owner: "a@example.com" },
+      { owner: "b@example.com", deprecated: true },
+      ["owner a@example.com -> b@example.com", "deprecated none -> yes"],
+    ],
+    ["key", {}, { kind: scalar(PrimitiveType.INT64, { primary: true }) }, ["primary key none -> yes"]],
+    [
+      "join",
+      { kind: { case: "hasOne", value: { foreignNamespace: "account", join: [{ local: "user.account_id", foreign: "account.id" }] } } },
+      {
+        kind: {
+          case: "hasOne",
+          value: { foreignNamespace: "account", optional: true, join: [{ local: "user.acct", foreign: "account.id" }] },
+        },
+      },
+      ["type account -> account | None", "join user.account_id = account.id -> user.acct = account.id"],
+    ],
+  ])("says a change of %s in words", (_name, before, after, expected) => {
+    expect(details(before, after)).toEqual(expected);
+  });
+});

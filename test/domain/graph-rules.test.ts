@@ -1,0 +1,221 @@
+import { describe, expect, test } from "bun:test";
+import { ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { checkGraph } from "../../src/domain/graph-rules.ts";
+import { graphOf, resolver } from "./build-graph.ts";
+import { shown } from "./marked.ts";
+
+/** The findings without 163, which small fixtures are full of. */
+const found = (...args: Parameters<typeof graphOf>) => shown(checkGraph(graphOf(...args))).filter((finding) => finding.rule !== "W163");
+const spans = (place: string) => ({ file: place, line: 1, column: 1, endLine: 1, endColumn: 2 });
+
+describe("160", () => {
+  const classes = { User: "id email domain score account_id account->Account", Account: "id balance rating" };
+  const domain = resolver("r.domain: user.email -> user.domain", { span: spans("r.py") });
+  const score = resolver("r.score: user.domain -> user.score", { span: spans("r.py") });
+
+  test("a named query that cannot be computed from its inputs, with the chain", () => {
+    const namedQueries = [{ name: "card", version: "1.0.0", inputs: ["user.id"], outputs: ["user.score"], span: spans("q.py") }];
+    const diagnostics = checkGraph(graphOf(classes, { resolvers: [domain, score], namedQueries })).filter(
+      (finding) => finding.code === 160,
+    );
+    expect(shown(diagnostics)).toEqual([
+      {
+        rule: "E160",
+        at: "q.py:1:1-1:2",
+        message:
+          "named query 'card 1.0.0' cannot compute user.score from its inputs: user.score needs user.domain needs user.email; no resolver or default computes user.email",
+        label: "user.email has no provider",
+      },
+    ]);
+    expect(diagnostics[0]?.related.map(({ message }) => message)).toEqual(["user.email is defined here"]);
+    expect(diagnostics[0]?.hint).toBe("Add a resolver or a default for user.email, or take it into the query's inputs.");
+  });
+
+  test("none when the query gives it, has a default, or names no inputs", () => {
+    const query = (inputs: string[]) => [{ name: "card", inputs, outputs: ["user.score"] }];
+    const resolvers = [domain, score];
+    expect(found(classes, { resolvers, namedQueries: query(["user.id", "user.email"]) })).toEqual([]);
+    expect(found(classes, { resolvers, namedQueries: query([]) })).toEqual([]);
+    expect(found({ ...classes, User: classes.User.replace("email", "email=") }, { resolvers, namedQueries: query(["user.id"]) })).toEqual(
+      [],
+    );
+    expect(
+      found(classes, { resolvers: [resolver("r.domain: user.email? -> user.domain"), score], namedQueries: query(["user.id"]) }),
+    ).toEqual([]);
+  });
+
+  test("the chain goes through relations and their keys", () => {
+    const resolvers = [resolver("r.balance: account.rating -> account.balance")];
+    const namedQueries = [{ name: "q", inputs: ["user.id", "user.account_id"], outputs: ["user.account.balance"] }];
+    expect(found(classes, { resolvers, namedQueries })[0]?.message).toBe(
+      "named query 'q' cannot compute user.account.balance from its inputs: account.balance needs account.rating; no resolver or default computes account.rating",
+    );
+    const byKey = [{ name: "q", inputs: ["user.id"], outputs: ["user.account.id"] }];
+    expect(found(classes, { resolvers, namedQueries: byKey })[0]?.message).toContain("no resolver or default computes user.account_id");
+  });
+
+  test("a feature that only a query can give is fine at the root, and a warning through a relation", () => {
+    expect(found(classes, { resolvers: [domain] })).toEqual([]);
+    const through = resolver("r.rich: user.account.balance -> user.score", { span: spans("r.py") });
+    expect(found(classes, { resolvers: [through] })).toEqual([
+      {
+        rule: "W160",
+        at: "r.py:1:1-1:2",
+        message:
+          "no resolver or default computes account.balance, which r.rich reads as user.account.balance: only queries that give it as an input can run it",
+        label: "needs account.balance",
+      },
+    ]);
+    expect(found(classes, { resolvers: [resolver("r.rich: user.account.balance? -> user.score")] })).toEqual([]);
+    const asked = [{ name: "q", inputs: ["user.id", "user.account.balance"], outputs: ["user.score"] }];
+    expect(found(classes, { resolvers: [through], namedQueries: asked })).toEqual([]);
+  });
+
+  test("a `select *` may give any value of its class", () => {
+    const star = resolver("accounts: account.id -> ", {
+      body: { case: "sql", value: { source: "s", body: "select * from a", star: true } },
+    });
+    expect(found(classes, { resolvers: [resolver("r.rich: user.account.balance -> user.score"), star] })).toEqual([]);
+  });
+});
+
+describe("161", () => {
+  const classes = { User: "id a b c d" };
+  const cycle = [
+    resolver("r.a: user.b -> user.a", { span: spans("a.py") }),
+    resolver("r.b: user.c -> user.b", { span: spans("b.py") }),
+    resolver("r.c: user.a -> user.c", { span: spans("c.py") }),
+  ];
+
+  test("features that are computed only from each other", () => {
+    const diagnostics = checkGraph(graphOf(classes, { resolvers: cycle })).filter((finding) => finding.code === 161);
+    expect(shown(diagnostics)).toEqual([
+      {
+        rule: "E161",
+        at: "a.py:1:1-1:2",
+        message: "cycle: user.a -> user.b -> user.c -> user.a; each of these features is computed only from the next",
+        label: "begins here",
+      },
+    ]);
+    expect(diagnostics[0]?.related.map(({ message }) => message)).toEqual(["r.b is part of it", "r.c is part of it"]);
+  });
+
+  test("said once, also for what depends on it", () => {
+    expect(found(classes, { resolvers: [resolver("r.d: user.a -> user.d"), ...cycle] }).map((finding) => finding.rule)).toEqual(["E161"]);
+  });
+
+  test("none when there is another way, a default, or a named query that gives one", () => {
+    expect(found(classes, { resolvers: [...cycle, resolver("r.other: user.d -> user.b")] })).toEqual([]);
+    expect(found({ User: "id a= b c d" }, { resolvers: cycle })).toEqual([]);
+    expect(found(classes, { resolvers: cycle, namedQueries: [{ name: "q", inputs: ["user.a"], outputs: ["user.b"] }] })).toEqual([]);
+    expect(found(classes, { resolvers: [...cycle.slice(1), resolver("r.a: user.b? -> user.a")] })).toEqual([]);
+  });
+
+  test("through a relation back to the same class", () => {
+    const person = { Person: "id name boss_id boss->Person" };
+    expect(found(person, { resolvers: [resolver("r.name: person.boss.name -> person.name")] })[0]?.message).toBe(
+      "cycle: person.name -> person.name; each of these features is computed only from the next",
+    );
+  });
+});
+
+describe("162", () => {
+  const classes = { User: "id email name" };
+  const first = resolver("r.first: user.id -> user.name, user.email", { span: spans("a.py") });
+  const second = (more: Parameters<typeof resolver>[1] = {}) =>
+    resolver("r.second: user.id -> user.name", { span: spans("b.py"), ...more });
+
+  test("two resolvers that nothing tells apart", () => {
+    const diagnostics = checkGraph(graphOf(classes, { resolvers: [first, second()] }));
+    expect(shown(diagnostics)).toEqual([
+      {
+        rule: "E162",
+        at: "b.py:1:1-1:2",
+        message: "r.first and r.second both compute user.name, and nothing says which of them a query should use",
+        label: "ambiguous",
+      },
+    ]);
+    expect(diagnostics[0]?.related.map(({ span, message }) => [span?.file, message])).toEqual([["a.py", "the other resolver"]]);
+  });
+
+  test("none when a tag, an environment, the kind, `total` or the inputs tell them apart", () => {
+    const sql = { source: "s", body: "select 1", total: true };
+    const apart = [
+      [first, second({ tags: ["fast"] })],
+      [{ ...first, environments: ["dev"] }, second({ environments: ["prod"] })],
+      [first, second({ kind: ResolverKind.OFFLINE })],
+      [first, second({ body: { case: "sql", value: sql } })],
+      [resolver("r.a: user.email -> user.name"), resolver("r.b: user.id -> user.name")],
+    ];
+    for (const resolvers of apart) expect(found(classes, { resolvers })).toEqual([]);
+    expect(found(classes, { resolvers: [{ ...first, environments: ["dev"] }, second({ environments: ["dev", "prod"] })] })).toHaveLength(1);
+  });
+
+  test("none when one of them needs what the other gives", () => {
+    const resolvers = [
+      resolver("r.domain: user.id -> user.name"),
+      resolver("r.email: user.name -> user.email"),
+      resolver("r.again: user.email -> user.name"),
+    ];
+    expect(found(classes, { resolvers })).toEqual([]);
+  });
+});
+
+describe("163", () => {
+  test("neither provider nor consumer", () => {
+    expect(
+      shown(
+        checkGraph(
+          graphOf(
+            { User: "id email domain lonely at@ fixed= account_id account->Account", Account: "id" },
+            { resolvers: [resolver("r.d: user.email -> user.domain")] },
+          ),
+        ),
+      ),
+    ).toEqual([
+      {
+        rule: "W163",
+        at: expect.stringMatching(/^features\.py:/),
+        message: "nothing computes user.lonely and nothing uses it: a query can only give it back as it was given",
+        label: "no provider, no consumer",
+      },
+    ]);
+  });
+});
+
+describe("164", () => {
+  const classes = { User: "id email domain score" };
+  const offline = resolver("r.score: user.id -> user.score", { kind: ResolverKind.OFFLINE, span: spans("off.py") });
+
+  test("an online resolver behind an offline one", () => {
+    const diagnostics = checkGraph(
+      graphOf(classes, { resolvers: [offline, resolver("r.domain: user.score, user.email -> user.domain", { span: spans("on.py") })] }),
+    );
+    expect(shown(diagnostics)).toEqual([
+      {
+        rule: "W164",
+        at: "on.py:1:1-1:2",
+        message: "r.domain needs user.score, which only the offline resolver r.score computes",
+        label: "never computed online",
+      },
+    ]);
+    expect(diagnostics[0]?.related[0]?.span?.file).toBe("off.py");
+  });
+
+  test("a named query behind an offline one", () => {
+    const namedQueries = [{ name: "q", inputs: ["user.id"], outputs: ["user.score"], span: spans("q.py") }];
+    expect(found(classes, { resolvers: [offline], namedQueries }).map(({ rule, message }) => [rule, message])).toEqual([
+      ["W164", "named query 'q' needs user.score, which only the offline resolver r.score computes"],
+    ]);
+  });
+
+  test("none when an online resolver gives it too, or it has a default", () => {
+    const consumer = resolver("r.domain: user.score -> user.domain");
+    expect(found(classes, { resolvers: [offline, consumer, resolver("r.live: user.email -> user.score")] })).toEqual([]);
+    expect(found({ User: "id email domain score=" }, { resolvers: [offline, consumer] })).toEqual([]);
+  });
+});
+
+test("silent while parts of the project could not be read", () => {
+  expect(checkGraph(graphOf({ User: "id lonely" }, { diagnostics: [{ code: 102 }] }))).toEqual([]);
+});

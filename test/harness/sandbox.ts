@@ -1,0 +1,97 @@
+/**
+ * A new user's machine: an empty HOME and the compiled binary copied alone into an empty folder. Everything a test starts here ends with it.
+ */
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The binary under test, made by `bun build.ts --single`. */
+export const BINARY = join(import.meta.dir, "../../dist", process.platform === "win32" ? "svc.exe" : "svc");
+
+/** What a command said. */
+export interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How a command is run. */
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Record<string, string | undefined>;
+  readonly input?: string;
+  readonly timeoutMs?: number;
+}
+
+/** A machine of its own. */
+export class Sandbox implements AsyncDisposable {
+  readonly root = mkdtempSync(join(tmpdir(), "svc-test-"));
+  readonly home = join(this.root, "home");
+  readonly work = join(this.root, "work");
+  readonly binary = join(this.root, "bin", "svc");
+  readonly env: Record<string, string>;
+  /** Address of the server, once started. */
+  url = "";
+
+  constructor(env: Record<string, string> = {}) {
+    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: run \`bun build.ts --single\``);
+    for (const dir of ["home", "work", "bin"]) Bun.spawnSync(["mkdir", "-p", join(this.root, dir)]);
+    copyFileSync(BINARY, this.binary);
+    this.env = { HOME: this.home, PATH: process.env.PATH ?? "", LANG: "C.UTF-8", SVC_NO_UPDATE_CHECK: "1", ...env };
+  }
+
+  /** Runs `svc` to its end. */
+  async svc(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+    const child = Bun.spawn([this.binary, ...args], {
+      cwd: options.cwd ?? this.work,
+      env: { ...this.env, ...options.env },
+      stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: options.timeoutMs ?? 120_000,
+      killSignal: "SIGKILL",
+    });
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { exitCode, stdout, stderr };
+  }
+
+  /** Runs `svc ... --json` and parses what it printed; fails with its stderr when it failed. */
+  async json<T = unknown>(args: readonly string[], options: RunOptions = {}): Promise<T> {
+    const outcome = await this.svc([...args, "--json"], options);
+    if (outcome.exitCode !== 0) throw new Error(`svc ${args.join(" ")}: exit ${outcome.exitCode}\n${outcome.stderr}`);
+    return JSON.parse(outcome.stdout) as T;
+  }
+
+  /** Starts the embedded server on a free port and makes later commands use it. */
+  async startServer(env: Record<string, string> = {}): Promise<string> {
+    const outcome = await this.svc(["server", "start", "--detach", "--port", "0", "--json"], { env });
+    if (outcome.exitCode !== 0) throw new Error(`server did not start: ${outcome.stderr}`);
+    this.url = (JSON.parse(outcome.stdout) as { url: string }).url;
+    return this.url;
+  }
+
+  /** Copies a fixture project into the work folder and returns its path. */
+  async project(fixture: string, name = fixture): Promise<string> {
+    const target = join(this.work, name);
+    await cp(join(import.meta.dir, "../fixtures", fixture), target, { recursive: true });
+    return target;
+  }
+
+  /** Writes a project from its files and returns its path. */
+  async write(files: Record<string, string>, name = "project"): Promise<string> {
+    const target = join(this.work, name);
+    for (const [path, text] of Object.entries(files)) await Bun.write(join(target, path), text);
+    return target;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.url) await this.svc(["server", "stop"]);
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

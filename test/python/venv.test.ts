@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createToolchain } from "../../src/python/create-toolchain.ts";
+import { type PythonToolchain, ToolchainError } from "../../src/python/toolchain.ts";
+
+let folder: string;
+let base: string;
+let wheels: string;
+/** PATH with the one interpreter and no uv. */
+let path: string;
+let count = 0;
+
+const WHEEL = `
+import sys, zipfile
+name = sys.argv[1]
+with zipfile.ZipFile(f"{sys.argv[2]}/{name}-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr(f"{name}.py", "ANSWER = 42\\n")
+    wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n")
+    wheel.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+`;
+
+setDefaultTimeout(60_000);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-venv-"));
+  wheels = join(folder, "wheels");
+  path = join(folder, "bin");
+  await mkdir(wheels);
+  await mkdir(path);
+  const search = await createToolchain({ home: folder, env: process.env }).findInterpreter();
+  if (!search.found) throw new Error("the tests need Python");
+  base = search.found.path;
+  await symlink(base, join(path, "python3"));
+  for (const name of ["tinypkg", "otherpkg"]) expect(await run([base, "-c", WHEEL, name, wheels])).toBe("");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function run(argv: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...argv], { stdout: "pipe", stderr: "pipe" });
+  const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+  await child.exited;
+  return said.trim();
+}
+
+function newHome(): string {
+  return join(folder, `home${count++}`);
+}
+
+function toolchain(home = newHome(), extraPath = ""): PythonToolchain {
+  return createToolchain({ home, env: { PATH: `${extraPath}${path}`, HOME: folder }, homeDir: folder });
+}
+
+const offline = (...lines: string[]) => ["--no-index", `--find-links ${wheels}`, ...lines].join("\n");
+
+test("without requirements the environment is bare and its own, and nothing is installed", async () => {
+  const said: string[] = [];
+  const python = await toolchain().environmentPython({ requirements: "# none\nsvc==1.0\n", onProgress: (line) => said.push(line) });
+  expect(await run([python, "-I", "-c", "import sys; print(sys.prefix != sys.base_prefix)"])).toBe("True");
+  expect(await run([python, "-I", "-m", "pip", "--version"])).toContain("No module named pip");
+  expect(said.filter((line) => line.includes("install"))).toEqual([]);
+});
+
+test("requirements are installed once for equal texts, whatever stands around them", async () => {
+  const home = newHome();
+  const said: string[] = [];
+  const options = { requirements: offline("tinypkg==1.0", "svc>=3"), onProgress: (line: string) => said.push(line) };
+  const python = await toolchain(home).environmentPython(options);
+  expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
+  expect(said.some((line) => line.includes("Successfully installed tinypkg-1.0"))).toBe(true);
+  said.length = 0;
+  const again = await toolchain(home).environmentPython({ ...options, requirements: `# changed\n${offline("tinypkg==1.0   # pinned")}\n` });
+  expect(again).toBe(python);
+  expect(said).toEqual([]);
+  expect(await toolchain(home).environmentPython({ requirements: offline("otherpkg") })).not.toBe(python);
+});
+
+test("what cannot be installed is finding 102 with the end of the log", async () => {
+  const home = newHome();
+  const failure = await toolchain(home)
+    .environmentPython({ requirements: offline("no-such-package==9") })
+    .catch((error) => error);
+  expect(failure).toBeInstanceOf(ToolchainError);
+  expect(failure.message).toStartWith("the requirements could not be installed: pip exited with 1\n");
+  expect(failure.message).toContain("no-such-package==9");
+  expect(failure.diagnostics).toMatchObject([{ code: 102, message: failure.message }]);
+  expect(failure.log.split("\n")[0]).toContain("-m venv");
+  expect((await readdir(join(home, "venvs"))).filter((name) => !name.endsWith(".lock"))).toEqual([]);
+});
+
+test("a requirements file that names a missing one is finding 102", async () => {
+  const failure = await toolchain()
+    .environmentPython({ requirements: "-r gone.txt", root: folder })
+    .catch((error) => error);
+  expect(failure.diagnostics).toMatchObject([
+    { code: 102, message: "requirements name the file 'gone.txt', which is not among the project's files" },
+  ]);
+});
+
+test("paths in the requirements are those of the project", async () => {
+  const root = join(folder, "project");
+  await mkdir(root);
+  await symlink(wheels, join(root, "wheels"));
+  await writeFile(join(root, "base.txt"), "--no-index\n./wheels/tinypkg-1.0-py3-none-any.whl\n");
+  const python = await toolchain().environmentPython({ requirements: "-r base.txt", root });
+  expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
+});
+
+test("a build that was killed is never used", async () => {
+  const home = newHome();
+  const script = `
+    import { createToolchain } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/create-toolchain.ts"))};
+    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(path)} }, homeDir: "/" });
+    await chain.environmentPython({ requirements: ${JSON.stringify(offline("tinypkg"))}, onProgress: (line) => console.log(line) });
+  `;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+  let said = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    said += decoder.decode(chunk);
+    if (said.includes("pip install")) break;
+  }
+  child.kill("SIGKILL");
+  await child.exited;
+  const [left] = (await readdir(join(home, "venvs"))).filter((name) => !name.endsWith(".lock"));
+  expect(existsSync(join(home, "venvs", left as string, ".svc-complete"))).toBe(false);
+  const python = await toolchain(home).environmentPython({ requirements: offline("tinypkg") });
+  expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
+});
+
+test("several processes that want the same one build it once", async () => {
+  const home = newHome();
+  const script = `
+    import { createToolchain } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/create-toolchain.ts"))};
+    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(path)} }, homeDir: "/" });
+    let built = 0;
+    const python = await chain.environmentPython({ requirements: ${JSON.stringify(offline("tinypkg", "otherpkg"))}, onProgress: () => { built = 1; } });
+    console.log(built + " " + python);
+  `;
+  const said = await Promise.all(Array.from({ length: 3 }, () => run([process.execPath, "-e", script])));
+  const answers = said.map((line) => line.split(" "));
+  expect(answers.map(([built]) => built).sort()).toEqual(["0", "0", "1"]);
+  expect(new Set(answers.map(([, python]) => python)).size).toBe(1);
+});
+
+test("an environment whose interpreter has gone is built again", async () => {
+  const home = newHome();
+  const python = await toolchain(home).environmentPython({});
+  await rm(python);
+  expect(await toolchain(home).environmentPython({})).toBe(python);
+  expect(await run([python, "-I", "-c", "print(1)"])).toBe("1");
+});
+
+test("an installation that is given up leaves nothing", async () => {
+  const home = newHome();
+  const controller = new AbortController();
+  const building = toolchain(home).environmentPython({
+    requirements: offline("tinypkg"),
+    signal: controller.signal,
+    onProgress: () => controller.abort(new Error("stopped by the user")),
+  });
+  await expect(building).rejects.toThrow("stopped by the user");
+  expect((await readdir(join(home, "venvs"))).filter((name) => !name.endsWith(".lock"))).toEqual([]);
+});
+
+test("uv is preferred when it is there", async () => {
+  const bin = join(folder, "uv-bin");
+  await mkdir(bin);
+  const record = join(folder, "uv-calls");
+  await writeFile(
+    join(bin, "uv"),
+    `#!/bin/sh
+echo "$@" >> ${record}
+case "$1 $2" in
+  "python find") exit 2 ;;
+  "venv --no-project") exec "$4" -I -m venv "$5" ;;
+  "pip install") exec "$4" -I -m pip install -r "$6" ;;
+esac
+`,
+  );
+  await chmod(join(bin, "uv"), 0o755);
+  const python = await toolchain(newHome(), `${bin}:`).environmentPython({ requirements: offline("tinypkg") });
+  expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
+  const calls = (await Bun.file(record).text()).trim().split("\n").slice(-2);
+  expect(calls[0]).toStartWith("venv --no-project --python /");
+  expect(calls[1]).toStartWith(`pip install --python ${python} -r `);
+});
+
+test("no interpreter is finding 191", async () => {
+  const failure = await createToolchain({ home: newHome(), env: { PATH: wheels }, homeDir: wheels })
+    .environmentPython({})
+    .catch((error) => error);
+  expect(failure).toBeInstanceOf(ToolchainError);
+  expect(failure.diagnostics).toMatchObject([{ code: 191 }]);
+});

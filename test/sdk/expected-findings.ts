@@ -1,0 +1,453 @@
+/** What each rule says of its fixture project: place with the text under the marker, message, label. */
+
+/** A finding: `E110 features.py:5:7 UserProfile`, its message, its label. */
+export type ExpectedFinding = readonly [place: string, message: string, label: string];
+
+/** Findings by fixture project, in order. */
+export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding[]>> = {
+  "110-no-key": [
+    [
+      "E110 features.py:5:7 UserProfile",
+      "UserProfile has no primary key: name it 'id', or annotate it 'Primary[...]'; its features are: uid, name",
+      "no primary key",
+    ],
+  ],
+  "111-namespace": [
+    ['E111 b.py:4:16 "user"', "the namespace 'user' is defined in two files: rename one class, or give it 'name='", "defined twice"],
+  ],
+  "113-two-keys": [
+    [
+      "E113 features.py:7:5 number",
+      "User has two primary keys, 'email' and 'number': a row is identified by one; unmark the other",
+      "second primary key",
+    ],
+  ],
+  "114-cascade": [
+    ["E114 features.py:7:9 complex", "'complex' cannot be the type of a feature: write float", "unsupported type"],
+    [
+      "E114 features.py:14:10 Primary[str] | None",
+      "'user.key' is the primary key and may be None: a key is an int, str, date, datetime, Decimal, bytes or an Enum, never None",
+      "no key",
+    ],
+    [
+      "W126 features.py:16:14 Account",
+      "'user.account' is required, but its key 'user.key' may be None: write 'account: \"Account | None\"'",
+      "required",
+    ],
+    ["E124 features.py:17:12 Bnk", "'Bnk' in the annotation \"Bnk\" is never defined", "never defined"],
+    [
+      'E114 features.py:19:11 "Right.right"',
+      "the type of 'user.left' refers back to itself: write the type of the values in one place",
+      "refers to itself",
+    ],
+    [
+      'E114 features.py:25:12 "User.left"',
+      "the type of 'right.right' refers back to itself: write the type of the values in one place",
+      "refers to itself",
+    ],
+  ],
+  "114-types": [
+    ["E114 features.py:27:12 UUID", "'UUID' cannot be the type of a feature: write str", "unsupported type"],
+    ["E114 features.py:28:12 list", "'list' cannot be the type of a feature: write list[str]", "unsupported type"],
+    [
+      "E114 features.py:29:11 tuple[int, int] | None",
+      "'tuple[int, int]' cannot be the type of a feature: write list[...] for values of one type, or a @dataclass",
+      "unsupported type",
+    ],
+    [
+      "E114 features.py:30:13 int | str",
+      "'int | str' is more than one type: a feature has one, optionally with '| None'",
+      "more than one type",
+    ],
+    [
+      "E114 features.py:31:12 Mixed",
+      "the members of Mixed need values of one type, all str, all int or all float; they have: int, str",
+      "unsupported enum",
+    ],
+    [
+      'E114 features.py:32:11 Literal["a", "b"]',
+      "'Literal['a', 'b']' cannot be the type of a feature: write an Enum, or the type of the values",
+      "unsupported type",
+    ],
+    [
+      "E114 features.py:33:11 Node",
+      "field 'children' of the dataclass Node: the dataclass Node contains itself: a struct has a fixed depth",
+      "contains itself",
+    ],
+    [
+      "E114 features.py:34:13 Range",
+      "field 'low' of the dataclass Range: 'complex' cannot be the type of a feature: write float",
+      "unsupported type",
+    ],
+    ["E114 features.py:35:14 None", "None is no type of a feature: write the type of its values, such as 'str | None'", "no type"],
+    [
+      'E114 features.py:36:13 list["Other"]',
+      "'Other' is a feature class, not a type of values: it stands alone, as a relation",
+      "unsupported type",
+    ],
+    ["E114 features.py:37:5 loose", "'loose' has no type: a feature is annotated, such as 'loose: str = feature(...)'", "no type"],
+    [
+      "E114 features.py:38:12 int",
+      "'user.score' is of type int, which is no feature class: has_one relates two feature classes",
+      "no feature class",
+    ],
+    [
+      "E114 features.py:43:10 Primary[list[str]]",
+      "'other.key' is the primary key and is of type list[str]: a key is an int, str, date, datetime, Decimal, bytes or an Enum, never None",
+      "no key",
+    ],
+  ],
+  "115-defaults": [
+    [
+      "E115 features.py:18:24 []",
+      "the default of 'user.names' is a list, which could be changed by whoever reads it: write ()",
+      "mutable default",
+    ],
+    [
+      'E115 features.py:19:39 {"a"}',
+      "the default of 'user.flags' is a set, which could be changed by whoever reads it: write frozenset(...)",
+      "mutable default",
+    ],
+    [
+      "E115 features.py:20:19 {}",
+      "the default of 'user.extra' is a dict, which could be changed by whoever reads it: make it '| None' with the default None",
+      "mutable default",
+    ],
+    ['E115 features.py:21:16 "old"', "the default of 'user.age' does not fit its type: str 'old' is not of type int", "wrong type"],
+    [
+      "E115 features.py:22:57 None",
+      "the default of 'user.height' is None, but its type is float: write 'height: float | None = None'",
+      "None is no value of it",
+    ],
+    [
+      'E115 features.py:23:18 "a"',
+      "the default of 'user.kind' does not fit its type: str 'a' is not of type Kind (such as Kind.A)",
+      "wrong type",
+    ],
+    ["E115 features.py:24:20 1", "the default of 'user.active' does not fit its type: int 1 is not of type bool", "wrong type"],
+    [
+      "E115 features.py:25:16 9223372036854775808",
+      "the default of 'user.big' does not fit its type: 9223372036854775808 does not fit into 64 bits",
+      "out of range",
+    ],
+    ["E115 features.py:28:38 1", "'user.other' is a relation and takes no default: write '| None' if there may be no row", "no default"],
+  ],
+  "116-collisions": [
+    ['E116 features.py:9:31 "name"', "'name' and 'label' both have the name 'user.name': choose another 'name='", "same name"],
+    [
+      "E116 features.py:13:7 UserFeatures",
+      "User and UserFeatures both have the namespace 'user': rename one, or give it 'name='",
+      "same namespace",
+    ],
+    ['E116 features.py:18:19 "lite"', "the source 'lite' is declared twice: give one of them another name", "same name"],
+  ],
+  "117-two-times": [
+    [
+      "E117 features.py:8:5 seen",
+      "User has two feature times, 'at' and 'seen': a row is observed at one; write datetime for the other",
+      "second feature time",
+    ],
+  ],
+  "120-no-join": [
+    [
+      'E120 features.py:19:14 "Account | None"',
+      "no join can be inferred from User to Account for 'user.account': the foreign keys are: Account.bank_id refers to Bank.id; add 'account_id: \"Account.id\"', or spell the join out",
+      "no join",
+    ],
+  ],
+  "121-ambiguous": [
+    [
+      "E121 features.py:14:10 Airport",
+      "several joins lead from Route to Airport for 'route.via': Route.start == Airport.id; Route.end == Airport.id: say which one is meant",
+      "ambiguous join",
+    ],
+  ],
+  "122-join": [
+    [
+      "E122 features.py:20:36 Other.id",
+      "the join of 'user.one' uses Other.id, a feature of neither User nor Account: a join compares a feature of User with one of Account",
+      "another class",
+    ],
+    [
+      "E122 features.py:21:20 has_one(lambda: Account.owner == 5)",
+      "the join of 'user.two' compares Account.owner == 5: a join compares a feature of User with one of Account",
+      "no feature",
+    ],
+    [
+      "E122 features.py:22:22 has_one(lambda: Account.owner == User.id and True)",
+      "the join of 'user.three' uses 'and', 'or' or 'not', which Python decides at once: write (a == b) & (c == d)",
+      "not a join",
+    ],
+    [
+      "E122 features.py:23:37 Account.other.id",
+      "the join of 'user.four' goes through a relation with Account.other.id: a join compares a feature of User with one of Account, directly",
+      "through a relation",
+    ],
+    ["E122 features.py:24:37 Account.other", "Account.other is a relation: compare its key instead", "a relation"],
+    [
+      "E122 features.py:25:20 has_one(lambda: User.id != Account.owner)",
+      "the join of 'user.six' compares User.id != Account.owner: a join compares a feature of User with one of Account, with '=='",
+      "not between the classes",
+    ],
+    ["E142 features.py:26:46 ownr", "Account has no feature 'ownr'; did you mean 'owner'?", "no such feature"],
+    ["E124 features.py:27:38 Acount", "'Acount' in the join of 'user.eight' is never defined", "never defined"],
+    [
+      "E122 features.py:28:21 has_one(lambda: 1 / 0)",
+      "the join of 'user.nine' cannot be evaluated: ZeroDivisionError: division by zero",
+      "no join",
+    ],
+    [
+      "E122 features.py:29:20 has_one(lambda: User.id == User.id)",
+      "the join of 'user.ten' compares User.id == User.id: a join compares a feature of User with one of Account, with '=='",
+      "not between the classes",
+    ],
+  ],
+  "123-join-types": [
+    [
+      "E123 features.py:13:57 User.id",
+      "the join of 'user.account' compares int ('user.id') with str ('account.owner'): the two never match; give both the same type",
+      "types differ",
+    ],
+  ],
+  "124-forward": [
+    ["E124 features.py:7:18 Acount", "'Acount' in the annotation \"Acount.id\" is never defined; did you mean 'Account'?", "never defined"],
+    ["E124 features.py:8:12 Bnk", "'Bnk' in the annotation \"Bnk | None\" is never defined", "never defined"],
+    ["E142 features.py:14:20 idd", "User has no feature 'idd'; did you mean 'id'?", "no such feature"],
+  ],
+  "126-nullable-key": [
+    [
+      "W126 features.py:13:14 Account",
+      "'user.account' is required, but its key 'user.account_id' may be None: write 'account: \"Account | None\"'",
+      "required",
+    ],
+  ],
+  "140-parameters": [
+    ["E140 resolvers.py:20:10 id", "parameter 'id' names no feature: annotate it, such as 'id: User.id'", "no feature annotation"],
+    [
+      "E140 resolvers.py:25:17 str",
+      "parameter 'name' has the type 'str', which names no feature: write 'name: User.name' instead",
+      "no feature",
+    ],
+    [
+      "E140 resolvers.py:30:17 User",
+      "parameter 'user' is the class User: take its features one by one, such as 'user: User.id'",
+      "no feature",
+    ],
+    [
+      "E140 resolvers.py:35:23 User.account",
+      "parameter 'account' is a relation: take a feature of it, such as 'User.account.id'",
+      "a relation",
+    ],
+    [
+      "E140 resolvers.py:40:12 names",
+      "'*names' names no features: write one parameter per feature, such as 'name: User.name'",
+      "no feature",
+    ],
+    [
+      "E140 resolvers.py:40:32 more",
+      "'**more' names no features: write one parameter per feature, such as 'name: User.name'",
+      "no feature",
+    ],
+    ["E115 resolvers.py:45:37 5", "the default of parameter 'name' does not fit 'user.name': int 5 is not of type str", "wrong type"],
+    [
+      'E140 resolvers.py:50:17 "int | User.name"',
+      "the annotation \"int | User.name\" cannot be evaluated: TypeError: unsupported operand type(s) for |: 'type' and 'FeatureReference'",
+      "no type",
+    ],
+  ],
+  "141-roots": [
+    [
+      "E141 resolvers.py:26:20 Account.total",
+      "the parameters start from User and from Account: a resolver starts from one class; write 'User.account.total'",
+      "not from User",
+    ],
+    [
+      "E141 resolvers.py:31:34 Planet.mass",
+      "the parameters start from User and from Planet: a resolver starts from one class; relate the two classes and go through the relation, such as 'User.planet.mass'",
+      "not from User",
+    ],
+  ],
+  "142-features": [
+    ["E142 paths.py:6:29 sise", "Home has no feature 'sise'; did you mean 'size'?", "no such feature"],
+    ["E142 quoted.py:9:43 emial", "User has no feature 'emial'; did you mean 'email'?", "no such feature"],
+    ["E142 quoted.py:9:70 nam", "User has no feature 'nam'; did you mean 'name'?", "no such feature"],
+    ["E142 quoted.py:16:32 sise", "Home has no feature 'sise'; did you mean 'size'?", "no such feature"],
+    ["E142 quoted.py:17:24 domain", "User.email is a value, not a relation: it has no feature 'domain'", "no such feature"],
+    ["E142 resolvers.py:7:31 emial", "User has no feature 'emial'; did you mean 'email'?", "no such feature"],
+  ],
+  "143-returns": [
+    [
+      "E143 resolvers.py:17:5 nothing",
+      "'nothing' does not say what it produces: write '-> User.name' or '-> Features[User.name, User.email]'",
+      "no return annotation",
+    ],
+    [
+      "E143 resolvers.py:22:31 str",
+      "'str' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'",
+      "not a feature",
+    ],
+    ["E143 resolvers.py:27:27 User", "'User' is a class: write '-> Features[User]', or name its features", "not a feature"],
+    [
+      "E143 resolvers.py:32:30 User.boss",
+      "'user.boss' is a relation, found by its join: return the features that the join compares",
+      "a relation",
+    ],
+    [
+      "E143 resolvers.py:37:34 Optional[User.label]",
+      "write '-> User.label': whether it may be None is said where the feature is defined",
+      "not a feature",
+    ],
+    ["E143 resolvers.py:42:5 yields", "'yields' yields: a resolver returns its result", "a generator"],
+    ["E143 resolvers.py:47:40 User.label", "'user.label' stands twice among the outputs", "listed twice"],
+    ["E143 resolvers.py:52:49 User.name", "User.name is not among the outputs, so it cannot be left out", "not an output"],
+    [
+      "E143 resolvers.py:57:26 tuple[User.label, User.name]",
+      "'tuple[User.label, User.name]' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'",
+      "not a feature",
+    ],
+    ["E143 resolvers.py:62:82 Features[User]", "nothing is left in Features[User]: name the features that 'left' produces", "no output"],
+  ],
+  "144-overlap": [
+    [
+      "E144 resolvers.py:13:31 User.name",
+      "'user.name' is an output and the input 'name': a resolver cannot produce what it needs",
+      "also an input",
+    ],
+    [
+      "E144 resolvers.py:18:64 User.name",
+      "'user.name' is an output and the input 'name': a resolver cannot produce what it needs",
+      "also an input",
+    ],
+  ],
+  "145-foreign-output": [
+    [
+      "E145 resolvers.py:20:29 User.account.total",
+      "'user.account.total' is a feature of Account, reached through a relation: a resolver produces features of the class it starts from; write one from Account to 'Account.total'",
+      "not its own feature",
+    ],
+    [
+      "E145 resolvers.py:25:27 Account.total",
+      "'account.total' is a feature of Account, but the parameters start from User: a resolver produces features of the class it starts from",
+      "another class",
+    ],
+    [
+      "E145 resolvers.py:30:47 Account.total",
+      "the outputs belong to User and Account: a resolver produces features of one class; write a resolver for each",
+      "another class",
+    ],
+  ],
+  "146-values": [
+    [
+      'E146 features.py:7:25 "one day"',
+      "max_staleness is str 'one day', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
+      "bad value",
+    ],
+    ["E146 features.py:7:41 5", "tags is int 5: write a list of texts such as ['team:risk', 'pii']", "bad value"],
+    ['E146 features.py:7:50 ""', "owner is str '': write a text", "bad value"],
+    [
+      'E146 features.py:7:59 "The User"',
+      "name is str 'The User': a name begins with a letter and has letters, digits and '_' only, such as 'user_profile'",
+      "bad value",
+    ],
+    [
+      "E146 features.py:10:39 5",
+      "max_staleness is int 5, which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
+      "bad value",
+    ],
+    ['E146 features.py:10:47 ["", "a"]', "tags holds str '': a tag is a text such as 'team:risk' or 'pii'", "bad value"],
+    ["E146 features.py:10:64 3", "owner is int 3: write a text", "bad value"],
+    [
+      'E146 features.py:11:40 "-1d"',
+      "max_staleness is str '-1d', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:11:52 "e mail"',
+      "name is str 'e mail': a name begins with a letter and has letters, digits and '_' only, such as 'user_profile'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:15:17 "soon"',
+      "timeout is str 'soon', which is not a duration: write one such as '200ms', '5s' or '1m30s'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:15:30 "61 * * * *"',
+      "cron is str '61 * * * *': '61' is no minute, which goes from 0 to 59; write a duration such as '1d', or five cron fields such as '*/15 * * * *'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:15:56 ["pro d"]',
+      "environment names str 'pro d': write an environment's name: letters, digits, '.', '_' and '-'",
+      "bad value",
+    ],
+    ["E146 features.py:15:72 [1]", "tags holds int 1: a tag is a text such as 'team:risk' or 'pii'", "bad value"],
+    ["E146 features.py:15:83 2", "owner is int 2: write a text", "bad value"],
+    [
+      'E146 features.py:15:91 "a.b"',
+      "name is str 'a.b': a name begins with a letter and has letters, digits and '_' only, such as 'user_profile'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:20:18 "0s"',
+      "timeout is str '0s': a resolver needs a time limit above zero that ends, such as '200ms'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:20:29 "* * *"',
+      "cron is str '* * *': a cron expression has 5 fields, this one has 3; write a duration such as '1d', or five cron fields such as '*/15 * * * *'",
+      "bad value",
+    ],
+    [
+      "E146 features.py:20:50 []",
+      "environment is list []: write an environment's name: letters, digits, '.', '_' and '-', or a list of them",
+      "bad value",
+    ],
+    [
+      'E146 features.py:25:81 "often"',
+      "the staleness of 'The User.fine' is str 'often', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
+      "bad value",
+    ],
+  ],
+  "148-names": [
+    [
+      'E148 resolvers.py:17:14 "f"',
+      "two resolvers have the name 'resolvers.f': rename one function, or give it another 'name='",
+      "same name",
+    ],
+  ],
+  "170-queries": [
+    [
+      'E170 queries.py:16:52 "user.nam"',
+      "the named query 'text' asks for what does not exist: User has no feature 'nam'; did you mean 'name'?",
+      "no such feature",
+    ],
+    [
+      'E170 queries.py:16:64 "usr.name"',
+      "the named query 'text' asks for what does not exist: there is no namespace 'usr'; did you mean 'user'?",
+      "no such namespace",
+    ],
+    [
+      'E170 queries.py:16:76 "user.name.x"',
+      "the named query 'text' asks for what does not exist: 'user.name.x' goes through a value, not a relation",
+      "not a relation",
+    ],
+    ["E170 queries.py:17:51 5", "the named query 'kinds' asks for what does not exist: 5 is no feature", "no feature"],
+    [
+      'E170 queries.py:18:17 "roots"',
+      "the named query 'roots' starts from user and planet: inputs and outputs start from one class",
+      "two root classes",
+    ],
+    ['E170 queries.py:19:17 "empty"', "the named query 'empty' has no output: write output=[User.name]", "no output"],
+    [
+      'E171 queries.py:21:17 "twice"',
+      "the named query 'twice' is defined twice in version '1.0': give one of them another version",
+      "defined twice",
+    ],
+    [
+      'E170 queries.py:23:71 {"user.nme": "1d"}',
+      "the staleness of the named query 'old' names what does not exist: User has no feature 'nme'; did you mean 'name'?",
+      "no such feature",
+    ],
+  ],
+};

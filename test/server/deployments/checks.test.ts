@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { Severity } from "../../../gen/svc/v1/error_pb.ts";
+import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
+import { TempFolder, TestServer } from "../running-server.ts";
+import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
+
+const folder = new TempFolder();
+let server: TestServer;
+
+beforeAll(async () => {
+  const db = new Database(join(folder.path, "app.db"), { create: true });
+  db.run("create table app_user (uid integer primary key, display text, mail text)");
+  db.run("insert into app_user values (1, 'Ada', 'ada@example.com')");
+  db.close();
+  server = await TestServer.start(folder.path, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, APP_SQLITE_PATH: join(folder.path, "app.db"), GONE_SQLITE_PATH: join(folder.path, "gone.db") },
+  });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const project = (sql: string, sources = 'app = SQLiteSource(name="app")\n'): ProjectFiles => ({
+  "features.py": `from svc.features import features
+
+@features
+class User:
+    id: int
+    name: str
+    email: str
+`,
+  "sources.py": `from svc.sources import SQLiteSource\n\n${sources}`,
+  "sql/get_user.svc.sql": sql,
+});
+
+describe("the server's findings", () => {
+  test("a project whose statement the database takes goes live", async () => {
+    const deployment = await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user;\n"));
+    expectLive(deployment);
+    const response = await fetch(`${server.url}/v1/query/online`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${await server.token()}` },
+      body: JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.name"] }),
+    });
+    expect(await response.json()).toMatchObject({ data: [{ field: "user.name", value: "Ada" }] });
+  });
+
+  test("154: an unknown source lists what there is", async () => {
+    const { status, diagnostics, error } = await deploy(server, project("-- resolves: User\n-- source: ap\nselect uid as id, display as name, mail as email from app_user\n"));
+    expect(status).toBe(DeploymentStatus.FAILED);
+    expect(diagnostics[0]).toMatchObject({
+      code: 154,
+      message: "there is no source 'ap'; there are app (sqlite), gone (sqlite)",
+      hint: "Did you mean 'app'?",
+      span: { file: "sql/get_user.svc.sql" },
+    });
+    expect(error).toContain("Error[154]");
+  });
+
+  test("154: a source that cannot be reached says why, once", async () => {
+    const { diagnostics } = await deploy(server, {
+      ...project("-- resolves: User\n-- source: gone\nselect uid as id, display as name from app_user\n"),
+      "sql/more.svc.sql": "-- resolves: User\n-- source: gone\nselect uid as id, mail as email from app_user\n",
+    });
+    expect(diagnostics.map(({ code }) => code)).toEqual([154]);
+    expect(diagnostics[0]?.message).toMatch(/^source 'gone' \(sqlite\) cannot be used: /);
+    expect(diagnostics[0]?.hint).toContain("GONE_SQLITE_PATH");
+  });
+
+  test("159: what the database rejects, at its place in the file", async () => {
+    const sql = "-- resolves: User\n-- source: app\nselect uid as id,\n  dispaly as name, mail as email\nfrom app_user where uid = ${user.id}\n";
+    const { diagnostics } = await deploy(server, project(sql));
+    expect(diagnostics.map(({ code }) => code)).toEqual([159]);
+    expect(diagnostics[0]?.message).toContain("dispaly");
+    expect(diagnostics[0]?.span?.file).toBe("sql/get_user.svc.sql");
+  });
+
+  test("158: `select *` is completed by the database, and columns that it lacks are said", async () => {
+    const renamed = project("-- resolves: User\n-- source: app\n-- fields:\n--   uid: id\n--   display: name\n--   mail: email\nselect * from app_user\n");
+    expectLive(await deploy(server, renamed));
+    const response = await fetch(`${server.url}/v1/query/online`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${await server.token()}` },
+      body: JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.name", "user.email"] }),
+    });
+    expect(await response.json()).toMatchObject({ data: [{ value: "Ada" }, { value: "ada@example.com" }] });
+    const bare = await deploy(server, project("-- resolves: User\n-- source: app\nselect *, uid as id, display as name from app_user\n"));
+    expectLive(bare);
+    const { resolvers } = await server.client(GraphService).listResolvers({});
+    expect(resolvers.map(({ outputs }) => [...outputs].sort())).toEqual([["user.id", "user.name"]]);
+    const missing = await deploy(server, { ...renamed, "sql/get_user.svc.sql": renamed["sql/get_user.svc.sql"]?.replace("display", "displayed") ?? "" });
+    expect(missing.diagnostics.filter(({ severity }) => severity === Severity.ERROR).map(({ code, message }) => [code, message])).toEqual([
+      [158, expect.stringContaining("no column 'displayed'")],
+    ]);
+  });
+
+  test("validation finds the same before anything is sent", async () => {
+    expectLive(await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user\n")));
+    const { graph } = await server.client(GraphService).getGraph({});
+    if (!graph) throw new Error("no graph");
+    const [resolver] = graph.resolvers;
+    if (resolver?.body.case !== "sql") throw new Error("no SQL resolver");
+    resolver.body.value.body = "select a from nowhere";
+    const { diagnostics } = await server.client(DeploymentService).validateGraph({ graph });
+    expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([[159, expect.stringContaining("nowhere")]]);
+    resolver.body.value.source = "nope";
+    expect((await server.client(DeploymentService).validateGraph({ graph })).diagnostics.map(({ code }) => code)).toEqual([154]);
+  });
+
+  test("a file that comes with the bundle is looked at when the bundle is there", async () => {
+    const bundled = project("-- resolves: User\n-- source: mine\nselect uid as id, display as name, mail as email from app_user\n", 'mine = SQLiteSource(name="mine", path="data/mine.db")\n');
+    const missing = await deploy(server, bundled);
+    expect(missing.diagnostics.map(({ code }) => code)).toEqual([154]);
+  });
+});

@@ -1,0 +1,280 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
+import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import { TempFolder, TestServer } from "../running-server.ts";
+import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
+
+let folder: TempFolder;
+let server: TestServer;
+
+beforeEach(async () => {
+  folder = new TempFolder();
+  server = await TestServer.start(folder.path);
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const saying = (word: string): ProjectFiles => ({ ...GREETING, "resolvers.py": GREETING["resolvers.py"]?.replace("hello", word) ?? "" });
+
+interface Asked {
+  readonly status: number;
+  readonly body: { data: { field: string; value: unknown; error?: unknown }[]; errors?: { code: string; message: string }[]; meta?: { deployment_id: string; query_id: string } };
+}
+
+async function ask(headers: Record<string, string> = {}, id = 1): Promise<Asked> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${await server.token()}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ inputs: { "user.id": id }, outputs: ["user.greeting"], staleness: { "user.greeting": "0s" } }),
+  });
+  return { status: response.status, body: (await response.json()) as Asked["body"] };
+}
+
+async function greeting(headers: Record<string, string> = {}, id = 1): Promise<unknown> {
+  const { status, body } = await ask(headers, id);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body.data[0]?.value;
+}
+
+const failure = (call: Promise<unknown>) =>
+  call.then(
+    () => Promise.reject(new Error("the call should have failed")),
+    (reason: unknown) => reason as ConnectError,
+  );
+
+describe("deploying", () => {
+  test("goes live and answers, and the next one takes over", async () => {
+    const first = await deploy(server, saying("hello"));
+    expectLive(first);
+    expect([await greeting(), first.promoted, first.environmentId]).toEqual(["hello user 1", true, server.credentials.environmentId]);
+    const second = await deploy(server, saying("bye"), { tags: ["t"], description: "second", metadata: { a: "b" }, ciJobUrl: "https://ci.example.com" });
+    expectLive(second);
+    expect(await greeting()).toBe("bye user 1");
+    const { deployments } = await server.client(DeploymentService).listDeployments({});
+    expect(deployments.map(({ id, status }) => [id, status])).toEqual([
+      [second.id, DeploymentStatus.LIVE],
+      [first.id, DeploymentStatus.INACTIVE],
+    ]);
+    expect(second).toMatchObject({ tags: ["t"], description: "second", metadata: { a: "b" }, ciJobUrl: "https://ci.example.com" });
+  });
+
+  test("no query fails while one deployment takes over from another", async () => {
+    expectLive(await deploy(server, saying("hello")));
+    const answers = new Set<unknown>();
+    let asking = true;
+    const clients = Array.from({ length: 4 }, async (_, n) => {
+      for (let id = n * 1_000_000; asking; id++) answers.add(String(await greeting({}, id)).split(" ")[0]);
+    });
+    for (const word of ["bye", "again"]) {
+      expectLive(await deploy(server, saying(word)));
+      while (!answers.has(word)) await Bun.sleep(1);
+    }
+    asking = false;
+    await Promise.all(clients);
+    expect([...answers].sort()).toEqual(["again", "bye", "hello"]);
+  });
+
+  test("one that fails says why, and what was live stays", async () => {
+    expectLive(await deploy(server, saying("hello")));
+    const broken = await deploy(server, { ...GREETING, "resolvers.py": "from features import Nothing\n" });
+    expect(broken.status).toBe(DeploymentStatus.FAILED);
+    expect(broken.error).toMatch(/^The project has errors: Error\[102\]/);
+    expect(broken.diagnostics[0]).toMatchObject({ code: 102, span: { file: "resolvers.py", line: 1 } });
+    expect(await greeting()).toBe("hello user 1");
+    expect(existsSync(join(folder.path, "data", "deployments", broken.id))).toBe(false);
+  });
+
+  test("a bundle that is no bundle fails the deployment, not the server", async () => {
+    const bytes = new TextEncoder().encode("this is no archive");
+    const client = server.client(DeploymentService);
+    const { uploadId, url } = await client.createUpload({ sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), sizeBytes: BigInt(bytes.length) });
+    await fetch(new URL(url, server.url), { method: "PUT", body: bytes });
+    const { deployment } = await client.createDeployment({ uploadId });
+    const failed = await follow(server, deployment?.id ?? "");
+    expect([failed.status, failed.error]).toEqual([DeploymentStatus.FAILED, expect.stringContaining("The source bundle was refused: the bundle is not a whole gzip file")]);
+  });
+
+  test("a requirements file that is not there is said", async () => {
+    const failed = await deploy(server, GREETING, { requirements: "../../etc/passwd" });
+    expect(failed.error).toContain("The requirements file '../../etc/passwd' is not in the source bundle.");
+  });
+
+  test("deployments of one scope go live in the order they came", async () => {
+    const client = server.client(DeploymentService);
+    const uploads = await Promise.all(["one", "two", "three"].map((word) => uploadProject(server, saying(word))));
+    const ids: string[] = [];
+    for (const uploadId of uploads) ids.push((await client.createDeployment({ uploadId })).deployment?.id ?? "");
+    for (const id of ids) await follow(server, id);
+    expect(await greeting()).toBe("three user 1");
+  });
+
+  test("what it needs is asked of the request", async () => {
+    const client = server.client(DeploymentService);
+    const uploadId = await uploadProject(server, GREETING);
+    expect((await failure(client.createDeployment({ uploadId: "upl_0" }))).code).toBe(Code.NotFound);
+    expect((await failure(client.createDeployment({ uploadId, reset: true }))).code).toBe(Code.InvalidArgument);
+    expect((await failure(client.createDeployment({ uploadId, branch: "a\u0007b" }))).code).toBe(Code.InvalidArgument);
+    expect((await failure(client.createDeployment({ uploadId, description: "x".repeat(70_000) }))).code).toBe(Code.InvalidArgument);
+    expect((await failure(client.getDeployment({ deploymentId: "dpl_0" }))).code).toBe(Code.NotFound);
+    expect((await failure(follow(server, "dpl_0"))).code).toBe(Code.NotFound);
+    expect((await failure(server.client(GraphService).getGraph({}))).code).toBe(Code.FailedPrecondition);
+    expect((await client.listDeployments({})).deployments).toEqual([]);
+  });
+});
+
+describe("branches", () => {
+  test("answer beside the environment, with values of their own", async () => {
+    expectLive(await deploy(server, saying("hello")));
+    const branched = await deploy(server, saying("branched"), { branch: "main" });
+    expectLive(branched);
+    expect(await Promise.all([greeting(), greeting({ "svc-branch": "main" })])).toEqual(["hello user 1", "branched user 1"]);
+    const cached = async (headers: Record<string, string>) => {
+      const response = await fetch(`${server.url}/v1/query/online`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${await server.token()}`, ...headers },
+        body: JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.greeting"], include_meta: true }),
+      });
+      const { data } = (await response.json()) as { data: { value: unknown; meta: { cache_hit: boolean } }[] };
+      return [data[0]?.value, data[0]?.meta.cache_hit];
+    };
+    expect(await cached({})).toEqual(["hello user 1", true]);
+    expect(await cached({ "svc-branch": "main" })).toEqual(["branched user 1", true]);
+    const reset = await deploy(server, saying("fresh"), { branch: "main", reset: true });
+    expectLive(reset);
+    expect(await cached({ "svc-branch": "main" })).toEqual(["fresh user 1", false]);
+    expect(await cached({})).toEqual(["hello user 1", true]);
+    expect((await ask({ "svc-branch": "other" })).status).toBe(404);
+    const { branches } = await server.client(DeploymentService).listBranches({});
+    expect(branches.map(({ name, deploys, latestDeploymentId }) => [name, deploys, latestDeploymentId])).toEqual([["main", 2, reset.id]]);
+  });
+
+  test("stop when nobody asks, and start again with the next query", async () => {
+    await server[Symbol.asyncDispose]();
+    server = await TestServer.start(folder.path, { credentials: server.credentials, idleMs: 50 });
+    expectLive(await deploy(server, saying("hello")));
+    const branched = await deploy(server, saying("branched"), { branch: "b" });
+    const source = join(folder.path, "data", "deployments", branched.id);
+    while (existsSync(source)) await Bun.sleep(5);
+    expect(server.log.filter(({ message }) => message === "a deployment that nobody asked for was stopped").map(({ deployment }) => deployment)).toEqual([branched.id]);
+    expect(await greeting({ "svc-branch": "b" })).toBe("branched user 1");
+    expect(await greeting()).toBe("hello user 1");
+  });
+});
+
+describe("named deployments", () => {
+  test("answer without being promoted, and after they were replaced", async () => {
+    const first = await deploy(server, saying("hello"));
+    const second = await deploy(server, saying("quiet"), { noPromote: true });
+    expectLive(second);
+    expect(second.promoted).toBe(false);
+    expect(await greeting()).toBe("hello user 1");
+    expect(await greeting({ "svc-deployment": second.id })).toBe("quiet user 1");
+    expectLive(await deploy(server, saying("third")));
+    expect(await greeting({ "svc-deployment": first.id })).toBe("hello user 1");
+    const broken = await deploy(server, { "a.py": "syntax error here\n" });
+    const refused = await ask({ "svc-deployment": broken.id });
+    expect([refused.status, refused.body.errors?.[0]?.message]).toEqual([412, expect.stringContaining("cannot answer queries: it is failed")]);
+    expect((await ask({ "svc-deployment": "dpl_0" })).status).toBe(404);
+  });
+});
+
+describe("reading back", () => {
+  test("the source that was sent, by deployment, by branch and by nothing", async () => {
+    const first = await deploy(server, saying("hello"));
+    const branched = await deploy(server, saying("branched"), { branch: "b" });
+    const client = server.client(DeploymentService);
+    for (const [target, deployment] of [
+      ["", first],
+      [first.id, first],
+      ["b", branched],
+    ] as const) {
+      const source = await client.getSource({ target });
+      expect(source.deployment?.id).toBe(deployment.id);
+      const bytes = await (await fetch(new URL(source.url, server.url))).bytes();
+      expect(new Bun.CryptoHasher("sha256").update(bytes).digest("hex")).toBe(deployment.sourceSha256);
+    }
+    const error = await failure(client.getSource({ target: "c" }));
+    expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "There is no branch or deployment 'c' in this environment."]);
+  });
+
+  test("the graph, its features with their resolvers, and pages of deployments", async () => {
+    const { id } = await deploy(server, GREETING, { projectName: "greetings" });
+    const graph = server.client(GraphService);
+    const { features, deploymentId, projectName } = await graph.listFeatures({});
+    expect([deploymentId, projectName]).toEqual([id, "greetings"]);
+    expect(features.map(({ feature, resolvers, internalVersion }) => [feature?.fqn, resolvers, internalVersion])).toEqual([
+      ["user.greeting", ["resolvers.greet"], 1],
+      ["user.id", [], 1],
+      ["user.name", ["resolvers.get_name"], 1],
+    ]);
+    expect((await graph.listResolvers({})).resolvers.map(({ fqn }) => fqn)).toEqual(["resolvers.get_name", "resolvers.greet"]);
+    const text = { ...GREETING, "features.py": GREETING["features.py"]?.replace("id: int", "id: str") ?? "" };
+    const second = await deploy(server, text);
+    const versions = (await graph.listFeatures({})).features.map(({ feature, internalVersion }) => [feature?.name, internalVersion]);
+    expect(versions).toEqual([["greeting", 1], ["id", 2], ["name", 1]]);
+    const client = server.client(DeploymentService);
+    const page = await client.listDeployments({ pageSize: 1 });
+    expect(page.deployments.map((one) => one.id)).toEqual([second.id]);
+    const rest = await client.listDeployments({ pageSize: 1, pageToken: page.nextPageToken });
+    expect([rest.deployments.map((one) => one.id), rest.nextPageToken]).toEqual([[id], ""]);
+    expect((await failure(client.listDeployments({ branch: "b", pageToken: page.nextPageToken }))).code).toBe(Code.InvalidArgument);
+  });
+
+  test("validation compares with what is live and changes nothing", async () => {
+    const first = await deploy(server, saying("hello"));
+    await deploy(server, { ...saying("bye"), "features.py": GREETING["features.py"]?.replace('"1h"', '"30m"') ?? "" }, { branch: "b" });
+    const { graph } = await server.client(GraphService, { headers: { "svc-branch": "b" } }).getGraph({});
+    const { diff, diagnostics } = await server.client(DeploymentService).validateGraph({ ...(graph ? { graph } : {}) });
+    expect(diagnostics).toEqual([]);
+    expect(diff?.baseDeploymentId).toBe(first.id);
+    expect(diff?.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([["resolvers.greet", ChangeKind.CHANGED, 1, 2]]);
+    expect(diff?.features.map(({ fqn, details }) => [fqn, details])).toEqual([
+      ["user.greeting", ["max_staleness 1h -> 30m"]],
+      ["user.name", ["max_staleness 1h -> 30m"]],
+    ]);
+    expect((await server.client(DeploymentService).listDeployments({})).deployments).toHaveLength(1);
+  });
+
+  test("health tells what is there and what is not", async () => {
+    await deploy(server, GREETING);
+    const { checks } = await server.client(HealthService).checkHealth({});
+    expect(checks.map(({ name, status }) => [name, HealthCheckStatus[status]])).toEqual([
+      ["Metadata DB", "OK"],
+      ["gRPC Client Query", "OK"],
+      ["Logging Client", "OK"],
+      ["Metrics DB", "NOT_CONFIGURED"],
+      ["Push Registry", "NOT_CONFIGURED"],
+      ["Source Bucket", "OK"],
+    ]);
+    expect(checks.filter(({ status }) => status === HealthCheckStatus.NOT_CONFIGURED).every(({ message }) => message.startsWith("this installation "))).toBe(true);
+  });
+});
+
+describe("after a restart", () => {
+  const restart = async () => {
+    await server[Symbol.asyncDispose]();
+    server = await TestServer.start(folder.path, { credentials: server.credentials });
+  };
+
+  test("a query at once is answered, by the environment, a branch and a named deployment", async () => {
+    const first = await deploy(server, saying("hello"));
+    await deploy(server, saying("bye"));
+    await deploy(server, saying("branched"), { branch: "b" });
+    await restart();
+    expect(await Promise.all([greeting(), greeting({ "svc-branch": "b" }), greeting({ "svc-deployment": first.id })])).toEqual(["bye user 1", "branched user 1", "hello user 1"]);
+  });
+
+  test("folders of deployments that are not live are gone", async () => {
+    await deploy(server, saying("hello"));
+    const second = await deploy(server, saying("bye"));
+    await restart();
+    await server.server.ready;
+    expect(readdirSync(join(folder.path, "data", "deployments"))).toEqual([second.id]);
+  });
+});

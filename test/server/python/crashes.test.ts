@@ -1,0 +1,220 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { unpackSdk } from "../../../src/python/sdk.ts";
+import { ToolchainError } from "../../../src/python/toolchain.ts";
+import { anyPython, eventually, module, startPool, writeProject } from "./project.ts";
+
+setDefaultTimeout(60_000);
+
+const FIELDS = `
+@features
+class Thing:
+    id: int
+    i: int
+    out: int
+    pid: int
+`;
+const RESOLVERS = `
+@online
+def first(i: Thing.i) -> Thing.out:
+    return i + 1
+
+@online
+def pid(i: Thing.i) -> Thing.pid:
+    return os.getpid()
+
+@online
+def leaves(i: Thing.i) -> Thing.out:
+    os.write(2, b"about to leave\\n")
+    os._exit(7)
+
+@online
+def segfaults(i: Thing.i) -> Thing.out:
+    return ctypes.string_at(0)
+
+@online
+def eats_memory(i: Thing.i) -> Thing.out:
+    return len(bytearray(8 * 1024**3))
+
+@online
+def sleeps(i: Thing.i) -> Thing.out:
+    print("asleep")
+    time.sleep(60)
+
+@online
+def spawns(i: Thing.i) -> Thing.pid:
+    import subprocess
+    return subprocess.Popen(["sleep", "600"]).pid
+
+@online
+async def later(i: Thing.i) -> Thing.out:
+    await asyncio.sleep(20)
+`;
+const files = module(FIELDS, RESOLVERS);
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test("a worker that exits is an error with its code and its last lines, and is replaced", async () => {
+  await using live = await startPool(files);
+  const result = await live.row("mod.leaves", { i: 1 });
+  expect(result.errors).toHaveLength(1);
+  expect(result.errors[0]).toMatchObject({ code: ErrorCode.RESOLVER_FAILED, exception: { kind: "WorkerCrashed" } });
+  expect(result.errors[0]?.message).toBe("the worker exited with code 7 while it ran resolver 'mod.leaves'\n  about to leave");
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+  expect(live.pool.health()).toEqual({ workers: 1, degraded: false, lastFailure: "a worker exited with code 7 while it ran 'mod.leaves'" });
+});
+
+test("a segmentation fault names the signal and the line", async () => {
+  await using live = await startPool(files);
+  const [error] = (await live.row("mod.segfaults", { i: 1 })).errors;
+  const line = (files["mod.py"] as string).split("\n").findIndex((text) => text.includes("string_at")) + 1;
+  expect(error?.message).toStartWith(
+    `the worker was killed by SIGSEGV at mod.py:${line} in segfaults while it ran resolver 'mod.segfaults'`,
+  );
+  expect(error?.exception).toMatchObject({ file: "mod.py", line });
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("kill -9 of a worker fails what it ran and nothing else", async () => {
+  await using live = await startPool(files);
+  const pid = (await live.value("mod.pid", { i: 1 })) as number;
+  const running = live.row("mod.sleeps", { i: 1 });
+  const beside = live.row("mod.later", { i: 1 });
+  const waiting = Promise.all(Array.from({ length: 10 }, (_, i) => live.value("mod.first", { i })));
+  await eventually(() => live.logs.some((line) => line.text === "asleep"), "the start of the call");
+  process.kill(pid, "SIGKILL");
+  expect((await running).errors[0]?.message).toBe("the worker was killed by SIGKILL while it ran resolver 'mod.sleeps'");
+  expect((await beside).errors[0]?.message).toBe("the worker was killed by SIGKILL while it ran resolver 'mod.later'");
+  expect(await waiting).toEqual(Array.from({ length: 10 }, (_, i) => i + 1));
+});
+
+test("kill -9 of an idle worker is not noticed by the next call", async () => {
+  await using live = await startPool(files);
+  for (let round = 0; round < 3; round++) {
+    const pid = (await live.value("mod.pid", { i: 1 })) as number;
+    process.kill(pid, "SIGKILL");
+    await eventually(() => !isAlive(pid), "the worker's end");
+    await eventually(() => live.pool.health().workers === 0 || live.pool.health().lastFailure !== undefined, "the pool's notice");
+    await eventually(() => live.pool.health().workers === 1, "the replacement");
+  }
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("a memory limit makes MemoryError of an allocation too much", async () => {
+  await using live = await startPool(files, { memoryLimitBytes: 2 * 1024 ** 3 });
+  const [error] = (await live.row("mod.eats_memory", { i: 1 })).errors;
+  expect(error?.exception?.kind).toBe("MemoryError");
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("five crashes within a minute stop the pool until the minute is over", async () => {
+  let now = 1_000_000;
+  await using live = await startPool(files, { clock: { now: () => now, sleep: (ms) => Bun.sleep(ms) } });
+  for (let i = 0; i < 5; i++) expect((await live.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+  const [error] = (await live.row("mod.first", { i: 1 })).errors;
+  expect(error?.code).toBe(ErrorCode.RESOLVER_FAILED);
+  expect(error?.message).toContain("the Python workers of deployment dpl_test crashed 5 times within a minute and are stopped for now");
+  expect(error?.message).toContain("a worker exited with code 7 while it ran 'mod.leaves'");
+  expect(live.pool.health().degraded).toBe(true);
+  now += 61_000;
+  expect(live.pool.health().degraded).toBe(false);
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("a project that does not import is refused with its findings", async () => {
+  const error = await startPool({ "mod.py": "import svc\n\nraise RuntimeError('no')\n" }).catch((failure) => failure);
+  expect(error).toBeInstanceOf(ToolchainError);
+  expect((error as ToolchainError).diagnostics).toMatchObject([{ code: 102, span: { file: "mod.py", line: 3 } }]);
+});
+
+test("an import that ends the process is finding 103 with the last lines", async () => {
+  const error = await startPool({ "mod.py": "import os\nos.write(2, b'going')\nos._exit(4)\n" }).catch((failure) => failure);
+  expect(error).toBeInstanceOf(ToolchainError);
+  expect((error as ToolchainError).diagnostics).toMatchObject([
+    { code: 103, message: "the worker exited with code 4 before the project was imported\n  going" },
+  ]);
+});
+
+test("an import that takes too long is finding 103 and says where it was", async () => {
+  const slow = { "mod.py": "import time\n\ndef load():\n    time.sleep(60)\n\nload()\n" };
+  const error = await startPool(slow, { startTimeoutMs: 700 }).catch((failure) => failure);
+  expect((error as ToolchainError).diagnostics[0]?.message).toStartWith(
+    "importing the project in a worker took longer than 0.7 s; it was stopped at mod.py:4 in load",
+  );
+});
+
+test("a resolver of the graph that is not there is refused", async () => {
+  const error = await startPool(files, { resolverFqns: ["mod.first", "mod.gone"] }).catch((failure) => failure);
+  expect((error as Error).message).toBe("the project was imported, but it defines no resolver 'mod.gone' in a worker");
+});
+
+test("a graph without Python resolvers starts no worker", async () => {
+  await using live = await startPool({ "mod.py": "raise RuntimeError\n" }, { resolverFqns: [] });
+  expect(live.pool.health()).toEqual({ workers: 0, degraded: false });
+});
+
+test("workers end with their server, also when it is killed while they are busy", async () => {
+  await using project = await writeProject(files);
+  const script = `
+    import { createWorkerPool } from ${JSON.stringify(resolve(import.meta.dir, "../../../src/server/python/worker-pool.ts"))};
+    const pool = await createWorkerPool({
+      python: ${JSON.stringify(await anyPython())}, sdkRoot: ${JSON.stringify(await unpackSdk(join(tmpdir(), "svc-test-sdk")))},
+      sourceRoot: ${JSON.stringify(project.root)}, env: {}, size: 2, socketDir: ${JSON.stringify(project.root)} + "/s", onLog: () => {},
+      clock: { now: Date.now, sleep: (ms) => Bun.sleep(ms) }, deploymentId: "d", environmentName: "e", defaultTimeoutMs: 60_000, resolverFqns: ["mod.first"],
+    });
+    const context = { queryId: "", traceId: "", tags: [], queryContext: {} };
+    const call = (resolver) => pool.call({ resolver, rows: 1, columns: { i: [1] }, now: [""], deadlineMs: 60_000, context });
+    while (pool.health().workers < 2) await Bun.sleep(5);
+    const first = (await call("mod.pid")).columns["thing.pid"][0];
+    const child = (await call("mod.spawns")).columns["thing.pid"][0];
+    void call("mod.sleeps");
+    const second = (await call("mod.pid")).columns["thing.pid"][0];
+    console.log(JSON.stringify([first, second, child]));
+    setInterval(() => {}, 1000);
+  `;
+  const server = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+  const reader = server.stdout.getReader();
+  const pids = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as number[];
+  expect(new Set(pids).size).toBe(3);
+  server.kill("SIGKILL");
+  await eventually(() => pids.every((pid) => !isAlive(pid)), "the workers' end");
+});
+
+test("a worker that cannot be started again is a failure of calls, not of the server", async () => {
+  await using project = await writeProject({ "state/ok": "" });
+  const { python } = await copiedPython(project.root);
+  await using other = await startPool(files, { python });
+  await rm(python);
+  expect((await other.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+  const [error] = (await other.row("mod.first", { i: 1 })).errors;
+  expect(error?.message).toContain("Last failure: a worker could not be started: ");
+  expect(other.pool.health()).toMatchObject({ workers: 0, degraded: true });
+});
+
+test("a project that no longer imports is named in the failure", async () => {
+  await using live = await startPool(files);
+  await writeFile(join(live.root, "mod.py"), "raise RuntimeError('changed')\n");
+  expect((await live.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+  const [error] = (await live.row("mod.first", { i: 1 })).errors;
+  expect(error?.message).toContain("Last failure: mod.py cannot be imported: RuntimeError: changed");
+});
+
+/** An interpreter that can be removed. */
+async function copiedPython(folder: string): Promise<{ python: string }> {
+  const python = join(folder, "venv", "bin", "python");
+  const child = Bun.spawn([(await anyPython()) as string, "-m", "venv", "--without-pip", join(folder, "venv")], {
+    stdout: "ignore",
+    stderr: "inherit",
+  });
+  expect(await child.exited).toBe(0);
+  return { python };
+}

@@ -1,0 +1,257 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { eventually, module, startPool } from "./project.ts";
+
+setDefaultTimeout(60_000);
+
+const FIELDS = `
+@features
+class Thing:
+    id: int
+    i: int
+    out: int
+    pid: int
+`;
+const RESOLVERS = `
+@online
+def first(i: Thing.i) -> Thing.out:
+    return i + 1
+
+@online
+def pid(i: Thing.i) -> Thing.pid:
+    return os.getpid()
+
+@online
+def spin(i: Thing.i) -> Thing.out:
+    while True:
+        pass
+
+@online
+def sleep(i: Thing.i) -> Thing.out:
+    time.sleep(60)
+    return 1
+
+@online
+def lock(i: Thing.i) -> Thing.out:
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+    return 1
+
+@online
+def stubborn(i: Thing.i) -> Thing.out:
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass
+
+@online
+def native(i: Thing.i) -> Thing.out:
+    ctypes.PyDLL(None).usleep(30_000_000 * i)
+    return 1
+
+@online
+def slow_rows(i: Thing.i) -> Thing.out:
+    time.sleep(0.05)
+    return i
+
+@online
+def cleans_up(i: Thing.i) -> Thing.out:
+    try:
+        time.sleep(60)
+    finally:
+        print("cleaned up")
+    return 1
+
+@online
+def moody(i: Thing.i) -> Thing.out:
+    while i == 13:
+        pass
+    return i + 1
+
+@online
+def floods(i: Thing.i) -> Thing.out:
+    time.sleep(0.08)
+    for n in range(900):
+        print("x" * 1000)
+    while True:
+        pass
+
+@online
+def talks(i: Thing.i) -> Thing.out:
+    while True:
+        print("talk " + "x" * 1000)
+
+@online
+async def later(i: Thing.i) -> Thing.out:
+    await asyncio.sleep(i / 1000)
+    return i
+
+@online
+async def blocks_loop(i: Thing.i) -> Thing.out:
+    time.sleep(60)
+    return i
+
+@online
+def spawns(i: Thing.i) -> Thing.pid:
+    import subprocess
+    with open(os.environ["TARGET_ROOT"] + "/child", "w") as file:
+        file.write(str(subprocess.Popen(["sleep", "600"]).pid))
+    ctypes.PyDLL(None).usleep(30_000_000)
+    return 0
+`;
+const files = module(FIELDS, RESOLVERS);
+const lines = (files["mod.py"] as string).split("\n");
+const lineOf = (name: string) => lines.findIndex((line) => line.includes(`def ${name}(`));
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test.each(["spin", "sleep", "lock"])("%s is interrupted at its deadline and the worker goes on", async (name) => {
+  await using live = await startPool(files);
+  const pid = await live.value("mod.pid", { i: 1 });
+  const started = performance.now();
+  const result = await live.row(`mod.${name}`, { i: 1 }, { deadlineMs: 60 });
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(result.columns).toEqual({});
+  expect(result.errors).toMatchObject([
+    { row: 0, code: ErrorCode.RESOLVER_TIMED_OUT, message: `resolver 'mod.${name}' (mod.py:${lineOf(name)}) did not answer within 60 ms` },
+  ]);
+  expect(await live.value("mod.pid", { i: 1 })).toBe(pid as number);
+});
+
+test("a resolver that is interrupted runs its finally blocks", async () => {
+  await using live = await startPool(files);
+  await live.row("mod.cleans_up", { i: 1 }, { deadlineMs: 60, queryId: "q-clean" });
+  await eventually(() => live.logs.some((line) => line.text === "cleaned up" && line.queryId === "q-clean"), "the finally block's print");
+});
+
+test("an interruption never tears a log frame", async () => {
+  await using live = await startPool(files);
+  const pid = await live.value("mod.pid", { i: 1 });
+  const notReading = (ms: number) => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+  };
+  for (let i = 0; i < 3; i++) {
+    setTimeout(() => notReading(100), 100);
+    setTimeout(() => notReading(50), 201);
+    expect((await live.row("mod.floods", { i: 1 }, { deadlineMs: 200 })).errors).toHaveLength(1);
+    expect(await live.value("mod.pid", { i: 1 })).toBe(pid as number);
+  }
+  const printed = live.logs.filter((line) => line.logger === "stdout" && !line.text.startsWith("["));
+  expect(printed.length).toBeGreaterThan(500);
+  expect(printed.filter((line) => !/^x{1000}$/.test(line.text))).toEqual([]);
+});
+
+test("a resolver that prints without end is interrupted like any other", async () => {
+  await using live = await startPool(files);
+  for (let i = 0; i < 20; i++) expect((await live.row("mod.talks", { i: 1 }, { deadlineMs: 20 })).errors).toHaveLength(1);
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test.each(["stubborn", "native", "blocks_loop"])("%s does not give way: its worker is killed and replaced", async (name) => {
+  await using live = await startPool(files);
+  const pid = await live.value("mod.pid", { i: 1 });
+  const result = await live.row(`mod.${name}`, { i: 1 }, { deadlineMs: 60 });
+  expect(result.errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  await eventually(() => !isAlive(pid as number), "the worker's end");
+  const next = await live.value("mod.pid", { i: 1 });
+  expect(next).not.toBe(pid as number);
+  expect(live.pool.health()).toEqual({ workers: 1, degraded: false });
+});
+
+test("what a killed worker started is killed with it", async () => {
+  await using live = await startPool(files);
+  await live.row("mod.spawns", { i: 1 }, { deadlineMs: 300 });
+  const child = Number(await Bun.file(`${live.root}/child`).text());
+  expect(child).toBeGreaterThan(0);
+  await eventually(() => !isAlive(child), "the child's end");
+});
+
+test("calls behind a hanging one are answered by another worker, long before its deadline", async () => {
+  await using live = await startPool(files, { size: 2 });
+  await eventually(() => live.pool.health().workers === 2, "two workers");
+  for (let i = 0; i < 10; i++) await live.value("mod.moody", { i });
+  const started = performance.now();
+  const calls = Array.from({ length: 200 }, (_, i) => live.row("mod.moody", { i }, { deadlineMs: 3_000 }));
+  const others = await Promise.all(calls.filter((_, i) => i !== 13));
+  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(others.map((result) => result.columns["thing.out"]?.[0])).toEqual(
+    Array.from({ length: 200 }, (_, i) => i + 1).filter((value) => value !== 14),
+  );
+  expect((await calls[13])?.errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+});
+
+test("calls that were behind the call a worker was killed for are run by its successor", async () => {
+  await using live = await startPool(files);
+  for (let i = 0; i < 10; i++) await live.value("mod.native", { i: 0 });
+  const calls = [1, 0, 0, 0, 0].map((i) => live.row("mod.native", { i }, { deadlineMs: i === 1 ? 100 : 10_000 }));
+  expect((await calls[0])?.errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  const others = await Promise.all(calls.slice(1));
+  expect(others.map((result) => [result.columns["thing.out"], result.errors])).toEqual(others.map(() => [[1], []]));
+});
+
+test("a call that never got a worker says so", async () => {
+  await using live = await startPool(files);
+  const hanging = live.row("mod.sleep", { i: 1 }, { deadlineMs: 400 });
+  const waiting = await live.row("mod.first", { i: 1 }, { deadlineMs: 50 });
+  expect(waiting.errors[0]).toMatchObject({
+    code: ErrorCode.RESOLVER_TIMED_OUT,
+    message: `resolver 'mod.first' (mod.py:${lineOf("first")}) was not begun within 50 ms: every worker was busy`,
+  });
+  await hanging;
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("what runs beside the call that a worker is killed for fails with its name", async () => {
+  await using live = await startPool(files);
+  const beside = live.row("mod.later", { i: 20_000 });
+  const hanging = live.row("mod.native", { i: 1 }, { deadlineMs: 60 });
+  expect((await hanging).errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  expect((await beside).errors[0]).toMatchObject({
+    code: ErrorCode.RESOLVER_FAILED,
+    message: "worker killed because resolver 'mod.native' overran its deadline",
+  });
+});
+
+test("a batch is given up as a whole", async () => {
+  await using live = await startPool(files);
+  const pid = await live.value("mod.pid", { i: 1 });
+  const result = await live.rows("mod.slow_rows", { i: Array.from({ length: 100 }, (_, i) => i) }, { deadlineMs: 120 });
+  expect(result.errors).toHaveLength(100);
+  expect(await live.value("mod.pid", { i: 1 })).toBe(pid as number);
+});
+
+test("an async resolver is cancelled without a kill", async () => {
+  await using live = await startPool(files);
+  const pid = await live.value("mod.pid", { i: 1 });
+  const result = await live.row("mod.later", { i: 60_000 }, { deadlineMs: 50 });
+  expect(result.errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  expect(await live.value("mod.later", { i: 400 })).toBe(400);
+  expect(await live.value("mod.pid", { i: 1 })).toBe(pid as number);
+});
+
+test("async resolvers run beside each other and beside a synchronous one", async () => {
+  await using live = await startPool(files);
+  const started = performance.now();
+  const blocked = live.row("mod.sleep", { i: 1 }, { deadlineMs: 1_500 });
+  const results = await Promise.all(Array.from({ length: 50 }, () => live.value("mod.later", { i: 200 })));
+  expect(results).toEqual(Array.from({ length: 50 }, () => 200));
+  expect(performance.now() - started).toBeLessThan(1_400);
+  await blocked;
+});
+
+test("a call without a deadline has the pool's", async () => {
+  await using live = await startPool(files, { defaultTimeoutMs: 70 });
+  const result = await live.row("mod.sleep", { i: 1 }, { deadlineMs: 0 });
+  expect(result.errors[0]?.message).toContain("did not answer within 70 ms");
+});

@@ -1,0 +1,198 @@
+/** Small graphs written in a few words, for tests of the planner and the executor. */
+
+import { create } from "@bufbuild/protobuf";
+import { SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
+import {
+  type Feature,
+  FeatureSchema,
+  type FeatureSet,
+  FeatureSetSchema,
+  type Graph,
+  GraphSchema,
+  NamedQuerySchema,
+  type Resolver,
+  ResolverInputSchema,
+  ResolverKind,
+  ResolverSchema,
+  RowCount,
+} from "../../../gen/svc/v1/graph_pb.ts";
+import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { parseDuration } from "../../../src/domain/duration.ts";
+import { msToDuration } from "../../../src/domain/proto-time.ts";
+import { toProtoValue } from "../../../src/domain/proto-value.ts";
+import type { FeatureValue } from "../../../src/domain/value.ts";
+
+const PRIMITIVES = {
+  int: PrimitiveType.INT64,
+  float: PrimitiveType.FLOAT64,
+  str: PrimitiveType.STRING,
+  bool: PrimitiveType.BOOL,
+  bytes: PrimitiveType.BYTES,
+  date: PrimitiveType.DATE,
+  datetime: PrimitiveType.DATETIME,
+  timedelta: PrimitiveType.TIMEDELTA,
+  decimal: PrimitiveType.DECIMAL,
+  json: PrimitiveType.JSON,
+} as const;
+
+/** A primitive type by its name. */
+export function primitive(name: keyof typeof PRIMITIVES): DataType {
+  return create(DataTypeSchema, { kind: { case: "primitive", value: PRIMITIVES[name] } });
+}
+
+/** `int`, `str?` (optional), or a whole type. */
+export type TypeSpec = keyof typeof PRIMITIVES | `${keyof typeof PRIMITIVES}?` | DataType;
+
+/** A scalar feature. */
+export interface ScalarSpec {
+  readonly type: TypeSpec;
+  readonly default?: FeatureValue;
+  /** A duration, `infinity` for ever. */
+  readonly stale?: string;
+  readonly primary?: boolean;
+  readonly time?: boolean;
+}
+
+/** A has-one relation: the other class, and pairs of names that must be equal (near, far). */
+export interface RelationSpec {
+  readonly to: string;
+  readonly on: readonly (readonly [string, string])[];
+  readonly optional?: boolean;
+}
+
+/** A feature: a type, or more about it. */
+export type FeatureSpec = TypeSpec | ScalarSpec | RelationSpec | "has_many";
+
+function isRelation(spec: ScalarSpec | RelationSpec): spec is RelationSpec {
+  return "to" in spec;
+}
+
+function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
+  const base = { fqn: `${namespace}.${name}`, name, namespace };
+  if (spec === "has_many") return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: namespace, join: [] } } });
+  if (typeof spec === "object" && !("$typeName" in spec) && isRelation(spec)) {
+    const join = spec.on.map(([local, foreign]) => ({ local: `${namespace}.${local}`, foreign: `${spec.to}.${foreign}` }));
+    return create(FeatureSchema, { ...base, kind: { case: "hasOne", value: { foreignNamespace: spec.to, join, optional: spec.optional ?? false } } });
+  }
+  const scalar: ScalarSpec = typeof spec === "string" || "$typeName" in spec ? { type: spec } : spec;
+  const { type } = scalar;
+  const nullable = typeof type === "string" && type.endsWith("?");
+  const dtype = typeof type === "string" ? primitive(type.replace("?", "") as keyof typeof PRIMITIVES) : type;
+  const stale = scalar.stale === undefined ? undefined : parseDuration(scalar.stale);
+  return create(FeatureSchema, {
+    ...base,
+    ...(stale === undefined ? {} : { maxStaleness: msToDuration(stale) }),
+    kind: {
+      case: "scalar",
+      value: {
+        dtype,
+        nullable,
+        primary: scalar.primary ?? name === "id",
+        featureTime: scalar.time ?? false,
+        ...(scalar.default === undefined ? {} : { defaultValue: toProtoValue(scalar.default, dtype) }),
+      },
+    },
+  });
+}
+
+/** A feature class. */
+export function featureClass(namespace: string, features: Readonly<Record<string, FeatureSpec>>): FeatureSet {
+  const made = Object.entries(features).map(([name, spec]) => feature(namespace, name, spec));
+  return create(FeatureSetSchema, {
+    namespace,
+    className: namespace.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    features: made,
+    primaryKey: made.find((one) => one.kind.case === "scalar" && one.kind.value.primary)?.fqn ?? "",
+    featureTime: made.find((one) => one.kind.case === "scalar" && one.kind.value.featureTime)?.fqn ?? "",
+  });
+}
+
+/** What is common to resolvers of both kinds. */
+export interface ResolverOptions {
+  readonly tags?: readonly string[];
+  readonly environments?: readonly string[];
+  readonly offline?: boolean;
+  readonly timeout?: string;
+  readonly line?: number;
+}
+
+/** A parameter: a path, a path ending in `?` (Optional), `now`, or a path with a default. */
+export type ParameterSpec = string | readonly [path: string, defaultValue: FeatureValue];
+
+function common(fqn: string, outputs: readonly string[], options: ResolverOptions, file: string) {
+  const timeout = options.timeout === undefined ? undefined : parseDuration(options.timeout);
+  return {
+    fqn,
+    kind: options.offline ? ResolverKind.OFFLINE : ResolverKind.ONLINE,
+    outputs: [...outputs],
+    tags: [...(options.tags ?? [])],
+    environments: [...(options.environments ?? [])],
+    span: create(SpanSchema, { file, line: options.line ?? 1 }),
+    ...(timeout === undefined ? {} : { timeout: msToDuration(timeout) }),
+  };
+}
+
+/** A Python resolver. Parameters are called p0, p1, ... */
+export function python(fqn: string, inputs: readonly ParameterSpec[], outputs: readonly string[], options: ResolverOptions = {}): Resolver {
+  return create(ResolverSchema, {
+    ...common(fqn, outputs, options, `${fqn.split(".")[0]}.py`),
+    inputs: inputs.map((spec, position) => {
+      const name = `p${position}`;
+      if (spec === "now") return create(ResolverInputSchema, { name, kind: { case: "now", value: {} } });
+      const path = typeof spec === "string" ? spec.replace("?", "") : spec[0];
+      const optional = typeof spec === "string" && spec.endsWith("?");
+      const rest = typeof spec === "string" ? {} : { defaultValue: toProtoValue(spec[1]) };
+      return create(ResolverInputSchema, { name, kind: { case: "feature", value: { path, optional, ...rest } } });
+    }),
+    body: { case: "python", value: { module: fqn.slice(0, fqn.lastIndexOf(".")), name: fqn.slice(fqn.lastIndexOf(".") + 1) } },
+  });
+}
+
+/** A SQL resolver; columns by feature FQN. */
+export function sql(
+  fqn: string,
+  body: string,
+  columns: Readonly<Record<string, string>>,
+  options: ResolverOptions & { readonly source?: string; readonly count?: RowCount; readonly total?: boolean; readonly star?: boolean } = {},
+): Resolver {
+  const parameters = [...body.matchAll(/\$\{([^}]+)\}/g)].map((match) => ({
+    path: match[1] === "now" ? "" : (match[1] as string),
+    offset: match.index,
+    length: match[0].length,
+  }));
+  return create(ResolverSchema, {
+    ...common(fqn, Object.keys(columns), options, `${fqn}.svc.sql`),
+    body: {
+      case: "sql",
+      value: {
+        source: options.source ?? "db",
+        body,
+        bodyLine: 3,
+        parameters,
+        columns: Object.entries(columns).map(([name, column]) => ({ feature: name, column })),
+        count: options.count ?? RowCount.UNSPECIFIED,
+        total: options.total ?? false,
+        star: options.star ?? false,
+      },
+    },
+  });
+}
+
+/** A graph. */
+export function graph(
+  featureSets: readonly FeatureSet[],
+  resolvers: readonly Resolver[] = [],
+  namedQueries: readonly Parameters<typeof create<typeof NamedQuerySchema>>[1][] = [],
+): Graph {
+  return create(GraphSchema, {
+    featureSets: [...featureSets],
+    resolvers: [...resolvers],
+    namedQueries: namedQueries.map((query) => create(NamedQuerySchema, query)),
+  });
+}
+
+/** Ids for every scalar feature of a graph. */
+export function featureIdsOf(of: Graph): Map<string, number> {
+  const fqns = of.featureSets.flatMap((set) => set.features.filter((one) => one.kind.case === "scalar").map((one) => one.fqn));
+  return new Map(fqns.map((fqn, position) => [fqn, position + 1]));
+}

@@ -1,0 +1,7 @@
+/** A server in a process of its own, to be killed: `bun server-process.ts <folder>`. Prints its address and credentials as one line of JSON. */
+
+import { TestServer } from "./running-server.ts";
+
+const [folder = "", credentials = "null"] = process.argv.slice(2);
+const server = await TestServer.start(folder, { credentials: JSON.parse(credentials) ?? undefined });
+process.stdout.write(`${JSON.stringify({ url: server.url, credentials: server.credentials })}\n`);

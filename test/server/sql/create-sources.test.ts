@@ -1,0 +1,106 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { type DataSource, DataSourceSchema, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { createSqlSources, environmentPrefix } from "../../../src/server/sql/create-sources.ts";
+import { SqlError } from "../../../src/server/sql/source.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-sources-"));
+const declare = (name: string, kind: SourceKind, settings: Record<string, string> = {}): DataSource =>
+  create(DataSourceSchema, { name, kind, settings });
+const messageOf = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toBeInstanceOf(SqlError);
+    return (error as SqlError).message;
+  }
+  throw new Error("nothing was thrown");
+};
+
+beforeAll(() => {
+  mkdirSync(join(root, "data"));
+  for (const [file, value] of [
+    ["data/code.db", "from code"],
+    ["other.db", "from environment"],
+  ] as const) {
+    const db = new Database(join(root, file));
+    db.run("create table t (id integer primary key, v text)");
+    db.query("insert into t values (1, ?)").run(value);
+    db.close();
+  }
+});
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe("sources of an environment", () => {
+  test("a source is found by name, or by kind while it is the only one of its kind", async () => {
+    const sources = createSqlSources({
+      declared: [declare("flights", SourceKind.SQLITE, { path: "data/code.db" }), declare("pg", SourceKind.POSTGRESQL)],
+      env: {},
+      sourceRoot: root,
+    });
+    expect((await sources.get("flights").query("select v from t where id = 1", [])).rows).toEqual([["from code"]]);
+    expect(sources.get("sqlite")).toBe(sources.get("flights"));
+    expect(sources.get("PostgreSQL").name).toBe("pg");
+    expect(sources.list()).toEqual([
+      { name: "flights", kind: SourceKind.SQLITE },
+      { name: "pg", kind: SourceKind.POSTGRESQL },
+    ]);
+    await sources.close();
+  });
+
+  test("an unknown or ambiguous name lists what there is", () => {
+    const sources = createSqlSources({
+      declared: [declare("a", SourceKind.POSTGRESQL), declare("b", SourceKind.POSTGRESQL), declare("lite", SourceKind.SQLITE)],
+      env: {},
+      sourceRoot: root,
+    });
+    expect(messageOf(() => sources.get("nope"))).toBe("there is no source 'nope'; there are a (postgresql), b (postgresql), lite (sqlite)");
+    expect(messageOf(() => sources.get("mysql"))).toContain("there is no source 'mysql'");
+    expect(messageOf(() => sources.get("postgresql"))).toBe(
+      "source 'postgresql' is not the only one of its kind: there are a (postgresql), b (postgresql), lite (sqlite); name one of them",
+    );
+    expect(messageOf(() => createSqlSources({ declared: [], env: {} }).get("pg"))).toBe("there is no source 'pg'; there are no sources");
+  });
+
+  test("environment variables override the code, and alone make a source", async () => {
+    const sources = createSqlSources({
+      declared: [declare("my-flights", SourceKind.SQLITE, { path: "data/code.db" })],
+      env: {
+        MY_FLIGHTS_SQLITE_PATH: join(root, "other.db"),
+        EXTRA_SQLITE_PATH: "other.db",
+        EMPTY_PGHOST: "",
+        OTHER_PGHOST: "db.example.com",
+      },
+      sourceRoot: root,
+    });
+    expect((await sources.get("my-flights").query("select v from t where id = 1", [])).rows).toEqual([["from environment"]]);
+    expect((await sources.get("extra").query("select v from t where id = 1", [])).rows).toEqual([["from environment"]]);
+    expect(sources.list().map(({ name }) => name)).toEqual(["my-flights", "extra", "other"]);
+    await sources.close();
+  });
+
+  test("a source without what it needs says which setting and which variable", () => {
+    const sources = createSqlSources({
+      declared: [
+        declare("lite", SourceKind.SQLITE),
+        declare("relative", SourceKind.SQLITE, { path: "data/code.db" }),
+        declare("my", SourceKind.MYSQL),
+        declare("pg", SourceKind.POSTGRESQL, { port: "many" }),
+      ],
+      env: {},
+    });
+    expect(messageOf(() => sources.get("lite"))).toContain("set LITE_SQLITE_PATH");
+    expect(messageOf(() => sources.get("relative"))).toContain("data/code.db is relative");
+    expect(messageOf(() => sources.get("my"))).toContain("set MY_MYSQL_DATABASE");
+    expect(messageOf(() => sources.get("pg"))).toContain("PG_PGPORT is no port number");
+  });
+
+  test("names become variable prefixes", () => {
+    expect(["flights", "my-pg", "a b.c", "x1"].map(environmentPrefix)).toEqual(["FLIGHTS", "MY_PG", "A_B_C", "X1"]);
+  });
+});

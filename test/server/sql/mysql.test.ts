@@ -1,0 +1,159 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { MysqlSource } from "../../../src/server/sql/mysql.ts";
+import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
+import { mariadbProgram, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
+import { freePort } from "../../harness/postgres.ts";
+
+const installed = mariadbProgram() !== undefined;
+if (!installed) console.log("MariaDB is not installed: its tests are skipped");
+
+async function failure(run: Promise<unknown>): Promise<SqlError> {
+  const error = await run.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(SqlError);
+  return error as SqlError;
+}
+
+describe.skipIf(!installed)("mysql source", () => {
+  let server: TestMariadb;
+  const opened: SqlSource[] = [];
+
+  function open(changes: Partial<ConstructorParameters<typeof MysqlSource>[1]> = {}): SqlSource {
+    const { host, port, user, password, database } = server;
+    const source = new MysqlSource("my", { host, port, user, password, database, tls: "prefer", ...changes });
+    opened.push(source);
+    return source;
+  }
+
+  async function admin(...texts: string[]): Promise<void> {
+    const { host, port, user, password, database } = server;
+    const sql = new Bun.SQL({ adapter: "mariadb", hostname: host, port, username: user, password, database, max: 1 });
+    for (const text of texts) await sql.unsafe(text);
+    await sql.close();
+  }
+
+  beforeAll(async () => {
+    server = await startMariadb();
+    await admin(
+      `create table app_user (id bigint primary key, huge bigint unsigned, at datetime(6), plain datetime, ms datetime(3), day date, length_of time(6),
+         amount decimal(10, 2), small float, large double, ok tinyint(1), raw blob, note json, text_of text) character set utf8mb4`,
+      `insert into app_user values (9007199254740993, 18446744073709551615, '2024-05-01 12:00:00.000001', '2024-05-01 12:00:00', '2024-05-01 12:00:00.123', '2024-02-29',
+         '-101:02:03.5', 1.50, 0.1, 1e300, 1, x'00ff', '{"a": [1, null]}', 'é\u{1f600}')`,
+      "insert into app_user (id) values (2)",
+      "create function writes() returns int begin delete from app_user; return 1; end",
+    );
+  }, 60_000);
+
+  afterEach(async () => {
+    for (const source of opened.splice(0)) await source.close();
+  });
+
+  afterAll(async () => {
+    await server?.stop();
+  });
+
+  const expected = [
+    [
+      9007199254740993n,
+      18446744073709551615n,
+      "2024-05-01T12:00:00.000001Z",
+      "2024-05-01T12:00:00.000000Z",
+      "2024-05-01T12:00:00.123000Z",
+      "2024-02-29",
+      -363_723.5,
+      "1.50",
+      Math.fround(0.1),
+      1e300,
+      1,
+      new Uint8Array([0, 255]),
+      { a: [1, null] },
+      "é\u{1f600}",
+    ],
+    [2, ...new Array(13).fill(null)],
+  ];
+
+  test("gives values without loss, with and without parameters", async () => {
+    const source = open();
+    for (let run = 0; run < 2; run++) {
+      const all = await source.query("select * from app_user", []);
+      expect(all.columns.slice(0, 3)).toEqual(["id", "huge", "at"]);
+      expect(all.rows.toSorted((a, b) => (Number(a[0]) < Number(b[0]) ? 1 : -1))).toEqual(expected);
+      expect((await source.query("select * from app_user where id in (?)", [9007199254740993n])).rows).toEqual([expected[0] ?? []]);
+      expect((await source.query("select id, plain, day from app_user where id > ? order by id;", [0])).rows).toEqual([
+        [2, null, null],
+        [9007199254740993n, "2024-05-01T12:00:00.000000Z", "2024-02-29"],
+      ]);
+    }
+  });
+
+  test("parameters are bound", async () => {
+    const source = open();
+    const given = ["'; drop table app_user; --", 2n ** 62n, 1.5, null, new Uint8Array([1, 255])];
+    expect((await source.query("select ? as a, ? as b, ? as c, ? as d, ? as e", given)).rows).toEqual([given]);
+    expect((await source.query(`select ? div 2 as a, ${source.placeholder(2, "float")} / 2 as b`, [5, 5])).rows).toEqual([[2, 2.5]]);
+  });
+
+  test("describe names columns without running the statement", async () => {
+    expect(await open().describe("select id, at as seen, sleep(30) as s from app_user where id = ? and ok = ? -- '?'")).toEqual([
+      "id",
+      "seen",
+      "s",
+    ]);
+  });
+
+  test("errors carry the server's text and the place it quotes", async () => {
+    const source = open();
+    const text = "select id,\n nope from app_user where id = ?";
+    for (const error of [await failure(source.query(text, [1])), await failure(source.describe(text))]) {
+      expect(error.message).toContain("Unknown column 'nope'");
+      expect(error.offset).toBe(text.indexOf("nope"));
+    }
+    expect((await failure(source.query("select 1 frm x, y", []))).offset).toBe("select 1 frm ".length);
+    expect((await failure(source.query("select * from missing", []))).offset).toBe("select * from ".length);
+  });
+
+  test("is read only and runs one statement at a time", async () => {
+    const source = open();
+    await failure(source.query("delete from app_user", []));
+    await failure(source.query("select 1; delete from app_user", []));
+    await failure(source.query("select 1) as q; delete from app_user; select * from (select 1", []));
+    expect((await failure(source.query("select writes()", []))).message).toContain("READ ONLY");
+    expect((await source.query("select count(*) from app_user", [])).rows).toEqual([[2]]);
+  });
+
+  test("a statement can be given up, and the server stops it", async () => {
+    const source = open();
+    const reason = await source.query("select sleep(30) as s", [], AbortSignal.timeout(100)).catch((error) => error);
+    expect(reason).toMatchObject({ name: "TimeoutError" });
+    const running = async (): Promise<unknown> =>
+      (await source.query("select count(*) as n from information_schema.processlist where info like 'select sleep%'", [])).rows[0]?.[0];
+    const deadline = Date.now() + 5_000;
+    while ((await running()) !== 0 && Date.now() < deadline) await Bun.sleep(20);
+    expect(await running()).toBe(0);
+  });
+
+  test("more statements than connections wait their turn", async () => {
+    const source = open();
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => source.query("select ? as n, sleep(0.01) as s", [index])));
+    expect(answers.map(({ rows }) => rows[0]?.[0])).toEqual(Array.from({ length: 12 }, (_, index) => index));
+  });
+
+  test("connects again after the server was away", async () => {
+    const source = open();
+    await source.query("select id from app_user where id = ?", [2]);
+    await server.restart();
+    expect((await source.query("select id from app_user where id = ?", [2])).rows).toEqual([[2]]);
+  }, 60_000);
+
+  test("what keeps it from connecting is said with server, database and user, never with the password", async () => {
+    const port = await freePort();
+    const refused = await failure(open({ port, password: "hunter22" }).query("select 1", []));
+    expect(refused.message).toContain(`source 'my': MySQL at 127.0.0.1:${port}, database 'app', user 'svc_test'`);
+    const rejected = await failure(open({ password: "hunter22" }).test());
+    expect(rejected.message).toContain("Access denied");
+    for (const error of [refused, rejected]) expect(`${error.message}${error.stack}${Bun.inspect(error)}`).not.toContain("hunter22");
+    await failure(open({ tls: "require" }).test());
+  });
+});
