@@ -39,7 +39,8 @@ svc("server", "start", "--detach", "--port", "0");
 try {
   svc("apply", "--force", "--await");
   svc("query", "--in", "route.id=LAX-JFK", "--out", "route");
-  svc("query", "--in", "route.id=LAX-JFK", "--out", "route.flights", "--out", "route.mean_delay", "--out", "route.origin.name");
+  svc("query", "--in", "route.id=LAX-JFK", "--out", "route.flights", "--out", "route.usual_delay", "--out", "route.origin.name");
+  svc("query", "--in", "route.id=LAX-JFK", "--out", "route.mean_delay", "--now", "2001-03-01T00:00:00Z");
   svc("query", "--in", "flight.id=2000000", "--out", "flight", "--out", "flight.route.destination.city");
   svc("query", "--in", "airport.id=ATL");
   svc("features", "search", "delay");

@@ -1,30 +1,69 @@
 /**
- * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary, and runs every test on it. The last line
- * counts them all: `N passed, N failed, N skipped`.
+ * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary, and runs every test file on it, one more at
+ * once than there are cores, because many of them wait. The last line counts them all: `N passed, N failed, N skipped`.
+ *
+ *   bun test/run.ts                 everything
+ *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { availableParallelism, tmpdir } from "node:os";
+import { delimiter, join, relative } from "node:path";
 
 const ROOT = join(import.meta.dir, "..");
 process.chdir(ROOT);
 
+/** Tools of the dependencies (buf's plugin) are found although this was not started by `bun run`. */
+const ENV = { ...process.env, NO_COLOR: "1", PATH: `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}` };
+
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-function run(argv: string[], env: Record<string, string> = {}): { ok: boolean; output: string } {
-  const child = Bun.spawnSync(argv, { cwd: ROOT, env: { ...process.env, ...env }, stderr: "pipe", stdout: "pipe" });
-  return { ok: child.success, output: child.stdout.toString() + child.stderr.toString() };
+/** Files that take long, so that none of them is the last to start. */
+const LONG_FIRST = [
+  "server/durability",
+  "python/venv",
+  "sdk/",
+  "server/deployments/",
+  "server/python/",
+  "binary/",
+  "browser/",
+  "commands/",
+  "server/",
+];
+
+interface Ended {
+  readonly ok: boolean;
+  readonly output: string;
+}
+
+async function run(argv: readonly string[]): Promise<Ended> {
+  const child = Bun.spawn([...argv], {
+    cwd: ROOT,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: ENV,
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { ok: exitCode === 0, output: stdout + stderr };
 }
 
 /** One check with a name; what it printed is shown when it fails. */
-function check(name: string, work: () => { ok: boolean; output: string }): boolean {
+async function check(name: string, work: () => Promise<Ended>): Promise<boolean> {
   const started = performance.now();
-  const { ok, output } = work();
+  const { ok, output } = await work();
   counts[ok ? "passed" : "failed"]++;
+  report(ok, name, started, output);
+  return ok;
+}
+
+function report(ok: boolean, name: string, started: number, output: string): void {
   console.log(`${ok ? "ok  " : "FAIL"} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   if (!ok) console.log(output);
-  return ok;
 }
 
 function filesBelow(dir: string): Map<string, string> {
@@ -37,11 +76,11 @@ function filesBelow(dir: string): Map<string, string> {
   return found;
 }
 
-function generatedCodeIsCurrent(): { ok: boolean; output: string } {
+async function generatedCodeIsCurrent(): Promise<Ended> {
   const fresh = mkdtempSync(join(tmpdir(), "svc-gen-"));
   try {
     const template = readFileSync("proto/buf.gen.yaml", "utf8").replace("out: gen", `out: ${fresh}`).replace("clean: true\n", "");
-    const generated = run(["node_modules/.bin/buf", "generate", "proto", "--template", JSON.stringify(Bun.YAML.parse(template))]);
+    const generated = await run(["node_modules/.bin/buf", "generate", "proto", "--template", JSON.stringify(Bun.YAML.parse(template))]);
     if (!generated.ok) return generated;
     const [wanted, have] = [filesBelow(fresh), filesBelow("gen")];
     const stale = [...new Set([...wanted.keys(), ...have.keys()])].filter((path) => wanted.get(path) !== have.get(path));
@@ -51,28 +90,37 @@ function generatedCodeIsCurrent(): { ok: boolean; output: string } {
   }
 }
 
-/** Runs `bun test` and adds its figures to the count. */
-function tests(paths: string[]): void {
-  const child = Bun.spawnSync([process.execPath, "test", "--timeout=60000", ...paths], {
-    cwd: ROOT,
-    stdout: "inherit",
-    stderr: "pipe",
-    env: { ...process.env, NO_COLOR: "1" },
-  });
-  const output = child.stderr.toString();
-  process.stdout.write(output);
+/** Runs one test file and adds its figures to the count; what it printed is shown when it fails, and what it skipped always. */
+async function testFile(path: string): Promise<void> {
+  const started = performance.now();
+  const { ok, output } = await run([process.execPath, "test", "--timeout=60000", `./${path}`]);
   const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
   counts.passed += figure("pass");
-  counts.failed += figure("fail");
+  counts.failed += Math.max(figure("fail"), ok ? 0 : 1);
   counts.skipped += figure("skip") + figure("todo");
-  if (!child.success && figure("fail") === 0) counts.failed++;
+  report(ok, path, started, output);
+  if (ok) for (const line of output.split("\n")) if (/^\(skip\)|skipp?ed:/.test(line)) console.log(`     ${line}`);
 }
 
-check("gen/ is what proto/ gives", generatedCodeIsCurrent);
-check("proto lint", () => run(["node_modules/.bin/buf", "lint", "proto"]));
-check("types", () => run(["node_modules/.bin/tsc", "--noEmit"]));
-check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."]));
-const built = check("build", () => run([process.execPath, "build.ts", "--single"]));
-if (built) tests(process.argv.slice(2));
+async function testFiles(words: readonly string[]): Promise<void> {
+  const rank = (path: string) =>
+    (LONG_FIRST.findIndex((part) => path.startsWith(`test/${part}`)) + LONG_FIRST.length + 1) % (LONG_FIRST.length + 1);
+  const queue = [...new Bun.Glob("test/**/*.test.ts").scanSync(".")]
+    .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const worker = async () => {
+    for (let path = queue.shift(); path !== undefined; path = queue.shift()) await testFile(path);
+  };
+  await Promise.all(Array.from({ length: Math.min(6, availableParallelism() + 1) }, worker));
+}
+
+const [built] = await Promise.all([
+  check("build", () => run([process.execPath, "build.ts", "--single"])),
+  check("gen/ is what proto/ gives", generatedCodeIsCurrent),
+  check("proto lint", () => run(["node_modules/.bin/buf", "lint", "proto"])),
+  check("types", () => run(["node_modules/.bin/tsc", "--noEmit"])),
+  check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."])),
+]);
+if (built) await testFiles(process.argv.slice(2));
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

@@ -4,11 +4,12 @@
  */
 
 import { join } from "node:path";
-import { readPrivateFile, writePrivateFile } from "../config/private-file.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Setting } from "../config/settings.ts";
 import type { Clock } from "../context/clock.ts";
-import { AuthError, CliError } from "../errors/cli-error.ts";
+import { DiskError } from "../disk/disk-error.ts";
+import { readPrivateFile, writePrivateFile } from "../disk/private-file.ts";
+import { AuthError } from "../errors/cli-error.ts";
 import type { Session } from "./api.ts";
 import type { Endpoint } from "./fetch.ts";
 
@@ -67,8 +68,8 @@ export function createTokens(deps: TokenDeps): Tokens {
   let held: Session | undefined;
 
   const lives = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
-  const read = async (): Promise<Session | undefined> => {
-    const text = await readPrivateFile(path, { followLinks: false });
+  const read = (): Session | undefined => {
+    const text = readPrivateFile(path, { followLinks: false });
     const cached = text === undefined ? undefined : parseCached(text);
     return cached?.secretHash === secretHash ? cached : undefined;
   };
@@ -85,19 +86,21 @@ export function createTokens(deps: TokenDeps): Tokens {
       refreshAt: now + life - Math.min(MARGIN_MS, life / 10),
     };
     const cached: Cached = { ...session, format: FORMAT, secretHash };
-    await writePrivateFile(path, `${JSON.stringify(cached)}\n`).catch((error) => {
-      if (error instanceof CliError && error.code === "symlink_refused") throw error;
-      deps.verbose(`the token is not kept: ${error instanceof Error ? error.message : String(error)}`);
-    });
+    try {
+      writePrivateFile(path, `${JSON.stringify(cached)}\n`);
+    } catch (error) {
+      if (!(error instanceof DiskError) || error.code === "symlink_refused") throw error;
+      deps.verbose(`the token is not kept: ${error.message}`);
+    }
     return session;
   };
   const locked = async (usable: (session: Session | undefined) => session is Session): Promise<Session> => {
     const fresh = async () => {
-      const found = await read();
+      const found = read();
       return usable(found) ? found : await exchange();
     };
     const canLock = await writable(deps.cacheDir);
-    const { withFileLock } = await import("../config/lock.ts");
+    const { withFileLock } = await import("../disk/lock.ts");
     held = canLock
       ? await withFileLock(`${path.slice(0, -5)}.lock`, { what: "the token cache", signal: deps.signal }, fresh)
       : await fresh();
@@ -107,7 +110,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   return {
     async get() {
       if (lives(held)) return held;
-      const found = await read();
+      const found = read();
       if (lives(found)) {
         held = found;
         return found;

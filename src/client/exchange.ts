@@ -40,7 +40,7 @@ export async function exchangeToken(
         timeoutMs: TIMEOUT_MS,
       });
       const body = await readBody(response, endpoint, { timeoutMs: TIMEOUT_MS }, 1024 * 1024);
-      if (response.status === 400 || response.status === 401 || response.status === 403) {
+      if (response.status === 400 || response.status === 401) {
         const said = failureOf(response, body, deps.clock.now());
         if (isJson(response))
           throw new AuthError(`${endpoint.url} rejected the client ID and secret (from ${credentials.from})`, {

@@ -2,6 +2,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool, keyValue, list, text } from "../cli/flag.ts";
 import { currentBranch } from "../config/branch.ts";
 import type { Context } from "../context/context.ts";
+import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { type Style, textView } from "../output/view.ts";
 import { type ApplyEvent, type DeployOptions, deploy } from "./apply/deploy.ts";
@@ -112,7 +113,7 @@ function asText(event: ApplyEvent, style: Style): string {
       const { id, status, url } = event.deployment;
       const state = statusName(status);
       const said = state === "live" ? style.green("live") : state;
-      return `\nDeployment ${id} is ${said}.\n${url}`;
+      return `\nDeployment ${escapeControls(id)} is ${said}.\n${escapeControls(url)}`;
     }
   }
 }

@@ -20,6 +20,8 @@ interface Row {
 interface Shown {
   readonly format: (typeof FORMATS)[number];
   readonly rows: readonly Row[];
+  /** Folder that holds the Python package, for the format that needs it. */
+  readonly sdkRoot: string | undefined;
 }
 
 export default defineCommand({
@@ -41,6 +43,7 @@ export default defineCommand({
     const environment = settings.environment.value === undefined ? service(learned.environment) : settings.environment;
     return {
       format: format ?? (context.flags.json ? "json" : "table"),
+      sdkRoot: format === "svcpy" ? await context.python().sdkRoot() : undefined,
       rows: [
         { key: "client_id", name: "Client ID", setting: settings.clientId },
         { key: "client_secret", name: "Client Secret", setting: settings.clientSecret },
@@ -60,7 +63,7 @@ export default defineCommand({
     };
   },
   view: textView(
-    ({ format, rows }: Shown, style) => {
+    ({ format, rows, sdkRoot }: Shown, style) => {
       const value = (key: string) => rows.find((row) => row.key === key)?.setting.value ?? "";
       switch (format) {
         case "json":
@@ -69,7 +72,10 @@ export default defineCommand({
         case "shell":
           return VARIABLES.map(([name, key]) => `${format === "shell" ? "export " : ""}${name}=${shellQuoted(value(key))}`).join("\n");
         case "svcpy":
-          return `client = SvcClient(\n${["client_id", "client_secret", "environment", "api_server"].map((key) => `    ${key}=${pythonText(value(key))},\n`).join("")})`;
+          return pythonCall(
+            sdkRoot ?? "",
+            ["client_id", "client_secret", "environment", "api_server"].map((key) => [key, value(key)]),
+          );
         default:
           return new TableLayout<Row>(
             [
@@ -154,6 +160,13 @@ function document(rows: readonly Row[]): Record<string, unknown> {
 /** As it is when the shell takes it as one plain word, else in single quotes. */
 function shellQuoted(value: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Python code that makes a client with what is known; the client finds the rest as it does without arguments. */
+function pythonCall(sdkRoot: string, given: readonly (readonly [name: string, value: string])[]): string {
+  const lines = given.filter(([, value]) => value !== "").map(([name, value]) => `    ${name}=${pythonText(value)},\n`);
+  const place = `# The package svc: PYTHONPATH=${escapeControls(shellQuoted(sdkRoot))}\n`;
+  return `${place}from svc.client import SvcClient\n\nclient = SvcClient(\n${lines.join("")})`;
 }
 
 /** A Python string literal. JSON's escapes mean the same in Python, but for surrogate pairs, which JSON text does not escape. */

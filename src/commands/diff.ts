@@ -4,6 +4,7 @@ import { bool, optionalArg, text } from "../cli/flag.ts";
 import { currentBranch } from "../config/branch.ts";
 import type { Context } from "../context/context.ts";
 import { unifiedHunks } from "../domain/line-diff.ts";
+import { visibleLines } from "../domain/visible.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -65,7 +66,9 @@ export default defineCommand({
       await machine.remove(folder);
     }
   },
-  view: textView((found: SourceDiff) => (found.differs ? found.diff : `No differences between ${found.source} and ${found.target}.`)),
+  view: textView((found: SourceDiff, style) =>
+    found.differs ? (style.isTTY ? visibleLines(found.diff) : found.diff) : `No differences between ${found.source} and ${found.target}.`,
+  ),
 });
 
 async function fetchSide({ api, http, machine }: Context, target: string, folder: string): Promise<Side> {

@@ -4,6 +4,7 @@ import { optionalArg } from "../cli/flag.ts";
 import { updateEntry } from "../config/file.ts";
 import { describeSource } from "../config/resolve.ts";
 import { didYouMean } from "../domain/closest.ts";
+import { escapeControls } from "../domain/name.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -36,9 +37,10 @@ export default defineCommand({
     }
     return { id: chosen.id, name: chosen.name, config_file: path };
   },
-  view: textView((active: ActiveEnvironment) =>
-    active.config_file === undefined ? `${active.name} (${active.id})` : `The active environment is now ${active.name} (${active.id}).`,
-  ),
+  view: textView((active: ActiveEnvironment) => {
+    const shown = escapeControls(`${active.name} (${active.id})`);
+    return active.config_file === undefined ? shown : `The active environment is now ${shown}.`;
+  }),
 });
 
 function pick(environments: readonly Environment[], wanted: string): Environment {

@@ -1,5 +1,6 @@
 import { HealthCheckStatus } from "../../gen/svc/v1/health_pb.ts";
 import { defineCommand } from "../cli/command.ts";
+import { escapeControls } from "../domain/name.ts";
 import { tableView } from "../output/view.ts";
 
 /** One part of the server; the status is spelled as the API spells it. */
@@ -25,7 +26,8 @@ export default defineCommand({
         (check): Check => ({ name: check.name, status: spelled(check.status), message: check.message, latency_ms: check.latencyMs }),
       ),
     };
-    for (const check of result.checks) if (!passes(check) && check.message) progress.warn(`${check.name}: ${check.message}`);
+    for (const check of result.checks)
+      if (!passes(check) && check.message) progress.warn(escapeControls(`${check.name}: ${check.message}`));
     return result;
   },
   view: tableView({

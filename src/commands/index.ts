@@ -52,6 +52,11 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     category: "Build and deploy",
     load: () => import("./lint.ts"),
   },
+  lsp: {
+    summary: "Serve editors: findings, completion, hover, definitions",
+    category: "Build and deploy",
+    load: () => import("./lsp.ts"),
+  },
   files: {
     summary: "List files that would be uploaded",
     category: "Build and deploy",

@@ -1,10 +1,21 @@
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
+import type { Context } from "../context/context.ts";
 import { isError } from "../domain/finding.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
 import { textView } from "../output/view.ts";
 import { type Validation, validateProject } from "../project/validate.ts";
+
+/** Name of the environment that the server will compare with; undefined when it does not say, which the validation then reports. */
+async function activeEnvironment(context: Context): Promise<string | undefined> {
+  try {
+    return (await (await context.api.auth()).whoAmI({}, { signal: context.signal })).environmentName;
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    return undefined;
+  }
+}
 
 type Findings = Pick<Validation, "diagnostics" | "source"> & { readonly root: string };
 
@@ -24,7 +35,8 @@ export default defineCommand({
   },
   async run(context, { local, lsp }): Promise<Findings> {
     const branch = typeof context.flags.branch === "string" ? context.flags.branch : "";
-    const validation = await validateProject(context, { remote: !local, branch });
+    const environmentName = local ? undefined : await activeEnvironment(context);
+    const validation = await validateProject(context, { remote: !local, branch, environmentName });
     const diagnostics = lsp && validation.remote ? validation.remote : validation.diagnostics;
     if (!local && !validation.remote) context.progress.note("The server was not asked: mend the errors first.");
     return { diagnostics, source: validation.source, root: validation.project.root };

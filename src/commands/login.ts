@@ -4,6 +4,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import { updateEntry } from "../config/file.ts";
 import type { Context } from "../context/context.ts";
+import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -41,9 +42,14 @@ export default defineCommand({
     }
   },
   async run(context, { noPrompt }): Promise<Login> {
-    const { flags, surroundings } = context;
+    const { flags, progress, surroundings } = context;
     const settings = await context.settings();
     const given = flags.clientId !== undefined && flags.clientSecret !== undefined;
+    if (given) {
+      progress.warn(
+        "a secret on the command line can be seen by other programs and stays in the shell's history; `svc login` alone avoids that",
+      );
+    }
     const credentials = given
       ? { clientId: flags.clientId ?? "", clientSecret: flags.clientSecret ?? "", environment: settings.environment.value }
       : await confirmInBrowser(context, noPrompt);
@@ -58,7 +64,7 @@ export default defineCommand({
       activeEnvironment: environment,
     });
     for (const name of ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ACCESS_TOKEN", "SVC_API_SERVER", "SVC_ENVIRONMENT"]) {
-      if (surroundings.env[name]) context.progress.warn(`the environment variable ${name} is set and wins over this login`);
+      if (surroundings.env[name]) progress.warn(`the environment variable ${name} is set and wins over this login`);
     }
     return {
       client_id: credentials.clientId,
@@ -70,7 +76,7 @@ export default defineCommand({
   },
   view: textView(
     (login: Login) =>
-      `Logged in to ${login.api_server} as ${login.client_id}.\n` +
+      `Logged in to ${login.api_server} as ${escapeControls(login.client_id)}.\n` +
       `Stored ${login.config_key === "default" ? "as the default" : `for the project ${login.config_key}`} in ${login.config_file}.`,
   ),
 });
@@ -79,7 +85,7 @@ async function confirmInBrowser(context: Context, noPrompt: boolean): Promise<Cr
   const { clock, io, flags, machine, prompt, progress, signal } = context;
   const auth = await context.api.auth();
   const session = await auth.createLoginSession({ deviceName: context.surroundings.hostname });
-  io.writeErr(`Confirm the login on this page:\n  ${session.url}\n`);
+  io.writeErr(`Confirm the login on this page:\n  ${escapeControls(session.url)}\n`);
   const interactive = io.stdinIsTTY && io.stderrIsTTY && !flags.json;
   if (noPrompt || (interactive && (await prompt.confirm("Open it in the browser?")))) {
     if (!(await machine.openUrl(session.url))) progress.warn("no browser could be opened; open the page yourself");

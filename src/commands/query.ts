@@ -1,25 +1,43 @@
+import { ErrorCode } from "../../gen/svc/v1/error_pb.ts";
 import type { QueryResponse } from "../../gen/svc/v1/query_pb.ts";
 import { defineCommand } from "../cli/command.ts";
-import { bool, duration, keyValue, list, text, timestamp } from "../cli/flag.ts";
+import { bool, duration, float, int, keyValue, list, path, text, timestamp } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
-import { readableName } from "../domain/name.ts";
+import { formatDuration } from "../domain/duration.ts";
+import { escapeControls, readableName } from "../domain/name.ts";
+import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
-import { tableView } from "../output/view.ts";
+import { choiceView, tableView, type View } from "../output/view.ts";
 import { answerJson, failureLines, valueText } from "./query/answer.ts";
+import {
+  type BenchmarkReport,
+  benchmarkExitCode,
+  benchmarkView,
+  DEFAULT_DURATION_MS,
+  DEFAULT_QPS,
+  DEFAULT_WARMUP_MS,
+  runBenchmark,
+} from "./query/benchmark.ts";
+import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView } from "./query/bulk.ts";
 import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
+import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
 
 /** An answer, and how it is to be shown. */
 interface Answer {
+  readonly kind: "answer";
   readonly response: QueryResponse;
   readonly translate: boolean;
   readonly includeMeta: boolean;
 }
 
+type Shown = Answer | BulkAnswer | BenchmarkReport;
+
 interface Input extends QueryFlags {
-  readonly repeat: number | undefined;
   readonly translateFqns: boolean;
   readonly includeMeta: boolean;
 }
+
+const BENCHMARK = "Benchmark";
 
 export default defineCommand({
   summary: "Query features online and print their values",
@@ -31,6 +49,11 @@ export default defineCommand({
     "svc query --in user.id=1 --out user.email --staleness user.email=1h",
     { run: "svc query --in document.id=1 --in 'document.text=@file(note.txt)' --out document.length", does: "Read a value from a file" },
     "svc query --in user.id=1 --out user --repeat 5s --json",
+    { run: "svc query --bulk --in user.id=1 --in user.id=2 --out user.email", does: "Several rows at once" },
+    {
+      run: "svc query --in user.id=1 --out user --benchmark --qps 200 --duration 30s",
+      does: "Load at a fixed rate, latencies as percentiles",
+    },
   ],
   needs: ["session"],
   flags: {
@@ -47,64 +70,156 @@ export default defineCommand({
     now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
     tag: list(text("tag for choosing resolvers", { placeholder: "<tag>" })),
     queryContext: list(keyValue("context that Python resolvers can read")),
-    plannerOption: list(keyValue("planner option")),
     correlationId: text("correlation ID, kept in the log", { placeholder: "<id>" }),
     explain: bool("print the plan with its figures"),
-    storePlanStages: bool("store all intermediate values (much slower)"),
-    trace: bool("enable tracing"),
     translateFqns: bool("with --json, write windowed names readably: name[1d] for name__86400__", { aliases: ["--translate-windows"] }),
     includeMeta: bool("with --json, add metadata per feature"),
+    plannerOption: list(keyValue("option of the planner", { placeholder: "<name=value>" })),
+    bulk: bool("several rows: one value of --in per row, or one for all"),
+    benchmark: bool("run as a load test: queries are due at a fixed rate whatever the server does", { group: BENCHMARK }),
+    qps: float("queries per second", { defaultText: String(DEFAULT_QPS), group: BENCHMARK }),
+    duration: duration("length of the load test", { defaultText: formatDuration(DEFAULT_DURATION_MS), group: BENCHMARK }),
+    warmupDuration: duration("load before it, which is not counted", { defaultText: formatDuration(DEFAULT_WARMUP_MS), group: BENCHMARK }),
+    benchmarkOutput: path("file for the results, as JSON", { aliases: ["--benchmark-out"], placeholder: "<file>", group: BENCHMARK }),
+    statsdHost: text("send each query's latency and outcome to StatsD on this host", { placeholder: "<host>", group: BENCHMARK }),
+    statsdPort: int("its UDP port", { group: BENCHMARK }),
   },
   check: checkQueryFlags,
-  run(context, input: Input): Promise<Answer> | AsyncIterable<Answer> {
-    return context.flags.json && input.repeat === undefined ? ask(context, input) : answers(context, input);
+  run(context, input: Input): Promise<Shown> | AsyncIterable<Shown> {
+    if (input.benchmark) return benchmark(context, input);
+    return context.flags.json && input.repeat === undefined ? askOnce(context, input) : answers(context, input);
   },
-  view: tableView({
-    things: "features",
-    before: ({ response }: Answer, style) => (response.meta?.url ? style.dim(response.meta.url) : ""),
-    rows: ({ response }) => response.data,
-    columns: [
-      { header: "Name", cell: ({ field }) => readableName(field) },
-      { header: "Hit?", cell: ({ meta }) => (meta?.cacheHit ? "✓" : ""), style: (cell, style) => style.green(cell) },
-      {
-        header: "Value",
-        cell: ({ error, value }) => (error ? "(failed)" : valueText(value)),
-        style: (cell, style, { error }) => (error ? style.red(cell) : cell),
-      },
-    ],
-    after: ({ response }) => response.explainOutput,
-    json: ({ response, translate, includeMeta }) => {
-      for (const result of response.data) if (!includeMeta) result.meta = undefined;
-      return answerJson(response, translate ? readableName : (name) => name);
-    },
-  }),
-  exitCode: ({ response }) => (failed(response) ? 1 : 0),
+  view: choiceView((shown: Shown) =>
+    shown.kind === "answer"
+      ? (answerView as View<never>)
+      : shown.kind === "bulk"
+        ? (bulkView as View<never>)
+        : (benchmarkView as View<never>),
+  ),
+  exitCode: (shown) => (shown.kind === "benchmark" ? benchmarkExitCode(shown) : failed(shown) ? 1 : 0),
 });
 
-async function ask(context: Context, input: Input): Promise<Answer> {
+const answerView = tableView({
+  things: "features",
+  before: ({ response }: Answer, style) => (response.meta?.url ? style.dim(escapeControls(response.meta.url)) : ""),
+  rows: ({ response }) => response.data,
+  columns: [
+    { header: "Name", cell: ({ field }) => readableName(field) },
+    { header: "Hit?", cell: ({ meta }) => (meta?.cacheHit ? "✓" : ""), style: (cell, style) => style.green(cell) },
+    {
+      header: "Value",
+      cell: ({ error, value }) => (error ? "(failed)" : valueText(value)),
+      style: (cell, style, { error }) => (error ? style.red(cell) : cell),
+    },
+  ],
+  after: ({ response }) => visibleLines(response.explainOutput),
+  json: ({ response, translate, includeMeta }) => {
+    for (const result of response.data) if (!includeMeta) result.meta = undefined;
+    return answerJson(response, translate ? readableName : (name) => name);
+  },
+});
+
+type Ask = () => Promise<Answer | BulkAnswer>;
+
+/** The question, made once; asked as often as need be. */
+async function question(context: Context, input: Input): Promise<Ask> {
   const service = await context.api.query();
-  const response = await service.query(await queryRequest(context, input));
-  for (const namespace of response.inferredOutputs) context.progress.note(`Using '--out=${namespace}'`);
-  return { response, translate: input.translateFqns, includeMeta: input.includeMeta };
+  const shown = { translate: input.translateFqns, includeMeta: input.includeMeta };
+  if (input.bulk) {
+    const request = await bulkRequest(context, input);
+    return async () => ({ kind: "bulk", response: await service.queryBulk(request), ...shown });
+  }
+  const request = await queryRequest(context, input);
+  return async () => ({ kind: "answer", response: await service.query(request), ...shown });
 }
 
-/** The generator goes on once its item was shown, so failures come below the table. */
-async function* answers(context: Context, input: Input): AsyncIterable<Answer> {
-  const { clock, flags, io, signal } = context;
-  for (;;) {
-    const started = clock.now();
-    const answer = await ask(context, input);
-    yield answer;
-    if (!flags.json) for (const line of failureLines(answer.response)) io.writeErr(`${line}\n`);
-    if (input.repeat === undefined) {
-      if (!failed(answer.response)) return;
-      const wrong = answer.response.data.filter(({ error }) => error !== undefined).length;
-      throw new CliError(`${wrong || "some"} of ${answer.response.data.length} features could not be answered`, { code: "query_failed" });
-    }
-    await clock.sleep(Math.max(0, input.repeat - (clock.now() - started)), signal);
+/** Asks, and tells StatsD how long it took and how it ended. */
+async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnswer> {
+  const started = performance.now();
+  try {
+    const answer = await ask();
+    figures.record(performance.now() - started, firstError(answer));
+    return answer;
+  } catch (error) {
+    figures.record(performance.now() - started, errorCode(error));
+    throw error;
   }
 }
 
-function failed(response: QueryResponse): boolean {
-  return response.errors.length > 0 || response.data.some(({ error }) => error !== undefined);
+async function askOnce(context: Context, input: Input): Promise<Answer | BulkAnswer> {
+  const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
+  try {
+    return await timed(await question(context, input), figures);
+  } finally {
+    await figures.close();
+  }
+}
+
+/** The generator goes on once its item was shown, so failures come below the table. */
+async function* answers(context: Context, input: Input): AsyncIterable<Answer | BulkAnswer> {
+  const { clock, flags, io, progress, signal } = context;
+  const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
+  try {
+    const ask = await question(context, input);
+    for (;;) {
+      const started = clock.now();
+      const answer = await timed(ask, figures);
+      for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
+      yield answer;
+      if (!flags.json) for (const line of linesOf(answer)) io.writeErr(`${line}\n`);
+      if (input.repeat === undefined) {
+        if (failed(answer)) throw new CliError(failureCount(answer), { code: "query_failed" });
+        return;
+      }
+      await clock.sleep(Math.max(0, input.repeat - (clock.now() - started)), signal);
+    }
+  } finally {
+    await figures.close();
+  }
+}
+
+async function benchmark(context: Context, input: Input): Promise<BenchmarkReport> {
+  const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
+  try {
+    const ask = await question(context, input);
+    await ask();
+    return await runBenchmark(
+      context,
+      input,
+      () => ask().then(firstError, errorCode),
+      ({ error, latencyMs, measured }) => measured && figures.record(latencyMs, error),
+    );
+  } finally {
+    await figures.close();
+  }
+}
+
+function linesOf(answer: Answer | BulkAnswer): string[] {
+  return answer.kind === "bulk" ? bulkFailureLines(answer.response) : failureLines(answer.response);
+}
+
+function failureCount(answer: Answer | BulkAnswer): string {
+  if (answer.kind === "bulk") {
+    const rows = new Set(answer.response.errors.map(({ row }) => row));
+    return `${rows.size} of ${answer.response.rows} rows could not be answered in full`;
+  }
+  const { data } = answer.response;
+  const wrong = data.filter(({ error }) => error !== undefined).length;
+  return `${wrong || "some"} of ${data.length} features could not be answered`;
+}
+
+/** Code of the first error of an answer; undefined when there is none. */
+function firstError({ kind, response }: Answer | BulkAnswer): string | undefined {
+  const errors =
+    kind === "bulk" ? response.errors.map(({ error }) => error) : [...response.errors, ...response.data.map(({ error }) => error)];
+  const first = errors.find((error) => error !== undefined);
+  return first && ErrorCode[first.code];
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof CliError ? error.code : error instanceof Error ? error.name : "failed";
+}
+
+function failed(answer: Answer | BulkAnswer): boolean {
+  return answer.response.errors.length > 0 || (answer.kind === "answer" && answer.response.data.some(({ error }) => error !== undefined));
 }

@@ -1,4 +1,5 @@
 import { defineCommand } from "../cli/command.ts";
+import { visibleLines } from "../domain/visible.ts";
 import { textView } from "../output/view.ts";
 
 /** Ids of who calls and where. */
@@ -17,5 +18,5 @@ export default defineCommand({
     const me = await (await api.auth()).whoAmI({});
     return { user: me.userId, environment: me.environmentId, team: me.teamId };
   },
-  view: textView((user: User) => `User:        ${user.user}\nEnvironment: ${user.environment}\nTeam:        ${user.team}`),
+  view: textView((user: User) => visibleLines(`User:        ${user.user}\nEnvironment: ${user.environment}\nTeam:        ${user.team}`)),
 });

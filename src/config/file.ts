@@ -5,9 +5,9 @@
 
 import { dirname, join } from "node:path";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import { readPrivateFile, refuseLink, writePrivateFile } from "../disk/private-file.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { locateConfig } from "./location.ts";
-import { readPrivateFile, refuseLink, writePrivateFile } from "./private-file.ts";
 
 /** The key of the entry that holds outside projects, and for projects without an entry of their own. */
 export const DEFAULT_KEY = "default";
@@ -28,7 +28,7 @@ const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "
 
 /** The entries of a config file by key. Throws a CliError with file, line and column when it is no YAML or has another shape. */
 export async function readEntries(path: string): Promise<ReadonlyMap<string, ConfigEntry>> {
-  const text = await readPrivateFile(path);
+  const text = readPrivateFile(path);
   if (text === undefined) return new Map();
   return entriesOf(quickParse(text) ?? (await parseDocumentOf(path, text)).toJS(), path);
 }
@@ -45,11 +45,11 @@ export async function updateEntry(
 ): Promise<string> {
   const location = await locateConfig(flags, surroundings);
   const path = location.write;
-  await refuseLink(path);
-  const { withFileLock } = await import("./lock.ts");
+  refuseLink(path);
+  const { withFileLock } = await import("../disk/lock.ts");
   const { isMap } = await import("yaml");
   await withFileLock(lockPath(path), { what: path }, async () => {
-    const text = (await readPrivateFile(path)) ?? (location.read === undefined ? undefined : await readPrivateFile(location.read)) ?? "";
+    const text = readPrivateFile(path) ?? (location.read === undefined ? undefined : readPrivateFile(location.read)) ?? "";
     const document = await parseDocumentOf(path, text);
     entriesOf(document.toJS(), path);
     for (const place of [[], ["tokens"], ["tokens", key]]) {
@@ -59,7 +59,7 @@ export async function updateEntry(
       if (value === undefined) document.deleteIn(["tokens", key, field]);
       else document.setIn(["tokens", key, field], value);
     }
-    await writePrivateFile(path, document.toString({ lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }));
+    writePrivateFile(path, document.toString({ lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }));
   });
   return path;
 }

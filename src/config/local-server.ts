@@ -4,8 +4,9 @@ import { Database } from "bun:sqlite";
 import { appendFileSync, chmodSync, closeSync, constants, openSync, renameSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { systemCode } from "../disk/disk-error.ts";
+import { readPrivateFile } from "../disk/private-file.ts";
 import { CliError } from "../errors/cli-error.ts";
-import { readPrivateFile, systemCode } from "./private-file.ts";
 
 /** Size at which a start of the server begins a new log file; one older file is kept. */
 const LARGEST_LOG_BYTES = 32 * 1024 * 1024;
@@ -36,9 +37,8 @@ export function serverFiles(dataDir: string): {
 
 /** Who announced itself in a data directory; undefined when nobody did. */
 export async function readLocalServer(dataDir: string): Promise<LocalServer | undefined> {
-  const text = await readPrivateFile(serverFiles(dataDir).note).catch(() => undefined);
   try {
-    const note = JSON.parse(text ?? "") as Partial<LocalServer>;
+    const note = JSON.parse(readPrivateFile(serverFiles(dataDir).note) ?? "") as Partial<LocalServer>;
     if (typeof note.pid !== "number" || typeof note.url !== "string" || !URL.canParse(note.url)) return undefined;
     return { pid: note.pid, url: note.url, version: String(note.version ?? ""), startedAt: String(note.startedAt ?? "") };
   } catch {
@@ -151,7 +151,7 @@ export async function startInBackground(start: BackgroundStart): Promise<{ reado
     if (line === undefined) {
       await child.exited;
       start.signal.throwIfAborted();
-      throw startFailure(await readPrivateFile(errors), errors);
+      throw startFailure(readPrivateFile(errors), errors);
     }
     child.unref();
     return { pid: child.pid, line };

@@ -50,6 +50,14 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
+/** Where UDP datagrams are sent to. */
+export interface Datagrams {
+  /** Sends one; nobody waits for it, and nobody says whether it arrived. */
+  send(text: string): void;
+  /** Resolves when everything was handed to the network, with the first error there was, such as a host that does not exist. */
+  close(): Promise<Error | undefined>;
+}
+
 /** Reaching the machine: files, programs, a browser. Paths are absolute. */
 export interface Machine {
   /** Runs a program to its end; `inherit` gives it the terminal. Rejects when it cannot be started. */
@@ -71,6 +79,8 @@ export interface Machine {
   /** Writes a file and its folders; `private` = mode 0600. Atomic: written beside and renamed. */
   writeFile(path: string, content: string | Uint8Array, options?: { private?: boolean }): Promise<void>;
   exists(path: string): Promise<boolean>;
+  /** Datagrams to a host and port. */
+  datagrams(host: string, port: number): Promise<Datagrams>;
   makeTempDir(prefix: string): Promise<string>;
   remove(path: string): Promise<void>;
   /** Calls back (debounced by `debounceMs`) with changed absolute paths until aborted. */

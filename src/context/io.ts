@@ -8,6 +8,8 @@ export interface Io {
   writeErr(text: string): void;
   /** Next line of stdin, without its newline; undefined at the end of file. */
   readLine(): Promise<string | undefined>;
+  /** What comes next on stdin, as bytes; undefined at its end. Not to be mixed with `readLine`. */
+  readChunk(): Promise<Uint8Array | undefined>;
   /** All of stdin. */
   readAll(): Promise<Uint8Array>;
   readonly stdoutIsTTY: boolean;

@@ -70,6 +70,10 @@ class Input {
     }
   }
 
+  async chunk(): Promise<Uint8Array | undefined> {
+    return this.ended ? undefined : this.more();
+  }
+
   async all(): Promise<Uint8Array> {
     const parts: Uint8Array[] = this.text === "" ? [] : [new TextEncoder().encode(this.text)];
     this.text = "";
@@ -124,6 +128,7 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
       }
     },
     readLine: () => input.line(),
+    readChunk: () => input.chunk(),
     readAll: () => input.all(),
     close: () => input.close(),
     get stdoutIsTTY() {

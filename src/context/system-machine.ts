@@ -1,13 +1,12 @@
 /** Files, programs and the browser of this machine. */
 
-import { randomUUID } from "node:crypto";
 import { type FSWatcher, watch as watchFolder } from "node:fs";
 import { access, mkdir, mkdtemp, open, readFile, rename, rm, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
-import type { Machine, Surroundings } from "./context.ts";
+import type { Datagrams, Machine, Surroundings } from "./context.ts";
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -23,7 +22,7 @@ async function readBytes(path: string): Promise<Uint8Array | undefined> {
 }
 
 async function writeFile(path: string, content: string | Uint8Array, options: { private?: boolean } = {}): Promise<void> {
-  const beside = join(dirname(path), `.${randomUUID()}.tmp`);
+  const beside = join(dirname(path), `.${crypto.randomUUID()}.tmp`);
   try {
     await mkdir(dirname(path), { recursive: true, mode: options.private ? 0o700 : 0o777 });
     const file = await open(beside, "wx", options.private ? 0o600 : 0o666);
@@ -92,9 +91,44 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
         () => true,
         () => false,
       ),
+    datagrams: openDatagrams,
     makeTempDir: (prefix) => mkdtemp(join(surroundings.env.TMPDIR || tmpdir(), prefix)),
     remove: (path) => rm(path, { recursive: true, force: true }),
     watch: watchTree,
+  };
+}
+
+async function openDatagrams(host: string, port: number): Promise<Datagrams> {
+  const [{ createSocket }, { lookup }] = await Promise.all([import("node:dgram"), import("node:dns/promises")]);
+  const { address, family } = await lookup(host).catch((error) => {
+    throw new CliError(`the host ${host} cannot be found`, { code: "no_host", cause: error });
+  });
+  const socket = createSocket(family === 6 ? "udp6" : "udp4");
+  let failed: Error | undefined;
+  let waiting = 0;
+  let settle: (() => void) | undefined;
+  const keep = (error: Error | null | undefined) => {
+    failed ??= error ?? undefined;
+  };
+  socket.on("error", keep);
+  return {
+    send(text) {
+      waiting++;
+      socket.send(text, port, address, (error) => {
+        keep(error);
+        waiting--;
+        if (waiting === 0) settle?.();
+      });
+    },
+    async close() {
+      if (waiting > 0) {
+        await new Promise<void>((resolve) => {
+          settle = resolve;
+        });
+      }
+      socket.close();
+      return failed;
+    },
   };
 }
 

@@ -36,6 +36,8 @@ export type ArchiveEntry =
 const BLOCK = 512;
 const MAX_PATH_BYTES = 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
+/** Archivers fill the end up with zeros. */
+const MAX_PADDING_BYTES = 1024 * 1024;
 const REFUSED_KINDS: Readonly<Record<string, string>> = {
   "1": "a hard link",
   "2": "a symbolic link",
@@ -55,7 +57,7 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
   for (;;) {
     const header = await bytes.take(BLOCK);
     if (header === undefined) throw new ArchiveRefused("the archive ends in the middle");
-    if (header.every((byte) => byte === 0)) return;
+    if (header.every((byte) => byte === 0)) return bytes.drain(MAX_PADDING_BYTES);
     const entry = readHeader(header);
     if (entry.kind === "x" || entry.kind === "L" || entry.kind === "g") {
       if (entry.size > MAX_HEADER_BYTES) throw new ArchiveRefused("the archive has a header that is too long");
@@ -231,6 +233,16 @@ class ByteSource {
     if (content === undefined) throw new ArchiveRefused("the archive ends in the middle");
     await this.skip((BLOCK - (length % BLOCK)) % BLOCK);
     return content;
+  }
+
+  /** Reads to the end, so that a source that checks itself (gzip) has done so. */
+  async drain(most: number): Promise<void> {
+    for (let read = 0; ; ) {
+      const part = await this.some(most);
+      if (part === undefined) return;
+      read += part.length;
+      if (read > most) throw new ArchiveRefused("the archive goes on after its end");
+    }
   }
 
   async skip(length: number): Promise<void> {

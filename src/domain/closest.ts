@@ -19,12 +19,12 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * At most `limit` of `names` that are close to `wanted`, best first: within an edit distance of max(2, length / 3), then names that
- * begin with or contain it, or whose last segment does. Case is ignored.
+ * At most `limit` of `names` that are close to `wanted`, best first: within an edit distance of max(2, length / 3), or of one for names of up to three
+ * letters; then names that begin with it or that it begins with; then names that contain it. Case is ignored. The SDK's `_names.py` does the same.
  */
 export function closestNames(wanted: string, names: Iterable<string>, limit = 3): string[] {
   const target = wanted.toLowerCase();
-  const reach = Math.max(2, Math.floor(target.length / 3));
+  const reach = target.length > 3 ? Math.max(2, Math.floor(target.length / 3)) : 1;
   const scored: { name: string; score: number }[] = [];
   for (const name of new Set(names)) {
     const candidate = name.toLowerCase();

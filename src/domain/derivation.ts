@@ -3,7 +3,9 @@
  * relations needs the join keys on its way and the feature at its end.
  */
 
-import { type Feature, type Graph, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import type { Span } from "../../gen/svc/v1/error_pb.ts";
+import { type Feature, type FeatureSet, type Graph, type JoinKey, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { readPaths } from "./expressions/read-paths.ts";
 import { GraphIndex } from "./graph-index.ts";
 
 /** One need of a consumer. */
@@ -16,9 +18,15 @@ export interface Need {
   readonly foreign: boolean;
 }
 
-/** A resolver with what it needs for a run. Optional inputs and `now` are no needs. */
+/** A resolver, or the expression of a feature, with what it needs for a run. Optional inputs and `now` are no needs. */
 export interface Step {
-  readonly resolver: Resolver;
+  /** FQN of the resolver, or of the feature that the expression computes. */
+  readonly name: string;
+  readonly span: Span | undefined;
+  /** Whether it may run in an online query. */
+  readonly isOnline: boolean;
+  /** Absent for an expression. */
+  readonly resolver: Resolver | undefined;
   readonly needs: readonly Need[];
   readonly outputs: readonly string[];
 }
@@ -27,14 +35,15 @@ export interface Step {
 export class Derivation {
   readonly index: GraphIndex;
   readonly steps: readonly Step[];
-  /** Steps that give a feature, by FQN. */
+  /** Steps that give a feature, by FQN; an expression comes before resolvers. */
   readonly providers = new Map<string, Step[]>();
   /** Classes with a `select *` resolver, which may give any of their values. */
   readonly #starSets = new Set<string>();
 
   constructor(readonly graph: Graph) {
     this.index = new GraphIndex(graph);
-    this.steps = graph.resolvers.map((resolver) => this.#step(resolver));
+    const expressions = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => this.#expressionStep(set, feature) ?? []));
+    this.steps = [...expressions, ...graph.resolvers.map((resolver) => this.#step(resolver))];
     for (const step of this.steps)
       for (const output of step.outputs) {
         const known = this.providers.get(output);
@@ -43,7 +52,7 @@ export class Derivation {
       }
   }
 
-  /** Whether a resolver or a default gives the feature, or a `select *` may. */
+  /** Whether a resolver, an expression or a default gives the feature, or a `select *` may. */
   hasProvider(feature: Feature): boolean {
     return this.providers.has(feature.fqn) || hasDefault(feature) || this.#starSets.has(feature.namespace);
   }
@@ -65,15 +74,12 @@ export class Derivation {
     if (!resolved.found) return [];
     const needs: Need[] = [];
     for (const [position, relation] of resolved.relations.entries()) {
-      if (relation.kind.case !== "hasOne") continue;
-      for (const key of relation.kind.value.join) needs.push({ feature: key.local, path: key.local, foreign: position > 0 });
+      for (const key of joinOf(relation)) needs.push({ feature: key.local, path: key.local, foreign: position > 0 });
     }
     const joined = resolved.relations.at(-1);
-    const isJoinKey = joined?.kind.case === "hasOne" && joined.kind.value.join.some((key) => key.foreign === resolved.feature.fqn);
-    if (resolved.feature.kind.case === "hasOne")
-      needs.push(
-        ...resolved.feature.kind.value.join.map((key) => ({ feature: key.local, path: key.local, foreign: joined !== undefined })),
-      );
+    const isJoinKey = joined !== undefined && joinOf(joined).some((key) => key.foreign === resolved.feature.fqn);
+    if (resolved.feature.kind.case !== "scalar")
+      needs.push(...joinOf(resolved.feature).map((key) => ({ feature: key.local, path: key.local, foreign: joined !== undefined })));
     else if (!isJoinKey) needs.push({ feature: resolved.feature.fqn, path: resolved.path, foreign: joined !== undefined });
     return needs;
   }
@@ -87,7 +93,7 @@ export class Derivation {
     for (const feature of this.index.features.values())
       if (this.isPrimary(feature.fqn) || hasDefault(feature) || this.#starSets.has(feature.namespace)) derived.add(feature.fqn);
     if (options.without) derived.delete(options.without);
-    let waiting = this.steps.filter((step) => !options.onlineOnly || step.resolver.kind !== ResolverKind.OFFLINE);
+    let waiting = this.steps.filter((step) => !options.onlineOnly || step.isOnline);
     for (let before = -1; before !== waiting.length; ) {
       before = waiting.length;
       waiting = waiting.filter((step) => {
@@ -99,11 +105,28 @@ export class Derivation {
     return derived;
   }
 
-  #step(resolver: Resolver): Step {
-    const needs = resolver.inputs.flatMap((input) => {
-      if (input.kind.case !== "feature" || input.kind.value.optional || input.kind.value.defaultValue) return [];
-      return this.needsOf(input.kind.value.path);
+  /** The paths that a resolver's parameters read: features, relations, and what is read of their rows. */
+  pathsOf(resolver: Resolver, options: { readonly onlyRequired?: boolean } = {}): string[] {
+    return resolver.inputs.flatMap(({ kind }) => {
+      if (kind.case === "table") return kind.value.columns;
+      if (kind.case === "feature") return options.onlyRequired && (kind.value.optional || kind.value.defaultValue) ? [] : [kind.value.path];
+      if (kind.case !== "rows" || (options.onlyRequired && kind.value.optional)) return [];
+      const { path, columns, filters } = kind.value;
+      const child = this.#childOf(path);
+      const read = child ? filters.flatMap((filter) => readPaths(filter, child, this.index)) : [];
+      return [path, ...[...columns, ...read].map((column) => `${path}.${column.split(".").slice(1).join(".")}`)];
     });
+  }
+
+  /** The class of the rows of a has-many relation. */
+  #childOf(path: string): FeatureSet | undefined {
+    const resolved = this.index.resolvePath(path);
+    const relation = resolved.found ? resolved.feature.kind : undefined;
+    return relation?.case === "hasMany" ? this.index.sets.get(relation.value.foreignNamespace) : undefined;
+  }
+
+  #step(resolver: Resolver): Step {
+    const needs = this.pathsOf(resolver, { onlyRequired: true }).flatMap((path) => this.needsOf(path));
     if (resolver.body.case === "sql" && resolver.body.value.star) {
       const namespace = resolver.inputs.flatMap((input) =>
         input.kind.case === "feature" ? (input.kind.value.path.split(".")[0] as string) : [],
@@ -112,8 +135,20 @@ export class Derivation {
       const set = ofOutput ?? namespace;
       if (set) this.#starSets.add(set);
     }
-    return { resolver, needs, outputs: resolver.outputs };
+    const { fqn: name, span, outputs } = resolver;
+    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, outputs };
   }
+
+  #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
+    const expression = feature.kind.case === "scalar" ? feature.kind.value.expression : undefined;
+    if (!expression) return undefined;
+    const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
+    return { name: feature.fqn, span: feature.span, isOnline: true, resolver: undefined, needs, outputs: [feature.fqn] };
+  }
+}
+
+function joinOf(relation: Feature): readonly JoinKey[] {
+  return relation.kind.case === "hasOne" || relation.kind.case === "hasMany" ? relation.kind.value.join : [];
 }
 
 /** Whether a feature has a default value. */

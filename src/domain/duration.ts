@@ -37,28 +37,31 @@ export function parseDuration(text: string): number | undefined {
     at = PART.lastIndex;
     while (source[at] === " ") at++;
   }
-  return parts > 0 ? total : undefined;
+  return parts > 0 && Number.isFinite(total) ? Math.round(total * 1000) / 1000 : undefined;
 }
 
 /**
- * Writes milliseconds greedily in d, h, m, s, ms: `7d`, `1h30m`, `1.5ms`; `0s` for zero and `infinity` for Infinity.
- * `parseDuration` reads it back to the same number for whole microseconds.
+ * Writes milliseconds greedily in d, h, m, s, ms: `7d`, `1h30m`, `1.5ms`; `0s` for zero and `infinity` for Infinity. What is below a microsecond is
+ * rounded. `parseDuration` reads it back to the same number for whole microseconds; it reads no negative ones, which get a `-`.
  */
 export function formatDuration(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return "infinity";
-  if (ms === 0) return "0s";
-  let rest = ms;
+  if (ms < 0) return `-${formatDuration(-ms)}`;
   let text = "";
-  for (const [unit, size] of [
-    ["d", 86_400_000],
-    ["h", 3_600_000],
-    ["m", 60_000],
-    ["s", 1_000],
-  ] as const) {
+  let rest = ms;
+  for (const [unit, size] of LARGE_UNITS) {
     const count = Math.floor(rest / size);
     if (count > 0) text += `${count}${unit}`;
     rest -= count * size;
   }
   const left = Math.round(rest * 1000) / 1000;
-  return left > 0 ? `${text}${left}ms` : text;
+  if (left >= 1000) return formatDuration(Math.round(ms));
+  return left > 0 ? `${text}${left}ms` : text || "0s";
 }
+
+const LARGE_UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;

@@ -52,7 +52,7 @@ export class GraphIndex {
     return this.#byClass.get(name) ?? this.sets.get(name);
   }
 
-  /** Follows a dotted path from a namespace (or class name) through has-one relations. */
+  /** Follows a dotted path from a namespace (or class name) through relations. */
   resolvePath(path: string): FoundPath | BrokenPath {
     const segments = path.split(".");
     const root = this.set(segments[0] as string);
@@ -65,7 +65,7 @@ export class GraphIndex {
       if (!feature) return { found: false, segment, index, within };
       if (index === segments.length - 1)
         return { found: true, root, relations, feature, path: [root.namespace, ...segments.slice(1)].join(".") };
-      const next = feature.kind.case === "hasOne" ? this.sets.get(feature.kind.value.foreignNamespace) : undefined;
+      const next = feature.kind.case === "scalar" ? undefined : this.sets.get(feature.kind.value?.foreignNamespace ?? "");
       if (!next) return { found: false, segment: segments[index + 1] as string, index: index + 1, within: undefined };
       relations.push(feature);
       within = next;

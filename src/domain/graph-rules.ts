@@ -11,7 +11,7 @@
  */
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
-import { type Feature, type Graph, type NamedQuery, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { errorAt, mergeFindings, warningAt } from "./finding.ts";
 
@@ -35,13 +35,13 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
   const given = [...derivation.index.features.values()]
     .filter((feature) => !derivation.providers.has(feature.fqn))
     .map((feature) => feature.fqn);
-  const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path)));
+  const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
   const derived = derivation.closure([...given, ...asked]);
-  const stuck = new Map<string, { next: string[]; via: Resolver }>();
+  const stuck = new Map<string, { next: string[]; via: Step }>();
   for (const [fqn, steps] of derivation.providers) {
     if (derived.has(fqn)) continue;
     const next = steps.flatMap((step) => step.needs.map((need) => need.feature).filter((need) => !derived.has(need)));
-    const via = (steps[0] as Step).resolver;
+    const via = steps[0] as Step;
     if (next.length > 0) stuck.set(fqn, { next, via });
   }
   const diagnostics: Diagnostic[] = [];
@@ -60,12 +60,12 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
     const cycle = trail.slice(from);
     for (const fqn of cycle) onCycle.add(fqn);
     const shown = [...cycle, cycle[0]].join(" -> ");
-    const resolvers = cycle.map((fqn) => stuck.get(fqn)?.via).filter((resolver) => resolver !== undefined);
-    const related = [...new Set(resolvers)]
+    const steps = cycle.map((fqn) => stuck.get(fqn)?.via).filter((step) => step !== undefined);
+    const related = [...new Set(steps)]
       .slice(1)
-      .flatMap((resolver) => (resolver.span ? [{ span: resolver.span, message: `${resolver.fqn} is part of it` }] : []));
+      .flatMap((step) => (step.span ? [{ span: step.span, message: `${step.name} is part of it` }] : []));
     diagnostics.push(
-      errorAt(161, resolvers[0]?.span, `cycle: ${shown}; each of these features is computed only from the next`, {
+      errorAt(161, steps[0]?.span, `cycle: ${shown}; each of these features is computed only from the next`, {
         label: "begins here",
         related,
         hint: "Give one of them a default, or a resolver that needs none of the others.",
@@ -79,13 +79,15 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
 function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>): Diagnostic[] {
   return derivation.graph.namedQueries.flatMap((query) => {
     if (query.inputs.length === 0) return [];
-    const derived = derivation.closure(query.inputs.map((path) => endOf(derivation, path)));
+    const derived = derivation.closure(query.inputs.flatMap((path) => givenBy(derivation, path)));
     return query.outputs.flatMap((output) => {
       const chain = missingChain(derivation, derived, output);
       if (!chain || chain.some((fqn) => onCycle.has(fqn))) return [];
       const missing = chain.at(-1) as string;
       const shown = chain.length > 1 ? `: ${chain.join(" needs ")}` : "";
-      const cure = derivation.providers.has(missing) ? `its resolver cannot run` : `no resolver or default computes ${missing}`;
+      const [provider] = derivation.providers.get(missing) ?? [];
+      const reason = provider && `its ${provider.resolver ? "resolver cannot run" : "expression cannot be computed"}`;
+      const cure = reason ?? `no resolver or default computes ${missing}`;
       const message = `named query '${queryName(query)}' cannot compute ${output} from its inputs${shown}; ${cure}`;
       return [
         errorAt(160, query.span, message, {
@@ -118,9 +120,9 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
       const feature = derivation.index.features.get(need.feature);
       if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
         return [];
-      const message = `no resolver or default computes ${need.feature}, which ${step.resolver.fqn} reads as ${need.path}`;
+      const message = `no resolver or default computes ${need.feature}, which ${step.name} reads as ${need.path}`;
       return [
-        warningAt(160, step.resolver.span, `${message}: only queries that give it as an input can run it`, {
+        warningAt(160, step.span, `${message}: only queries that give it as an input can run it`, {
           label: `needs ${need.feature}`,
           related: relatedFeature(derivation, need.feature),
         }),
@@ -133,21 +135,22 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
 function ambiguityFindings(derivation: Derivation): Diagnostic[] {
   const said = new Set<string>();
   return [...derivation.providers].flatMap(([fqn, steps]) => {
-    const online = steps.filter((step) => step.resolver.kind !== ResolverKind.OFFLINE);
-    if (online.length < 2) return [];
+    const online = steps.filter((step) => step.isOnline);
+    if (online.length < 2 || online.some((step) => !step.resolver)) return [];
     const derived = derivation.closure([], { without: fqn, onlineOnly: true });
     const runnable = online.filter((step) => step.needs.every((need) => derived.has(need.feature)));
     for (const [position, first] of runnable.entries())
       for (const second of runnable.slice(position + 1)) {
-        const pair = `${first.resolver.fqn} ${second.resolver.fqn}`;
+        const pair = `${first.name} ${second.name}`;
         if (areSeparate(first.resolver, second.resolver) || said.has(pair)) continue;
+        if (derivation.isPrimary(fqn) && [first, second].every(isPartialScan)) continue;
         said.add(pair);
         const both = first.outputs.filter((output) => second.outputs.includes(output)).join(", ");
-        const message = `${first.resolver.fqn} and ${second.resolver.fqn} both compute ${both}, and nothing says which of them a query should use`;
+        const message = `${first.name} and ${second.name} both compute ${both}, and nothing says which of them a query should use`;
         return [
-          errorAt(162, second.resolver.span, message, {
+          errorAt(162, second.span, message, {
             label: "ambiguous",
-            related: first.resolver.span ? [{ span: first.resolver.span, message: "the other resolver" }] : [],
+            related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
             hint: "Give one of them a tag or an environment, mark the SQL resolver that knows all rows with `total`, or remove one.",
           }),
         ];
@@ -156,8 +159,14 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
   });
 }
 
-function areSeparate(first: Resolver, second: Resolver): boolean {
-  const total = (resolver: Resolver): boolean => resolver.body.case === "sql" && resolver.body.value.total;
+/** Whether a step gives rows of a class and does not claim that there are no others: every such step gives the rows' keys. */
+function isPartialScan({ resolver }: Step): boolean {
+  return resolver?.outputShape === OutputShape.ROWS && !resolver.total;
+}
+
+function areSeparate(first: Resolver | undefined, second: Resolver | undefined): boolean {
+  if (!first || !second || first.relation !== second.relation) return true;
+  const total = (resolver: Resolver): boolean => resolver.total || (resolver.body.case === "sql" && resolver.body.value.total);
   if (total(first) !== total(second)) return true;
   const inCommon = first.environments.some((environment) => second.environments.includes(environment));
   if (first.environments.length > 0 && second.environments.length > 0 && !inCommon) return true;
@@ -173,8 +182,8 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
     const resolved = derivation.index.resolvePath(path);
     if (resolved.found) used.add(resolved.feature.fqn);
   };
-  for (const resolver of derivation.graph.resolvers)
-    for (const input of resolver.inputs) if (input.kind.case === "feature") use(input.kind.value.path);
+  for (const resolver of derivation.graph.resolvers) for (const path of derivation.pathsOf(resolver)) use(path);
+  for (const step of derivation.steps) if (!step.resolver) for (const need of step.needs) used.add(need.feature);
   for (const query of derivation.graph.namedQueries) for (const path of [...query.inputs, ...query.outputs]) use(path);
   for (const feature of derivation.index.features.values()) {
     if (feature.kind.case !== "hasOne" && feature.kind.case !== "hasMany") continue;
@@ -200,21 +209,21 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
     const feature = derivation.index.features.get(fqn);
     const steps = derivation.providers.get(fqn) ?? [];
     if (!feature || steps.length === 0 || hasDefault(feature) || derivation.mayComeFromStar(feature)) return false;
-    return steps.every((step) => step.resolver.kind === ResolverKind.OFFLINE);
+    return steps.every((step) => !step.isOnline);
   };
   const warn = (fqn: string, consumer: string, span: Span | undefined): Diagnostic => {
-    const provider = derivation.providers.get(fqn)?.[0]?.resolver;
-    return warningAt(164, span, `${consumer} needs ${fqn}, which only the offline resolver ${provider?.fqn} computes`, {
+    const provider = derivation.providers.get(fqn)?.[0];
+    return warningAt(164, span, `${consumer} needs ${fqn}, which only the offline resolver ${provider?.name} computes`, {
       label: "never computed online",
       related: provider?.span ? [{ span: provider.span, message: "offline resolver" }] : [],
     });
   };
   const resolvers = derivation.steps
-    .filter((step) => step.resolver.kind !== ResolverKind.OFFLINE)
+    .filter((step) => step.isOnline)
     .flatMap((step) =>
       unique(step.needs)
         .filter(isOfflineOnly)
-        .map((fqn) => warn(fqn, step.resolver.fqn, step.resolver.span)),
+        .map((fqn) => warn(fqn, step.name, step.span)),
     );
   const queries = derivation.graph.namedQueries.flatMap((query) => {
     const given = new Set(query.inputs.map((path) => endOf(derivation, path)));
@@ -228,6 +237,11 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
 
 function unique(needs: readonly Need[]): string[] {
   return [...new Set(needs.map((need) => need.feature))];
+}
+
+/** What a query need not compute when it is given a path: the feature at its end, and the keys on the way to it. */
+function givenBy(derivation: Derivation, path: string): string[] {
+  return [endOf(derivation, path), ...derivation.needsOf(path).map((need) => need.feature)];
 }
 
 /** FQN of the feature that a path ends at; the path itself when it leads nowhere. */

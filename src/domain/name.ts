@@ -20,11 +20,11 @@ export function namespaceOf(className: string): string {
     .toLowerCase();
 }
 
-/** Milliseconds of a window such as `7d`, `1w` or `all`; undefined when it is none. */
+/** Milliseconds of a window such as `7d`, `1w` or `all`: whole seconds, one at least. Undefined when it is none. */
 export function parseWindow(text: string): number | undefined {
   if (text.trim().toLowerCase() === "all") return ALL_WINDOW_MS;
   const ms = parseDuration(text);
-  return ms !== undefined && ms >= 1000 && Number.isFinite(ms) ? ms : undefined;
+  return ms !== undefined && ms >= 1000 && ms % 1000 === 0 ? ms : undefined;
 }
 
 /** Rewrites a readable window at the end of a name to the raw one; other names, and windows that are none, stay. */
@@ -32,7 +32,7 @@ export function rawName(name: string): string {
   const match = READABLE_WINDOW.exec(name);
   if (!match) return name;
   const ms = parseWindow(match[1] as string);
-  return ms === undefined ? name : `${name.slice(0, match.index)}__${Math.round(ms / 1000)}__`;
+  return ms === undefined ? name : `${name.slice(0, match.index)}__${ms / 1000}__`;
 }
 
 /** Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is `user.fails[10m]`. Other names stay. */
@@ -40,12 +40,13 @@ export function readableName(name: string): string {
   const match = RAW_WINDOW.exec(name);
   if (!match) return name;
   const ms = Number(match[1]) * 1000;
+  if (ms === 0 || !Number.isSafeInteger(ms)) return name;
   return `${name.slice(0, match.index)}[${ms === ALL_WINDOW_MS ? "all" : formatDuration(ms)}]`;
 }
 
 /** A name with control characters written visibly (`\x1b`), safe to print on a terminal. */
 export function escapeControls(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
     const code = c.charCodeAt(0);
     if (c === "\n") return "\\n";
     if (c === "\t") return "\\t";

@@ -132,11 +132,8 @@ export function fromProtoValue(value: Value, options: { readonly markDurations?:
     }
     case "listValue":
       return kind.value.values.map((item) => fromProtoValue(item, options));
-    case "structValue": {
-      const result: { [field: string]: FeatureValue } = {};
-      for (const field of kind.value.fields) result[field.name] = field.value ? fromProtoValue(field.value, options) : null;
-      return result;
-    }
+    case "structValue":
+      return Object.fromEntries(kind.value.fields.map(({ name, value: item }) => [name, item ? fromProtoValue(item, options) : null]));
     default:
       return null;
   }

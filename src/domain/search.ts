@@ -3,8 +3,7 @@
 /** Names that the pattern fits, best first; equal ones by name. Case is ignored. */
 export function searchNames(pattern: string, names: readonly string[]): string[] {
   if (/[*?]/.test(pattern)) {
-    const glob = globExpression(pattern);
-    return names.filter((name) => glob.test(name)).sort();
+    return names.filter((name) => fitsGlob(pattern.toLowerCase(), name.toLowerCase())).sort();
   }
   const wanted = [...pattern.toLowerCase()].filter((letter) => letter.trim() !== "");
   return names
@@ -14,13 +13,23 @@ export function searchNames(pattern: string, names: readonly string[]): string[]
     .map((entry) => entry.name);
 }
 
-/** `*` is any text, `?` one character; the whole name must fit. */
-function globExpression(pattern: string): RegExp {
-  const source = pattern
-    .replace(/[\\^$.+()|{}[\]]/g, "\\$&")
-    .replace(/\*+/g, ".*")
-    .replace(/\?/g, ".");
-  return new RegExp(`^${source}$`, "is");
+/** Whether all of a name fits: `*` is any text, `?` one character. Takes at most the product of the lengths in steps. */
+function fitsGlob(pattern: string, name: string): boolean {
+  let [at, inName, star, tried] = [0, 0, -1, 0];
+  while (inName < name.length) {
+    if (pattern[at] === "*") {
+      star = at++;
+      tried = inName;
+    } else if (at < pattern.length && (pattern[at] === "?" || pattern[at] === name[inName])) {
+      at++;
+      inName++;
+    } else if (star >= 0) {
+      at = star + 1;
+      inName = ++tried;
+    } else return false;
+  }
+  while (pattern[at] === "*") at++;
+  return at === pattern.length;
 }
 
 const START_OF_WORD = 8;

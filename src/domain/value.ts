@@ -19,7 +19,7 @@
 
 import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { parseDuration } from "./duration.ts";
-import { formatMicros, parseInstant } from "./timestamp.ts";
+import { canonicalInstant, formatMicros, parseInstant } from "./timestamp.ts";
 
 /** A value of a feature in memory; which of them it is, its type tells. */
 export type FeatureValue = null | boolean | number | bigint | string | Uint8Array | FeatureValue[] | { [field: string]: FeatureValue };
@@ -184,12 +184,23 @@ function at<T>(path: string, run: () => T): T {
   }
 }
 
+/** JSON with integers beyond 2^53 kept exactly, as bigints. Throws SyntaxError. */
+export function parseExactJson(text: string): unknown {
+  return /\d{16}/.test(text) ? JSON.parse(text, keepInteger as (key: string, value: unknown) => unknown) : JSON.parse(text);
+}
+
+/** The JSON that a text holds; the text itself when it is none. */
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return text;
   }
+}
+
+function keepInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value) || !context?.source) return value;
+  return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
 }
 
 function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
@@ -240,21 +251,21 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
     case PrimitiveType.BOOL:
       return (value) => {
         if (typeof value === "boolean") return value;
-        if (lenient && (value === 0 || value === 1)) return value === 1;
+        if (lenient && (value === 0 || value === 1 || value === 0n || value === 1n)) return Number(value) === 1;
         if (lenient && typeof value === "string" && /^(true|false)$/i.test(value)) return value.toLowerCase() === "true";
         return refuse(value);
       };
     case PrimitiveType.BYTES:
       return (value) => {
         if (value instanceof Uint8Array) return value;
-        if (value !== null && typeof value === "object" && "$bytes" in value) return fromBase64(String(value.$bytes));
-        if (lenient && typeof value === "string" && /^[A-Za-z0-9+/]*={0,2}$/.test(value) && value.length % 4 === 0)
-          return fromBase64(value);
+        const tagged = value !== null && typeof value === "object" && "$bytes" in value ? value.$bytes : undefined;
+        const text = tagged ?? (lenient ? value : undefined);
+        if (typeof text === "string" && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return fromBase64(text);
         return refuse(value);
       };
     case PrimitiveType.DATE:
       return (value) => {
-        if (value instanceof Date) return value.toISOString().slice(0, 10);
+        if (value instanceof Date) return isInCalendar(value) ? value.toISOString().slice(0, 10) : refuse(value);
         if (typeof value !== "string") return refuse(value);
         const instant = parseInstant(value);
         if (!instant || (!lenient && value.length !== 10)) return refuse(value);
@@ -262,24 +273,18 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
       };
     case PrimitiveType.DATETIME:
       return (value) => {
-        if (value instanceof Date) return formatMicros(BigInt(value.getTime()) * 1000n);
+        if (value instanceof Date) return isInCalendar(value) ? formatMicros(BigInt(value.getTime()) * 1000n) : refuse(value);
         if (typeof value !== "string") return refuse(value);
-        const instant = parseInstant(value);
-        return instant ? formatMicros(instant.micros) : refuse(value);
+        return canonicalInstant(value) ?? refuse(value);
       };
     case PrimitiveType.TIMEDELTA:
       return (value) => {
-        if (value !== null && typeof value === "object" && "$micros" in value) return Number(value.$micros);
-        if (typeof value === "number") return Math.round(lenient ? value * 1e6 : value);
-        if (typeof value === "string") {
-          const ms = parseDuration(value.replace(/^-/, ""));
-          if (ms !== undefined && Number.isFinite(ms)) return Math.round(ms * 1000) * (value.startsWith("-") ? -1 : 1);
-        }
-        return refuse(value);
+        const micros = value !== null && typeof value === "object" && "$micros" in value ? Number(value.$micros) : microsOf(value, lenient);
+        return micros !== undefined && Number.isFinite(micros) ? Math.round(micros) + 0 : refuse(value);
       };
     case PrimitiveType.DECIMAL:
       return (value) => {
-        if (typeof value === "number" || typeof value === "bigint") return String(value);
+        if (typeof value === "bigint" || (typeof value === "number" && Number.isFinite(value))) return String(value);
         if (typeof value === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim())) return value.trim();
         return refuse(value);
       };
@@ -288,6 +293,20 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
     default:
       throw new Error(`no coercion to type ${type}`);
   }
+}
+
+/** Whether a date is one that Python's calendar has: year 1 to 9999. */
+function isInCalendar(date: Date): boolean {
+  const year = date.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
+/** Microseconds of a length of time: a number of microseconds (lenient: of seconds), or text such as `1h30m` or `-5s`. */
+function microsOf(value: unknown, lenient: boolean): number | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return Number(value) * (lenient ? 1e6 : 1);
+  if (typeof value !== "string") return undefined;
+  const ms = parseDuration(value.trim().replace(/^-/, ""));
+  return ms === undefined ? undefined : ms * (value.trim().startsWith("-") ? -1000 : 1000);
 }
 
 function fromBase64(text: string): Uint8Array {
@@ -327,11 +346,18 @@ export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
 
 /**
  * Text form that keeps every value exactly: JSON with `{"$int": "..."}` for integers beyond 2^53, `{"$float": ...}` for NaN, the infinities and
- * -0, `{"$bytes": base64}`. Used by the stores and on the worker's socket. `decodeStored` reads it.
+ * -0, `{"$bytes": base64}`; an object of one field that looks like one of these gets another `$` before its name. Used by the stores and on the worker's socket. `decodeStored` reads it.
  */
 export function encodeStored(value: FeatureValue): string {
   return JSON.stringify(tagged(value));
 }
+
+/** An object of one field whose name would be read as a tag gets one more `$` in front. */
+function escapedTag(name: string, fields: number): string {
+  return fields === 1 && TAG.test(name) ? `$${name}` : name;
+}
+
+const TAG = /^\$+(?:int|float|bytes)$/;
 
 /** The tagged form as an object, for embedding in a larger JSON document. */
 export function tagged(value: FeatureValue): unknown {
@@ -348,7 +374,7 @@ export function tagged(value: FeatureValue): unknown {
       if (value === null) return null;
       if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
       if (Array.isArray(value)) return value.map(tagged);
-      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, tagged(item)]));
+      return Object.fromEntries(Object.entries(value).map(([name, item], _index, all) => [escapedTag(name, all.length), tagged(item)]));
     default:
       return value;
   }
@@ -369,6 +395,7 @@ export function untagged(value: unknown): FeatureValue {
     if (keys[0] === "$int") return BigInt(String(body));
     if (keys[0] === "$float") return Number(body);
     if (keys[0] === "$bytes") return fromBase64(String(body));
+    if (TAG.test(keys[0] as string)) return { [(keys[0] as string).slice(1)]: untagged(body) };
   }
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, untagged(item)]));
 }

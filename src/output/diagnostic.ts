@@ -32,8 +32,9 @@ const TAB = "    ";
 export function formatDiagnostic(diagnostic: Diagnostic, source: SourceText, style: typeof PLAIN = PLAIN): string {
   const isWarning = diagnostic.severity === WARNING;
   const colour = isWarning ? style.yellow : style.red;
-  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(diagnostic.message)}`)}`;
-  const lines = [head];
+  const [said = "", ...more] = diagnostic.message.split("\n");
+  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(said)}`)}`;
+  const lines = [head, ...more.map((line) => `  ${visible(line.trimEnd())}`)];
   if (diagnostic.span) lines.push(...place(diagnostic.span, diagnostic.label, source, style, colour));
   for (const { span, message } of diagnostic.related) {
     lines.push(`  ${style.cyan("note")}: ${visible(message)}`);

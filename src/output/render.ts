@@ -4,7 +4,7 @@ import type { Io } from "../context/io.ts";
 import { jsonDocument, jsonLine } from "./json.ts";
 import { createStyle } from "./style.ts";
 import { TableLayout } from "./table.ts";
-import type { Style, TableView, View } from "./view.ts";
+import type { Style, TableView, TextView, View } from "./view.ts";
 
 /** How to render. */
 export interface RenderOptions {
@@ -26,7 +26,8 @@ export async function render<Data>(
   io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width">,
   options: RenderOptions,
 ): Promise<void> {
-  const toJson = (item: Data): unknown => (view.json ? view.json(item) : item);
+  const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
+  const toJson = (item: Data): unknown => viewOf(item).json?.(item) ?? item;
   if (options.json) {
     if (!isStream(data)) return io.writeOut(`${jsonDocument(toJson(data as Data))}\n`);
     for await (const item of data as AsyncIterable<Data>) {
@@ -37,7 +38,13 @@ export async function render<Data>(
   }
   const isTTY = io.stdoutIsTTY;
   const style = await createStyle({ isTTY, color: options.color, width: isTTY ? io.width : Number.POSITIVE_INFINITY });
-  const show = createPrinter(view, style, io);
+  const printers = new Map<unknown, (item: Data) => Promise<void>>();
+  const show = (item: Data): Promise<void> => {
+    const chosen = viewOf(item);
+    const printer = printers.get(chosen) ?? createPrinter(chosen, style, io);
+    printers.set(chosen, printer);
+    return printer(item);
+  };
   if (!isStream(data)) return show(data as Data);
   for await (const item of data as AsyncIterable<Data>) {
     await show(item);
@@ -45,7 +52,11 @@ export async function render<Data>(
   }
 }
 
-function createPrinter<Data>(view: View<Data>, style: Style, io: Pick<Io, "writeOut" | "writeErr">): (data: Data) => Promise<void> {
+function createPrinter<Data>(
+  view: TableView<Data, never> | TextView<Data>,
+  style: Style,
+  io: Pick<Io, "writeOut" | "writeErr">,
+): (data: Data) => Promise<void> {
   if (view.kind === "text") return (data) => io.writeOut(endLine(view.text(data, style)));
   const table = view as unknown as TableView<Data, unknown>;
   const layout = new TableLayout(table.columns, style);

@@ -69,7 +69,7 @@ export class TableLayout<Row> {
     const cells = rows.map((row) => this.columns.map((column) => escapeControls(column.cell(row))));
     const headers = this.columns.map((column) => column.header);
     const natural = this.columns.map((column, i) =>
-      Math.max(this.widths[i] ?? displayWidth(column.header), ...cells.map((line) => displayWidth(line[i] as string))),
+      cells.reduce((widest, line) => Math.max(widest, displayWidth(line[i] as string)), this.widths[i] ?? displayWidth(column.header)),
     );
     this.widths = fitWidths(natural, this.style.width - GAP.length * (this.columns.length - 1));
     const lines: string[] = [];

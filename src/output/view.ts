@@ -49,8 +49,15 @@ export interface TextView<Data> {
   json?(data: Data): unknown;
 }
 
+/** The view of a command whose data has several shapes. */
+export interface ChoiceView<Data> {
+  readonly kind: "choice";
+  /** The view of one item; the same object for items of one shape, so that a stream's columns stay aligned. */
+  of(data: Data): TableView<Data, never> | TextView<Data>;
+}
+
 /** The view of a command's data. */
-export type View<Data> = TableView<Data, never> | TextView<Data>;
+export type View<Data> = TableView<Data, never> | TextView<Data> | ChoiceView<Data>;
 
 /** Declares a table view; keeps the row's type checked between `rows` and `columns`. */
 export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): View<Data> {
@@ -60,4 +67,9 @@ export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): 
 /** Declares a text view. */
 export function textView<Data>(text: (data: Data, style: Style) => string, json?: (data: Data) => unknown): View<Data> {
   return { kind: "text", text, json };
+}
+
+/** Declares a view that depends on the data. Each view it chooses is only shown data of its own shape. */
+export function choiceView<Data>(of: (data: Data) => View<never>): View<Data> {
+  return { kind: "choice", of } as unknown as View<Data>;
 }

@@ -20,14 +20,6 @@ export interface ListOptions {
   readonly ignoreFile?: string;
   /** Called with a line for each thing that is left out for another reason than an ignore rule. */
   readonly note?: (text: string) => void;
-  /** Names of the ignore files to obey; default `IGNORE_FILES`. */
-  readonly ignoreFiles?: readonly string[];
-}
-
-interface Level {
-  /** Folder relative to the root of the listing, ending in `/`, or empty. */
-  readonly prefix: string;
-  readonly rules: Ignore;
 }
 
 /** The files of a folder that are not ignored, sorted by path. Links are followed when they stay inside of the root. */
@@ -38,6 +30,8 @@ export async function listFiles(root: string, options: ListOptions = {}): Promis
 class Lister {
   readonly #files: ProjectFile[] = [];
   readonly #never = ignore({ ignorecase: false }).add(NEVER_UPLOADED);
+  /** Path of the root from the top of the rules, ending in `/`, or empty. */
+  #inside = "";
 
   constructor(
     readonly root: string,
@@ -45,50 +39,52 @@ class Lister {
   ) {}
 
   async list(): Promise<ProjectFile[]> {
-    const above = await this.#rulesAbove();
-    const own = await this.#environmentRules();
-    await this.#walk("", this.root, [...own, ...above], [this.root]);
+    const rules = await this.#rulesAbove();
+    await this.#walk("", this.root, rules, [this.root]);
     return this.#files.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
   /** Rules of the folders above, up to the top of the git work tree; none when they ignore the project's folder itself. */
-  async #rulesAbove(): Promise<Level[]> {
+  async #rulesAbove(): Promise<Ignore> {
     const folders: string[] = [];
+    const none = ignore({ ignorecase: false });
     for (let folder = this.root; ; folder = dirname(folder)) {
-      folders.push(folder);
+      folders.unshift(folder);
       if (await exists(join(folder, ".git"))) break;
-      if (dirname(folder) === folder) return [];
+      if (dirname(folder) === folder) return none;
     }
-    const levels: Level[] = [];
-    for (const folder of folders.slice(1)) {
-      const rules = await this.#rulesOf(folder);
-      const inside = `${relative(folder, this.root).split(sep).join("/")}/`;
-      if (!rules) continue;
-      if (rules.ignores(inside)) return [];
-      levels.push({ prefix: `^${inside}`, rules });
-    }
-    return levels;
+    const top = folders[0] as string;
+    const inside = relative(top, this.root).split(sep).join("/");
+    if (inside === "") return none;
+    let rules = none;
+    for (const folder of folders.slice(0, -1)) rules = await this.#withRulesOf(folder, relative(top, folder).split(sep).join("/"), rules);
+    if (rules.ignores(`${inside}/`)) return none;
+    this.#inside = `${inside}/`;
+    return rules;
   }
 
-  async #environmentRules(): Promise<Level[]> {
-    const { ignoreFile } = this.options;
-    if (!ignoreFile) return [];
-    const text = await readIfThere(resolve(this.root, ignoreFile));
-    if (text === undefined)
-      throw new CliError(`The ignore file ${ignoreFile} named in the project file does not exist.`, { code: "ignore_file_missing" });
-    return [{ prefix: "", rules: ignore({ ignorecase: false }).add(text) }];
-  }
-
-  async #rulesOf(folder: string): Promise<Ignore | undefined> {
-    const texts = await Promise.all((this.options.ignoreFiles ?? IGNORE_FILES).map((name) => readIfThere(join(folder, name))));
+  /** The rules with those of a folder behind them, which is at `prefix` from the top of the rules. */
+  async #withRulesOf(folder: string, prefix: string, rules: Ignore): Promise<Ignore> {
+    const texts = await Promise.all(IGNORE_FILES.map((name) => readIfThere(join(folder, name))));
+    if (folder === this.root) texts.push(await this.#environmentRules());
     const found = texts.filter((text) => text !== undefined);
-    return found.length > 0 ? ignore({ ignorecase: false, allowRelativePaths: true }).add(found.join("\n")) : undefined;
+    if (found.length === 0) return rules;
+    return ignore({ ignorecase: false })
+      .add(rules)
+      .add(found.flatMap((text) => patternsBelow(prefix, text)));
   }
 
-  /** `levels` has the deepest folder's rules first; `trail` the real folders on the way, against links that go in circles. */
-  async #walk(prefix: string, folder: string, levels: readonly Level[], trail: readonly string[]): Promise<void> {
-    const rules = await this.#rulesOf(folder);
-    const own = rules ? [{ prefix, rules }, ...levels] : levels;
+  async #environmentRules(): Promise<string | undefined> {
+    const { ignoreFile } = this.options;
+    if (!ignoreFile) return undefined;
+    const text = await readIfThere(resolve(this.root, ignoreFile));
+    if (text !== undefined) return text;
+    throw new CliError(`The ignore file ${ignoreFile} named in the project file does not exist.`, { code: "ignore_file_missing" });
+  }
+
+  /** `trail` holds the real folders on the way, against links that go in circles. */
+  async #walk(prefix: string, folder: string, above: Ignore, trail: readonly string[]): Promise<void> {
+    const rules = await this.#withRulesOf(folder, (this.#inside + prefix).slice(0, -1), above);
     const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
       throw new CliError(`Cannot read the folder ${prefix || this.root}: ${error.message}.`, { code: "unreadable", cause: error });
     });
@@ -96,15 +92,15 @@ class Lister {
       const path = prefix + entry.name;
       const full = join(folder, entry.name);
       const isFolder = entry.isDirectory();
-      if (this.#isIgnored(path, isFolder, own)) continue;
-      if (isFolder) await this.#walk(`${path}/`, full, own, [...trail, full]);
+      if (this.#isIgnored(path, isFolder, rules)) continue;
+      if (isFolder) await this.#walk(`${path}/`, full, rules, [...trail, full]);
       else if (entry.isFile()) this.#files.push({ path, size: (await stat(full)).size });
-      else if (entry.isSymbolicLink()) await this.#link(path, full, own, trail);
+      else if (entry.isSymbolicLink()) await this.#link(path, full, rules, trail);
       else this.options.note?.(`Skipped ${path}: it is no file.`);
     }
   }
 
-  async #link(path: string, full: string, levels: readonly Level[], trail: readonly string[]): Promise<void> {
+  async #link(path: string, full: string, rules: Ignore, trail: readonly string[]): Promise<void> {
     const target = await realpath(full).catch(() => undefined);
     if (target === undefined) this.options.note?.(`Skipped ${path}: the link leads nowhere.`);
     else if (target !== this.root && !target.startsWith(this.root + sep))
@@ -114,22 +110,31 @@ class Lister {
       if (found.isFile()) this.#files.push({ path, size: found.size });
       else if (trail.some((folder) => folder === target || folder.startsWith(target + sep)))
         this.options.note?.(`Skipped ${path}: the link leads to a folder that it is in.`);
-      else if (found.isDirectory() && !this.#isIgnored(path, true, levels))
-        await this.#walk(`${path}/`, target, levels, [...trail, target]);
+      else if (found.isDirectory() && !this.#isIgnored(path, true, rules)) await this.#walk(`${path}/`, target, rules, [...trail, target]);
     }
   }
 
-  #isIgnored(path: string, isFolder: boolean, levels: readonly Level[]): boolean {
+  #isIgnored(path: string, isFolder: boolean, rules: Ignore): boolean {
     const name = path.slice(path.lastIndexOf("/") + 1);
-    if (this.#never.ignores(name)) return true;
-    const tested = isFolder ? `${path}/` : path;
-    for (const { prefix, rules } of levels) {
-      const result = rules.test(prefix.startsWith("^") ? prefix.slice(1) + tested : tested.slice(prefix.length));
-      if (result.ignored) return true;
-      if (result.unignored) return false;
-    }
-    return false;
+    return this.#never.ignores(name) || rules.ignores(this.#inside + path + (isFolder ? "/" : ""));
   }
+}
+
+/** The patterns of a folder's ignore file, written for the top of the rules: `x` of folder `a/b` is `/a/b/` + `**` + `/x`, `/x` is `/a/b/x`. */
+function patternsBelow(prefix: string, text: string): string[] {
+  const lines = text
+    .replace(/^\ufeff/, "")
+    .split(/\r?\n/)
+    .map((line) => line.replace(/(?<!\\) +$/, ""))
+    .filter((line) => !/^(?:#.*|!?\/?)$/.test(line));
+  if (prefix === "") return lines;
+  const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (sign) => `\\${sign}`);
+  return lines.map((line) => {
+    const negation = line.startsWith("!") ? "!" : "";
+    const pattern = line.slice(negation.length);
+    const isAnchored = pattern.slice(0, -1).includes("/");
+    return `${negation}/${folder}/${isAnchored ? pattern.replace(/^\//, "") : `**/${pattern}`}`;
+  });
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

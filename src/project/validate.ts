@@ -17,6 +17,8 @@ import type { Project, ProjectEnvironment } from "./project.ts";
 export interface ValidateOptions {
   /** Ask the server too. Default true. */
   readonly remote?: boolean;
+  /** Name of the environment; default: the flag, or the stored setting when that is a name and no id. */
+  readonly environmentName?: string | undefined;
   /** Branch that the server compares with; undefined or empty = the environment. */
   readonly branch?: string;
   /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
@@ -48,7 +50,7 @@ const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143
 /** Validates the project of a context. Throws what loading the project, and talking to the server, throw. */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
-  const name = context.flags.environment ?? (await context.settings()).environment.value;
+  const name = options.environmentName ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
   const texts = new Map(files.map((file) => [file.path, file.text]));
@@ -56,18 +58,23 @@ export async function validateProject(context: Context, options: ValidateOptions
   if (config !== undefined) texts.set(project.configPath.slice(project.root.length + 1), config);
   const requirements = environment.requirements ? await context.machine.readText(join(project.root, environment.requirements)) : undefined;
   const local = await context.progress.step("Validating the project", async (update) => {
+    const started = Promise.withResolvers<void>();
     const analysis = context.python().analyze({
       root: project.root,
       files: files.map((file) => file.path),
       validation: project.validation,
       onProgress: update,
+      onStart: started.resolve,
       signal: context.signal,
       ...(environment.runtime ? { runtime: environment.runtime } : {}),
       ...(requirements === undefined ? {} : { requirements }),
       ...(name === undefined ? {} : { environmentName: name }),
     });
-    analysis.catch(() => undefined);
-    const { lintStatically } = await import("./lint/lint.ts");
+    const settled = analysis.then(
+      () => undefined,
+      () => undefined,
+    );
+    const [{ lintStatically }] = await Promise.all([import("./lint/lint.ts"), Promise.race([started.promise, settled])]);
     const found = lintStatically({
       files,
       policy: project.validation,
@@ -88,6 +95,11 @@ export async function validateProject(context: Context, options: ValidateOptions
     return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
   });
   return { ...base, diagnostics: mergeFindings(here, answer.diagnostics), remote: answer.diagnostics, diff: answer.diff };
+}
+
+/** The project file knows environments by name; an id says nothing there. */
+function nameOf(environment: string | undefined): string | undefined {
+  return environment?.startsWith("env_") ? undefined : environment;
 }
 
 async function readFiles(context: Context, project: Project, environment: ProjectEnvironment): Promise<{ path: string; text: string }[]> {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { checkGraphExpressions } from "../domain/expressions/check.ts";
 import { errorAt, isError, mergeFindings } from "../domain/finding.ts";
 import { checkGraph } from "../domain/graph-rules.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
@@ -63,7 +64,8 @@ export async function analyzeProject(options: AnalyzeOptions, analyzer: Analyzer
   const linked = linkSqlFiles(sqlFiles, graph);
   graph.resolvers = [...graph.resolvers, ...linked.resolvers].sort((a, b) => (a.fqn < b.fqn ? -1 : 1));
   graph.diagnostics = mergeFindings(graph.diagnostics, linked.diagnostics);
-  if (!graph.diagnostics.some(isError)) graph.diagnostics = mergeFindings(graph.diagnostics, checkGraph(graph));
+  if (!graph.diagnostics.some(isError))
+    graph.diagnostics = mergeFindings(graph.diagnostics, checkGraphExpressions(graph), checkGraph(graph));
   return graph;
 }
 
@@ -82,13 +84,15 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
     const boot = join(analyzer.sdkRoot, "svc", "_boot.py");
     const flags = ["-I", "-B", "-X", "utf8", "-X", "faulthandler"];
     const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out, ...policy];
-    const result = await runProgram(argv, {
+    const running = runProgram(argv, {
       cwd: root,
       env: userCodeEnv(analyzer.env, root, options.environmentName),
       timeoutMs,
       timeoutSignal: "SIGABRT",
       ...(options.signal && { signal: options.signal }),
     });
+    options.onStart?.();
+    const result = await running;
     const text = await readFile(out, "utf8").catch(() => undefined);
     if (result.exitCode !== 0 || text === undefined) return unfinished(result, root, timeoutMs);
     return fromJson(GraphSchema, JSON.parse(text) as JsonValue);

@@ -6,7 +6,8 @@ import { create } from "@bufbuild/protobuf";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { errorAt } from "../domain/finding.ts";
 import { analyzeProject } from "./analyze.ts";
-import { interpreterFinding, type SearchPlaces, searchInterpreter } from "./interpreter.ts";
+import { interpreterFinding, type SearchPlaces } from "./interpreter.ts";
+import { findKnownInterpreter } from "./known-interpreter.ts";
 import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
 import { unpackSdk } from "./sdk.ts";
 import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
@@ -36,7 +37,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
 
   const findInterpreter = async (runtime?: string): Promise<InterpreterSearch> => {
     const key = runtime ?? "";
-    const searching = searches.get(key) ?? searchInterpreter(runtime, places);
+    const searching = searches.get(key) ?? findKnownInterpreter(join(options.home, "cache"), runtime, places);
     searches.set(key, searching);
     const search = await searching;
     if (!search.found) searches.delete(key);

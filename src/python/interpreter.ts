@@ -88,8 +88,7 @@ async function* candidatesOf(
 }
 
 function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: string) => void): Generator<Candidate> {
-  const root = places.env.PYENV_ROOT || join(places.homeDir, ".pyenv");
-  const versions = join(root, "versions");
+  const versions = join(pyenvRoot(places), "versions");
   if (!existsSync(versions)) return say("pyenv: not installed");
   const patches = readdirSync(versions)
     .filter((version) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(version))
@@ -97,6 +96,18 @@ function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: strin
   if (patches.length === 0) say(`pyenv: no 3.${minor} in ${versions}`);
   const program = places.platform === "win32" ? "python.exe" : "bin/python";
   for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
+}
+
+/** Files and folders that a search for a runtime looks at: when none of them changed, it finds the same, unless `uv` was given another interpreter. */
+export function searchedPaths(runtime: string | undefined, places: SearchPlaces): string[] {
+  const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
+  const names = ["uv", ...minors.map((minor) => `python3.${minor}`), "python3", "python", "py"];
+  const pyenv = pyenvRoot(places);
+  return [...names.flatMap((name) => whichAll(name, places)), join(pyenv, "versions"), join(pyenv, "version")];
+}
+
+function pyenvRoot({ env, homeDir }: SearchPlaces): string {
+  return env.PYENV_ROOT || join(homeDir, ".pyenv");
 }
 
 async function uvFind(uv: string, minor: number, places: SearchPlaces): Promise<string | undefined> {

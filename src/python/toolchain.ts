@@ -40,6 +40,8 @@ export interface AnalyzeOptions {
   readonly timeoutMs?: number;
   /** Called with lines of pip's or uv's log. */
   readonly onProgress?: (line: string) => void;
+  /** Called when the analyzer's process runs: what the caller has to do on its own thread meanwhile holds up nothing from then on. */
+  readonly onStart?: () => void;
   readonly signal?: AbortSignal;
 }
 

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withFileLock } from "../config/lock.ts";
+import { withFileLock } from "../disk/lock.ts";
 import { errorAt } from "../domain/finding.ts";
 import type { SearchPlaces } from "./interpreter.ts";
 import type { Requirements } from "./requirements.ts";

@@ -1,9 +1,25 @@
 /** Who calls, and whether they may: the bearer token of a request against the permission that a method names. */
 
 import { Permission } from "../../gen/svc/v1/options_pb.ts";
-import { requiredPermission } from "./auth/permissions.ts";
+import type { PermissionName } from "./auth/permissions.ts";
 import { type Caller, TokenRefused, type Tokens } from "./auth/tokens.ts";
 import { Failure } from "./failure.ts";
+
+/** The name that a client must hold for a method; undefined for methods that need none by name. */
+export function requiredPermission(permission: Permission): PermissionName | undefined {
+  switch (permission) {
+    case Permission.READ:
+      return "read";
+    case Permission.QUERY_ONLINE:
+      return "query.online";
+    case Permission.DEPLOY:
+      return "deploy";
+    case Permission.ADMIN:
+      return "admin";
+    default:
+      return undefined;
+  }
+}
 
 const LOGIN_HINT = "Run `svc login`.";
 
@@ -32,7 +48,9 @@ export async function authorize(tokens: Tokens, headers: Headers, permission: Pe
   const needed = requiredPermission(permission);
   if (needed === undefined) throw new Failure("permission_denied", "The method states no permission, so nobody may call it.");
   if (!caller.permissions.includes(needed)) {
-    throw new Failure("permission_denied", `The credentials lack the permission '${needed}'.`, { hint: "Use credentials that have it, or ask for it to be added." });
+    throw new Failure("permission_denied", `The credentials lack the permission '${needed}'.`, {
+      hint: "Use credentials that have it, or ask for it to be added.",
+    });
   }
   return caller;
 }

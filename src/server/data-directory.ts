@@ -6,8 +6,8 @@
 import { Database } from "bun:sqlite";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createPrivateFile, makePrivateFolder, writePrivateFile } from "../disk/private-file.ts";
 import { StartError } from "./failure.ts";
-import { createPrivateFile, makePrivateFolder, writePrivateFile } from "./stores/private-file.ts";
 
 /** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
 export interface ServerNote {
@@ -75,7 +75,7 @@ export function holdDataDirectory(path: string): DataDirectory {
   return {
     path,
     file: (name) => join(path, name),
-    announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`),
+    announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false }),
     release() {
       rmSync(note, { force: true });
       lock.run("rollback");

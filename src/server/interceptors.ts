@@ -81,16 +81,29 @@ export function toConnectError(platform: Pick<Platform, "log" | "clock">, what: 
     return withDetails(error.message, CODES[error.kind], [detail]);
   }
   if (error instanceof QueryRefused) {
-    return withDetails(error.message, Code.InvalidArgument, error.errors.map((detail) => create(ErrorDetailSchema, detail)));
+    return withDetails(
+      error.message,
+      Code.InvalidArgument,
+      error.errors.map((detail) => create(ErrorDetailSchema, detail)),
+    );
   }
   if (error instanceof ConnectError && error.code !== Code.Internal && error.code !== Code.Unknown) return error;
   const id = newId("req", platform.clock.now());
-  platform.log.error("unexpected error", { id, method: what, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  platform.log.error("unexpected error", {
+    id,
+    method: what,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
   const message = `The server failed (${id}). Its log has the details: \`svc server logs\`.`;
   const detail = create(ErrorDetailSchema, { code: ErrorCode.INTERNAL_SERVER_ERROR, category: ErrorCategory.NETWORK, message });
   return withDetails(message, Code.Internal, [detail]);
 }
 
 function withDetails(message: string, code: Code, details: readonly ErrorDetail[]): ConnectError {
-  return new ConnectError(message, code, undefined, details.map((value) => ({ desc: ErrorDetailSchema, value })));
+  return new ConnectError(
+    message,
+    code,
+    undefined,
+    details.map((value) => ({ desc: ErrorDetailSchema, value })),
+  );
 }

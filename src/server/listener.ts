@@ -33,8 +33,10 @@ export function listen(host: string, port: number, maxBodyBytes: number): Listen
       if (!handler) return new Response("The server is starting.", { status: 503, headers: { "retry-after": "1" } });
       running++;
       try {
-        const peer = self.requestIP(request)?.address;
-        return await handler(request, { ...(peer === undefined ? {} : { peer }), unhurried: () => self.timeout(request, 0) });
+        return await handler(request, {
+          peer: () => self.requestIP(request)?.address ?? "unknown",
+          unhurried: () => self.timeout(request, 0),
+        });
       } finally {
         running--;
         if (running === 0) onIdle?.();
@@ -77,9 +79,18 @@ function bind(host: string, port: number, options: (bind: Bind) => Parameters<ty
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown };
     if (code === "EADDRINUSE") {
-      throw new StartError("port_in_use", `Port ${port} on ${host} is in use by another program.`, "Choose another port with `--port`, or `--port 0` for any free one.");
+      throw new StartError(
+        "port_in_use",
+        `Port ${port} on ${host} is in use by another program.`,
+        "Choose another port with `--port`, or `--port 0` for any free one.",
+      );
     }
-    if (code === "EACCES") throw new StartError("port_in_use", `Port ${port} on ${host} may not be used by this user.`, "Choose a port above 1023 with `--port`.");
+    if (code === "EACCES")
+      throw new StartError(
+        "port_in_use",
+        `Port ${port} on ${host} may not be used by this user.`,
+        "Choose a port above 1023 with `--port`.",
+      );
     throw new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
   }
 }

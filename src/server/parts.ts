@@ -10,17 +10,23 @@ import { createSqliteMetadataStore } from "./stores/metadata/sqlite.ts";
 import type { MetadataStore } from "./stores/metadata/store.ts";
 import { createDirectoryObjectStore } from "./stores/objects/directory.ts";
 import type { ObjectStore } from "./stores/objects/store.ts";
+import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "./stores/offline/schema.ts";
+import type { OfflineStore } from "./stores/offline/store.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./stores/online/schema.ts";
 import type { OnlineStore } from "./stores/online.ts";
 import { inspectDatabase } from "./stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./stores/telemetry/schema.ts";
 import type { TelemetryStore } from "./stores/telemetry/store.ts";
+import type { ValueSinks } from "./writes/value-sinks.ts";
 
 /** The parts. The functions load on first use and give the same part ever after. */
 export interface Parts {
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
+  readonly offline: () => Promise<OfflineStore>;
+  /** Where queries hand over what they computed, for the offline store. */
+  readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
   /** Closes what was opened, users before what they use. */
@@ -30,9 +36,15 @@ export interface Parts {
 /** Opens the parts. Every database is looked at before any is touched. Throws StartError when one cannot be used. */
 export function openParts({ directory, options, log }: { directory: DataDirectory; options: StartOptions; log: Log }): Parts {
   const { clock, env, version: programVersion } = options;
-  const files = { metadata: directory.file("meta.db"), online: directory.file("online.db"), telemetry: directory.file("telemetry.db") };
+  const files = {
+    metadata: directory.file("meta.db"),
+    online: directory.file("online.db"),
+    offline: directory.file("offline.db"),
+    telemetry: directory.file("telemetry.db"),
+  };
   inspectDatabase({ path: files.metadata, applicationId: METADATA_APPLICATION_ID, migrations: METADATA_MIGRATIONS, programVersion });
   inspectDatabase({ path: files.online, applicationId: ONLINE_APPLICATION_ID, migrations: ONLINE_MIGRATIONS, programVersion });
+  inspectDatabase({ path: files.offline, applicationId: OFFLINE_APPLICATION_ID, migrations: OFFLINE_MIGRATIONS, programVersion });
   inspectDatabase({ path: files.telemetry, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion });
   const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion });
   const objects = createDirectoryObjectStore(directory.file("objects"));
@@ -45,6 +57,14 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
     });
   });
+  const offline = once(async () => {
+    const { createSqliteOfflineStore } = await import("./stores/offline/sqlite.ts");
+    return createSqliteOfflineStore({ path: files.offline, programVersion, now: () => clock.now() });
+  });
+  const sinks = once(async () => {
+    const { createValueSinks } = await import("./writes/value-sinks.ts");
+    return createValueSinks({ store: await offline(), log });
+  });
   const telemetry = once(async () => {
     const { createSqliteTelemetryStore } = await import("./stores/telemetry/sqlite.ts");
     return createSqliteTelemetryStore({
@@ -52,6 +72,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       programVersion,
       clock,
       onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
+      onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),
     });
   });
   const deployments = once(async () => {
@@ -62,6 +83,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       objects,
       online: await online(),
       telemetry: await telemetry(),
+      sinks: await sinks(),
       clock,
       log,
       env,
@@ -75,10 +97,14 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     metadata,
     objects,
     online,
+    offline,
+    sinks,
     telemetry,
     deployments,
     async close() {
       await (await deployments.opened())?.close();
+      await (await sinks.opened())?.close();
+      await (await offline.opened())?.close();
       await (await telemetry.opened())?.close();
       await (await online.opened())?.close();
       await metadata.close();

@@ -1,8 +1,8 @@
 /** What the server's services and pages work with: its stores and capabilities, made once by `start`. */
 
 import type { Clock } from "../context/clock.ts";
-import type { LoginSessions } from "./auth/login-sessions.ts";
 import type { ServerKeys } from "./auth/keys.ts";
+import type { LoginSessions } from "./auth/login-sessions.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Deployments } from "./deployments/deployments.ts";
 import type { ObjectAddresses } from "./http/objects.ts";

@@ -20,21 +20,26 @@ export interface Queries {
   readonly engine: OnlineEngine;
   /** A running deployment of a scope. Throws Failure. */
   resolveDeployment(scope: QueryScope, caller: Caller): Promise<Lease>;
-  /** Keeps a query in the log; the record's messages are read later. */
+  /** Keeps a query in the log. */
   recordQuery(record: QueryRecord): void;
+  /** Page of the dashboard that shows a run that is recorded now; empty when there is no dashboard, or the log is too busy to keep the run. */
+  pageOf(queryId: string, environmentId: string): string;
 }
 
 const loaded = new WeakMap<Platform, Promise<Queries>>();
 
 /** The queries of a server, made on first use. */
 export function queriesOf(platform: Platform): Promise<Queries> {
-  const queries = loaded.get(platform) ?? createQueries(platform);
+  const known = loaded.get(platform);
+  if (known) return known;
+  const queries = createQueries(platform);
   loaded.set(platform, queries);
+  queries.catch(() => loaded.delete(platform));
   return queries;
 }
 
 async function createQueries(platform: Platform): Promise<Queries> {
-  const { clock, log, metadata } = platform;
+  const { clock, log, metadata, headless, url } = platform;
   const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
   const places = new Map<string, { readonly environmentId: string; readonly branch: string }>();
   return {
@@ -48,7 +53,9 @@ async function createQueries(platform: Platform): Promise<Queries> {
     },
     recordQuery(record) {
       const place = places.get(record.deploymentId);
-      if (place) telemetry.recordQuery(() => ({ ...record, ...place }));
+      if (place) telemetry.recordQuery({ ...record, ...place });
     },
+    pageOf: (queryId, environmentId) =>
+      headless || !telemetry.hasRoom() ? "" : `${url}/environments/${environmentId}/query-runs/${queryId}`,
   };
 }

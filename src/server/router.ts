@@ -1,9 +1,9 @@
 /** The server's one door: every request goes through the guard, then by its path to a service, an HTTP endpoint or a page. What costs time to load is loaded on first use. */
 
-import type { Guard } from "./http/guard.ts";
-import { BodyRefused, readBody } from "./http/body.ts";
-import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { Failure } from "./failure.ts";
+import { BodyRefused, readBody } from "./http/body.ts";
+import type { Guard } from "./http/guard.ts";
+import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceHandlers } from "./services/mount.ts";
@@ -11,7 +11,7 @@ import type { ServiceHandlers } from "./services/mount.ts";
 /** What the listener knows of a request beside the request. */
 export interface Connection {
   /** Address of the other side; undefined when it is this process. */
-  readonly peer?: string;
+  readonly peer?: () => string | undefined;
   /** Lets a request take as long as it needs. */
   readonly unhurried?: () => void;
 }
@@ -21,6 +21,9 @@ export type FetchHandler = (request: Request, connection?: Connection) => Promis
 
 /** Longest body of a call; a graph of some thousand features has about 2 MB. */
 const MAX_CALL_BYTES = 32 * 1024 * 1024;
+/** Longest body of a bulk query. */
+const MAX_BULK_BYTES = 256 * 1024 * 1024;
+const BULK_PATH = "/svc.v1.QueryService/QueryBulk";
 const RPC_PATH = /^\/svc\.v1\.\w+\/\w+$/;
 
 /** What is asked so often that its successes are worth a line only when debugging; queries have a log of their own. */
@@ -30,6 +33,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/query/online",
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   const { clock, log } = platform;
   let services: Promise<ServiceHandlers> | undefined;
+  let serveQuery: typeof import("./http/query.ts").serveQuery | undefined;
   const loadServices = (): Promise<ServiceHandlers> => {
     services ??= import("./services/mount.ts").then(({ createServiceHandlers }) => createServiceHandlers(platform));
     return services;
@@ -39,7 +43,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const handlers = await loadServices();
     const handle = await handlers.find(path);
     if (!handle) return jsonError(404, "not_found", `There is no method ${path}.`);
-    const body = await readBody(request, MAX_CALL_BYTES);
+    const body = await readBody(request, path === BULK_PATH ? MAX_BULK_BYTES : MAX_CALL_BYTES);
     connection.unhurried?.();
     return handle(request, body);
   };
@@ -48,15 +52,17 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const path = url.pathname;
     if (RPC_PATH.test(path)) return call(request, path, connection);
     if (path === "/v1/query/online") {
-      const { serveQuery } = await import("./http/query.ts");
+      serveQuery ??= (await import("./http/query.ts")).serveQuery;
       return serveQuery(platform, request, connection);
     }
+    if (path === "/v1/query/bulk") return (await import("./http/query.ts")).serveBulkQuery(platform, request, connection);
     if (path === "/health") return isRead(request) ? json({ status: "ok", version: platform.version }) : methodNotAllowed("GET");
     if (path === "/v1/oauth/token") return (await import("./http/token.ts")).exchangeToken(platform, request);
     if (path === "/v1/who-am-i") return (await import("./http/who-am-i.ts")).whoAmI(platform, request);
     if (path.startsWith("/v1/objects/")) return (await import("./http/objects.ts")).serveObject(platform, request, url);
     if (path.startsWith("/v1/")) return jsonError(404, "not_found", `There is nothing at ${path}.`);
-    return (await import("./ui/pages.ts")).servePage(platform, request, url, connection.peer);
+    const peer = connection.peer?.();
+    return (await import("./ui/pages.ts")).servePage(platform, request, url, peer);
   };
 
   return async (request, connection = {}) => {
@@ -64,7 +70,8 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const refused = guard(request.headers);
     const url = refused === undefined ? URL.parse(request.url) : undefined;
     let response: Response;
-    if (!url) response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
+    if (!url)
+      response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
     else {
       try {
         response = await route(request, url, connection);
@@ -84,10 +91,16 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   function errorResponse(error: unknown, request: Request, url: URL): Response {
     if (error instanceof Failure) return failureResponse(error);
-    if (error instanceof BodyRefused) return jsonError(error.status, error.status === 413 ? "body_too_large" : "body_too_slow", error.message);
+    if (error instanceof BodyRefused)
+      return jsonError(error.status, error.status === 413 ? "body_too_large" : "body_too_slow", error.message);
     if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
     const id = newId("req", clock.now());
-    log.error("unexpected error", { id, method: request.method, path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    log.error("unexpected error", {
+      id,
+      method: request.method,
+      path: url.pathname,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
     return jsonError(500, "internal", `The server failed (${id}). Its log has the details.`);
   }
 }

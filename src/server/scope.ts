@@ -37,9 +37,14 @@ export function resolveScope(metadata: MetadataStore, caller: Caller, headers: H
 }
 
 /** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
-export async function resolveNames(metadata: MetadataStore, caller: Caller, { environment, branch, deployment, project }: ScopeNames): Promise<DeploymentTarget> {
+export async function resolveNames(
+  metadata: MetadataStore,
+  caller: Caller,
+  { environment, branch, deployment, project }: ScopeNames,
+): Promise<DeploymentTarget> {
   const candidates = (await metadata.environments()).filter(
-    ({ teamId, projectId, projectName }) => teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
+    ({ teamId, projectId, projectName }) =>
+      teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
   );
   return { environment: pick(candidates, environment), branch: checkBranch(decode(branch)), deploymentId: deployment };
 }

@@ -5,8 +5,8 @@ import { loadServerKeys } from "./auth/keys.ts";
 import { createLoginSessions } from "./auth/login-sessions.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
-import { createFirstTenant } from "./first-tenant.ts";
 import { StartError } from "./failure.ts";
+import { createFirstTenant } from "./first-tenant.ts";
 import { createGuard, isLoopback } from "./http/guard.ts";
 import { createObjectAddresses, MAX_OBJECT_BYTES } from "./http/objects.ts";
 import { listen } from "./listener.ts";
@@ -14,6 +14,8 @@ import { createLog, type Log } from "./log.ts";
 import { openParts } from "./parts.ts";
 import type { Platform } from "./platform.ts";
 import { createRouter } from "./router.ts";
+import { explainDamage } from "./stores/sqlite/open.ts";
+import { workerMemoryLimit } from "./worker-memory.ts";
 
 export { readServerNote, type ServerNote } from "./data-directory.ts";
 export { StartError, type StartErrorCode } from "./failure.ts";
@@ -72,6 +74,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** Milliseconds after which deployments are loaded unless a request wants them sooner, so that the first answers do not wait for it. */
+const WARM_UP_AFTER_MS = 25;
+
 /**
  * Starts a server. What has to do with queries and deployments is loaded behind the first answer.
  * @throws StartError when something is in the way; nothing was changed then
@@ -85,12 +90,13 @@ export async function start(options: StartOptions): Promise<Server> {
       "Bind 127.0.0.1 and let a TLS proxy forward to it.",
     );
   }
+  workerMemoryLimit(options.env);
   const directory = holdDataDirectory(options.dataDir);
   try {
     return await startIn(directory, host, options);
   } catch (error) {
     directory.release();
-    throw error;
+    throw explainDamage(directory.file("meta.db"), error);
   }
 }
 
@@ -125,11 +131,11 @@ async function startIn(directory: DataDirectory, host: string, options: StartOpt
     directory.announce({ pid: process.pid, url: listener.url, version, startedAt: new Date(clock.now()).toISOString() });
     log.info("server started", { url: listener.url, data_directory: directory.path, version, pid: process.pid });
 
-    const ready = Promise.resolve()
-      .then(() => parts.deployments())
-      .then((deployments) => deployments.restored)
-      .catch((error: unknown) => log.error("the deployments could not be restored", { error: String(error) }));
     let stopping: Promise<void> | undefined;
+    const ready = Bun.sleep(WARM_UP_AFTER_MS)
+      .then(() => (stopping ? undefined : parts.deployments()))
+      .then((deployments) => deployments?.restored)
+      .catch((error: unknown) => log.error("the deployments could not be restored", { error: String(error) }));
     const stop = async (): Promise<void> => {
       log.info("server stopping");
       await listener.drain();

@@ -83,6 +83,49 @@ export function queryProject(): Record<string, string> {
 /** Names of the stored features of `queryProject`. */
 export const STORED_FEATURES: readonly string[] = Array.from({ length: 20 }, (_, index) => `value_${pad(index)}`);
 
+/** A module `wide.py` with a class `Wide` of that many stored features, which resolvers of ten outputs give. */
+export function wideModule(features: number): Record<string, string> {
+  const names = wideFeatures(features);
+  const resolvers = Array.from({ length: Math.ceil(features / WIDE_OUTPUTS) }, (_, at) => {
+    const own = names.slice(at * WIDE_OUTPUTS, (at + 1) * WIDE_OUTPUTS);
+    return [
+      "",
+      "",
+      "@online",
+      `def wide_${pad(at)}(id: Wide.id) -> Features[${own.map((name) => `Wide.${name}`).join(", ")}]:`,
+      `    return Wide(${own.map((name, index) => `${name}=${expression(at * WIDE_OUTPUTS + index, "id")}`).join(", ")})`,
+    ];
+  });
+  return {
+    "wide.py": [
+      `"""${features} features that are stored."""`,
+      "",
+      "from svc import online",
+      "from svc.features import Features, features",
+      "",
+      "",
+      '@features(max_staleness="infinity")',
+      "class Wide:",
+      "    id: int",
+      ...names.map((name, index) => `    ${name}: ${typeOf(index)}`),
+      ...resolvers.flat(),
+      "",
+    ].join("\n"),
+  };
+}
+
+const WIDE_OUTPUTS = 10;
+
+/** Names of the stored features of `wideModule`. */
+export function wideFeatures(features: number): readonly string[] {
+  return Array.from({ length: features }, (_, index) => `value_${pad(index)}`);
+}
+
+/** Python type of the n-th stored feature of a class. */
+export function typeOf(index: number): string {
+  return TYPES[index % TYPES.length] ?? "float";
+}
+
 function classLines(number: number): string[] {
   const values = Array.from({ length: FEATURES_PER_CLASS - 1 }, (_, index) => `    value_${pad(index)}: ${TYPES[index % TYPES.length]}`);
   return [

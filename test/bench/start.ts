@@ -1,12 +1,16 @@
-/** Cold start of the binary. */
+/** Cold start of the binary, and of a server. */
 
 import { join } from "node:path";
 import type { Sandbox } from "../harness/sandbox.ts";
+import { bootOnce } from "./boot.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 
 const STARTS_PER_ROUND = 10;
 
-/** `svc version`, `svc --version` and `svc --help` against a binary that prints one line. */
+/**
+ * `svc version`, `svc --version`, `svc --help`, a command that asks a server once, and the start of a server up to its first answer, against a binary that
+ * prints one line.
+ */
 export async function measureStart(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const source = join(sandbox.root, "hello.ts");
   const hello = join(sandbox.root, "hello");
@@ -27,21 +31,26 @@ export async function measureStart(sandbox: Sandbox, rounds: number): Promise<re
     if (!child.success) throw new Error(`${argv.join(" ")}: exit ${child.exitCode}`);
     return Promise.resolve(performance.now() - started);
   };
+  await sandbox.startServer();
+  await run(sandbox.binary, "user");
   const subjects = {
-    hello: () => run(hello),
+    "hello world of the same runtime": () => run(hello),
     "svc version": () => run(sandbox.binary, "version"),
     "svc --version": () => run(sandbox.binary, "--version"),
     "svc --help": () => run(sandbox.binary, "--help"),
+    "svc user, which asks a server": () => run(sandbox.binary, "user"),
+    "svc server start, to its first answer": () => bootOnce(sandbox),
   };
   await interleave(2, subjects);
   const times = await interleave(rounds * STARTS_PER_ROUND, subjects);
-  const anchor = median(times.hello);
+  const [[name, anchors], ...others] = Object.entries(times) as [[string, number[]], ...[string, number[]][]];
+  const anchor = median(anchors);
   return [
-    { what: "hello world of the same runtime", value: milliseconds(anchor) },
-    ...(["svc version", "svc --version", "svc --help"] as const).map((name) => ({
-      what: name,
-      value: milliseconds(median(times[name])),
-      ratio: median(times[name]) / anchor,
+    { what: name, value: milliseconds(anchor) },
+    ...others.map(([what, taken]) => ({
+      what,
+      value: milliseconds(median(taken)),
+      ratio: median(taken) / anchor,
       anchor: "of hello world",
     })),
   ];

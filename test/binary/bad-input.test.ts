@@ -1,8 +1,8 @@
 /** What the binary answers to input that cannot work: each message says what happened, where, and what to do next. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const FEATURES = `from svc.features import features
@@ -135,33 +135,30 @@ test("errors with --json are one object on stderr and stdout stays empty", async
 });
 
 test("an upload cut in the middle deploys nothing, and a second run works", async () => {
-  const body = new Uint8Array(1_000_000).fill(7);
-  const sha256 = createHash("sha256").update(body).digest("hex");
-  const token = (await sandbox.json<{ client_id: string }>(["config", "--format", "json"], { cwd: project })) as unknown;
-  expect(token).toBeDefined();
-  const before = await sandbox.json<unknown>(["source", "--output-dir", join(sandbox.root, "before")], { cwd: project });
-  expect(before).toBeDefined();
-  const url = new URL(sandbox.url);
-  const cut = await new Promise<string>((resolve) => {
-    Bun.connect({
-      hostname: url.hostname,
-      port: Number(url.port),
-      socket: {
-        open(socket) {
-          socket.write(`PUT /v1/objects/${sha256} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Length: ${body.length}\r\n\r\n`);
-          socket.write(body.subarray(0, 10_000));
-          socket.end();
-        },
-        data() {},
-        close: () => resolve("closed"),
-        error: () => resolve("closed"),
+  const proxy = startCuttingProxy(sandbox.url, 200_000);
+  try {
+    const dir = await sandbox.write(
+      {
+        "svc.yaml": "project: people\nenvironments:\n  default: {}\n",
+        "features.py": FEATURES.replace("user {id}", "person {id}"),
+        "blob.txt": randomBytes(1_000_000).toString("hex"),
       },
-    });
-  });
-  expect(cut).toBe("closed");
-  const again = await run(["apply", "--force", "--await"]);
-  expect(again.exitCode).toBe(0);
-});
+      "large",
+    );
+    const cut = await run(["apply", "--force", "--await", "--api-host", proxy.url], dir);
+    expect(cut.stderr).toMatch(/upload|connection/i);
+    expect(cut.exitCode).toBe(1);
+    expect(proxy.cuts).toBeGreaterThan(0);
+    expect((await run(["query", "--in", "user.id=4", "--out", "user.name"])).stdout).toContain("user 4");
+    proxy.cutting = false;
+    const again = await run(["apply", "--force", "--await", "--api-host", proxy.url], dir);
+    expect(again.stderr).not.toContain("Error");
+    expect(again.exitCode).toBe(0);
+    expect((await run(["query", "--in", "user.id=4", "--out", "user.name"])).stdout).toContain("person 4");
+  } finally {
+    proxy.stop();
+  }
+}, 60_000);
 
 test("control characters in names are escaped", async () => {
   const { stderr, exitCode } = await run(["query", "--in", "user.id=1", "--out", "user.\u001b[31mred\u0007"]);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   project = await sandbox.project("flights");
   await sandbox.startServer();
   const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd: project });
-  expect(applied.stderr + applied.stdout).toContain("route.mean_delay");
+  expect(applied.stderr + applied.stdout).toContain("route.usual_delay");
   expect(applied.exitCode).toBe(0);
 }, 120_000);
 
@@ -93,7 +93,7 @@ for (const [origin, destination] of [
       "route.destination.city",
     );
     expect(answer["route.flights"]).toBe(wanted.count);
-    expect(answer["route.mean_delay"]).toBeCloseTo(wanted.mean as number, 9);
+    expect(answer["route.usual_delay"]).toBeCloseTo(wanted.mean as number, 9);
     expect(answer["route.late_share"]).toBeCloseTo(wanted.lateShare as number, 9);
     expect(answer["route.great_circle_miles"]).toBeCloseTo(milesBetween(airport(origin), airport(destination)), 6);
     expect(answer["route.origin.name"]).toBe(airport(origin).name);
@@ -115,6 +115,7 @@ test("twenty flights across the file: every feature of the row and what Python m
     const answer = await ask("--in", `flight.id=${i + 1}`, "--out", "flight", "--out", "flight.route.origin.city");
     expect(answer["flight.at"]).toBe((flights.date[i] as Date).toISOString().replace(/\.?0*Z$/, "Z"));
     expect(answer["flight.delay"]).toBe(delay);
+    expect(answer["flight.is_late"]).toBe(delay > 15);
     expect(answer["flight.distance"]).toBe(Number(flights.distance[i]));
     expect(answer["flight.route_id"]).toBe(`${origin}-${destination}`);
     expect(answer["flight.delay_category"]).toBe(delay < 0 ? "early" : delay <= 15 ? "on time" : delay <= 60 ? "late" : "very late");
@@ -126,13 +127,80 @@ test("twenty flights across the file: every feature of the row and what Python m
 });
 
 test("cached aggregates are served from the store the second time", async () => {
-  const args = ["query", "--in", "route.id=DFW-SFO", "--out", "route.flights", "--out", "route.mean_delay", "--include-meta"];
+  const args = ["query", "--in", "route.id=DFW-SFO", "--out", "route.flights", "--out", "route.usual_delay", "--include-meta"];
   const hits = async () => (await sandbox.json<Answer>(args, { cwd: project })).data.map((item) => item.meta?.cache_hit ?? false);
   expect(await hits()).toEqual([false, false]);
   expect(await hits()).toEqual([true, true]);
   const busted = await sandbox.json<Answer>([...args, "--staleness", "route.flights=0s"], { cwd: project });
   expect(busted.data.map((item) => item.meta?.cache_hit ?? false)).toEqual([false, true]);
 });
+
+/** Delays of the flights that `keep` selects and that left within (now - days, now]. */
+function delaysWithin(now: string, days: number, keep: (i: number) => boolean): number[] {
+  const end = Date.parse(now);
+  const start = end - days * 86_400_000;
+  const delays: number[] = [];
+  for (let i = 0; i < flights.delay.length; i++) {
+    const at = (flights.date[i] as Date).getTime();
+    if (at > start && at <= end && keep(i)) delays.push(Number(flights.delay[i]));
+  }
+  return delays;
+}
+
+for (const now of ["2001-01-01T06:00:00Z", "2001-03-01T00:00:00Z", "2001-05-17T13:45:00.5Z"])
+  test(`windows over the flights of a route and of an airport as of ${now}`, async () => {
+    const onRoute = (i: number) => flights.origin[i] === "LAX" && flights.destination[i] === "JFK";
+    const answer = await ask("--in", "route.id=LAX-JFK", "--out", "route.mean_delay", "--out", "route.trips.delay", "--now", now);
+    for (const days of [1, 7, 30]) {
+      const delays = delaysWithin(now, days, onRoute);
+      const mean = delays.length > 0 ? delays.reduce((a, b) => a + b, 0) / delays.length : null;
+      const found = answer[`route.mean_delay__${days * 86_400}__`];
+      if (mean === null) expect(found).toBeNull();
+      else expect(found).toBeCloseTo(mean, 9);
+    }
+    const known = delaysWithin(now, 100_000, onRoute).sort((a, b) => a - b);
+    expect((answer["route.trips.delay"] as number[]).toSorted((a, b) => a - b)).toEqual(known);
+    const airport = await ask("--in", "airport.id=SAV", "--out", "airport.late[7d]", "--out", "airport.late[1d]", "--now", now);
+    for (const days of [1, 7])
+      expect(airport[`airport.late__${days * 86_400}__`]).toBe(
+        delaysWithin(now, days, (i) => flights.origin[i] === "SAV").filter((delay) => delay > 15).length,
+      );
+  });
+
+test("a bulk query over 1,000 routes", async () => {
+  const routes = new Map<string, { count: number; sum: number; late: number }>();
+  for (let i = 0; i < flights.delay.length; i++) {
+    const id = `${flights.origin[i]}-${flights.destination[i]}`;
+    const route = routes.get(id) ?? { count: 0, sum: 0, late: 0 };
+    const delay = Number(flights.delay[i]);
+    routes.set(id, { count: route.count + 1, sum: route.sum + delay, late: route.late + (delay > 15 ? 1 : 0) });
+  }
+  const ids = [...routes.keys()].sort().slice(0, 1_000);
+  const outputs = [
+    "route.flights",
+    "route.usual_delay",
+    "route.late_share",
+    "route.flights_a_day",
+    "route.great_circle_miles",
+    "route.origin.name",
+  ];
+  const answer = await sandbox.json<{ data: Record<string, unknown[]>; errors?: unknown[]; meta: { rows: number } }>(
+    ["query", "--bulk", ...ids.flatMap((id) => ["--in", `route.id=${id}`]), "--out", outputs.join(",")],
+    { cwd: project },
+  );
+  expect(answer.errors ?? []).toEqual([]);
+  for (const [row, id] of ids.entries()) {
+    const { count, sum, late } = routes.get(id) as { count: number; sum: number; late: number };
+    const [origin, destination] = id.split("-").map((iata) => airport(iata)) as [AirportRow, AirportRow];
+    const of = (name: string) => answer.data[name]?.[row];
+    expect(of("route.flights")).toBe(count);
+    expect(of("route.usual_delay")).toBeCloseTo(sum / count, 9);
+    expect(of("route.late_share")).toBeCloseTo(late / count, 9);
+    expect(of("route.flights_a_day")).toBeCloseTo(count / 181, 9);
+    expect(of("route.great_circle_miles")).toBeCloseTo(milesBetween(origin, destination), 6);
+    expect(of("route.origin.name")).toBe(origin.name);
+  }
+}, 60_000);
 
 test("the table on a terminal or in a pipe has the columns Name, Hit?, Value", async () => {
   const { stdout, exitCode } = await sandbox.svc(["query", "--in", "airport.id=ATL", "--out", "airport.name"], { cwd: project });

@@ -56,7 +56,7 @@ describe.each(entries.map(({ path, entry }) => [path.join(" "), path, entry] as 
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {
     expect(command.summary).toBe(summary);
-    expect(["table", "text"]).toContain(command.view.kind);
+    expect(["table", "text", "choice"]).toContain(command.view.kind);
     expect(typeof command.run).toBe("function");
   });
 

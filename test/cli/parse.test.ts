@@ -23,7 +23,7 @@ import { type ParseSpec, parse } from "../../src/cli/parse.ts";
 import { UsageError } from "../../src/errors/cli-error.ts";
 
 const NOW = Date.UTC(2024, 4, 1, 12);
-const BASE = { now: NOW, cwd: "/work", homeDir: "/home/me" };
+const BASE = { now: NOW, cwd: "/projects", homeDir: "/home/me" };
 const HOUR = 3_600_000;
 
 const spec: ParseSpec = {
@@ -109,7 +109,7 @@ describe("values", () => {
     [[], "tags", []],
     [["--storage", "100Gi"], "storage", "100Gi"],
     [["--storage=500m"], "storage", "500m"],
-    [["-f", "x/y.json"], "file", "/work/x/y.json"],
+    [["-f", "x/y.json"], "file", "/projects/x/y.json"],
     [["--file", "-"], "file", "-"],
     [["--file=~/x"], "file", "/home/me/x"],
     [["--branch"], "branch", true],
@@ -231,7 +231,11 @@ describe("refusals name the flag, what was wanted and what was given", () => {
 
 describe("global flags", () => {
   test("stand before or after the path", () => {
-    expect(run(["--json", "-C", "sub"], ["--environment", "prod"]).globals).toEqual({ json: true, dir: "/work/sub", environment: "prod" });
+    expect(run(["--json", "-C", "sub"], ["--environment", "prod"]).globals).toEqual({
+      json: true,
+      dir: "/projects/sub",
+      environment: "prod",
+    });
     expect(run(["--file", "a"], ["--dir=/other"]).input.file).toBe("/other/a");
     expect(run([], ["-vv"]).globals).toEqual({ debug: true });
     expect(run(["-v"]).globals).toEqual({ verbose: true });
@@ -249,7 +253,7 @@ describe("global flags", () => {
     const parsed = run(["--json", "document", "-C", "here"], ["--json"], local);
     expect(parsed.input).toMatchObject({ json: "document", cluster: "here" });
     expect(parsed.globals).toEqual({ json: true });
-    expect(parsed.dir).toBe("/work");
+    expect(parsed.dir).toBe("/projects");
   });
 });
 

@@ -1,6 +1,6 @@
 /** A command's context on the real machine, with captured output and a home folder of its own. */
 
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../src/context/clock.ts";
@@ -33,9 +33,16 @@ export interface TestContext {
   stderr(): string;
 }
 
-/** A new empty folder. */
+const made: string[] = [];
+process.once("exit", () => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new empty folder, removed when the process ends. */
 export function tempFolder(prefix = "svc-test-"): string {
-  return mkdtempSync(join(tmpdir(), prefix));
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  made.push(folder);
+  return folder;
 }
 
 /** Makes the context. */
@@ -65,6 +72,7 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
       err += text;
     },
     readLine: async () => lines.shift(),
+    readChunk: async () => (lines.length > 0 ? new TextEncoder().encode(lines.splice(0).join("\n")) : undefined),
     readAll: async () => new TextEncoder().encode(lines.splice(0).join("\n")),
     stdoutIsTTY: options.terminal ?? false,
     stderrIsTTY: options.terminal ?? false,

@@ -51,7 +51,9 @@ describe("login with a client ID and secret", () => {
   });
   test("wrong ones are exit 4 and store nothing", async () => {
     const home = tempFolder();
-    const done = await runCommand("login", ["--client-id", "nobody", "--client-secret", "wrong-secret", "--api-host", platform.url], { home });
+    const done = await runCommand("login", ["--client-id", "nobody", "--client-secret", "wrong-secret", "--api-host", platform.url], {
+      home,
+    });
     expect(done.exitCode).toBe(4);
     expect(done.stderr).not.toContain("wrong-secret");
     expect(await Bun.file(join(home, ".config/svc.yml")).exists()).toBe(false);
@@ -117,7 +119,12 @@ describe("login through the page", () => {
     const { testContext } = await import("../client/test-context.ts");
     const made = await testContext({ home, flags: { apiHost: platform.url }, clock, machine: answering("confirm", opened) });
     const command = (await import("../../src/commands/login.ts")).default;
-    const io = { ...made.context.io, writeErr: (text: string) => void (said += text) };
+    const io = {
+      ...made.context.io,
+      writeErr: (text: string) => {
+        said += text;
+      },
+    };
     const done = (await command.run({ ...made.context, io }, { noPrompt: false, rest: [] })) as { environment: string };
     expect(done.environment).toBe(platform.environmentId);
     expect(opened).toEqual([]);
@@ -125,7 +132,12 @@ describe("login through the page", () => {
   });
   test("a session that nobody confirms ends", async () => {
     let now = Date.now();
-    const clock = { now: () => now, sleep: async () => void (now += 60_000) };
+    const clock = {
+      now: () => now,
+      sleep: async () => {
+        now += 60_000;
+      },
+    };
     const done = await runCommand("login", ["--api-host", platform.url], { clock });
     expect([done.exitCode, done.stderr.includes("not confirmed in time")]).toEqual([4, true]);
   });
@@ -198,12 +210,14 @@ describe("config", () => {
     expect((await run("config", ["--json", "--format", "env"])).exitCode).toBe(2);
   });
   test("env and shell can be read by a shell, also with special characters", async () => {
-    const odd = "a'b $(touch x) \"c\"";
+    const odd = 'a\'b $(touch x) "c"';
     const env = { SVC_CLIENT_ID: odd, SVC_ENVIRONMENT: "e1", SVC_API_SERVER: "http://127.0.0.1:1" };
     for (const format of ["env", "shell"]) {
       const { stdout } = await runCommand("config", ["--format", format], { env });
       expect(stdout.split("\n").map((line) => line.split("=")[0])).toEqual(
-        ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ENVIRONMENT", "SVC_API_SERVER", ""].map((name) => (format === "shell" && name ? `export ${name}` : name)),
+        ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ENVIRONMENT", "SVC_API_SERVER", ""].map((name) =>
+          format === "shell" && name ? `export ${name}` : name,
+        ),
       );
       const shell = Bun.spawnSync(["sh", "-c", `${stdout}\nprintf '%s|%s' "$SVC_CLIENT_ID" "$SVC_API_SERVER"`], { env: {} });
       expect(shell.stdout.toString()).toBe(`${odd}|http://127.0.0.1:1`);
@@ -213,14 +227,19 @@ describe("config", () => {
     const { stdout } = await run("config", ["--format", "svcpy"]);
     const python = Bun.which("python3");
     if (!python) throw new Error("python3 is needed for this test");
-    const checked = Bun.spawnSync([python, "-c", `def SvcClient(**k):\n    return k\n${stdout}\nprint(sorted(client), client["client_secret"])`]);
+    const checked = Bun.spawnSync(
+      [python, "-c", `import svc.client\nsvc.client.SvcClient = lambda **k: k\n${stdout}\nprint(sorted(client), client["client_secret"])`],
+      { env: { PATH: process.env.PATH, PYTHONPATH: join(import.meta.dir, "../../src/sdk"), PYTHONDONTWRITEBYTECODE: "1" } },
+    );
     expect(checked.stdout.toString().trim()).toBe(`['api_server', 'client_id', 'client_secret', 'environment'] ${secret()}`);
   });
   test("works without a server and without credentials", async () => {
     const nothing = await runCommand("config", []);
     expect([nothing.exitCode, nothing.stderr]).toEqual([0, ""]);
     expect(nothing.stdout).toMatch(/Client ID +empty/);
-    const unreachable = await runCommand("config", ["--api-host", "http://127.0.0.1:1"], { env: { SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" } });
+    const unreachable = await runCommand("config", ["--api-host", "http://127.0.0.1:1"], {
+      env: { SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" },
+    });
     expect(unreachable.exitCode).toBe(0);
     expect(unreachable.stderr).toContain("connection refused");
   });
@@ -234,7 +253,11 @@ describe("small ones", () => {
   test("healthcheck", async () => {
     const done = await run("healthcheck");
     expect(done.exitCode).toBe(0);
-    const names = done.stdout.trimEnd().split("\n").slice(1).map((line) => line.split(/ {2,}/)[0]);
+    const names = done.stdout
+      .trimEnd()
+      .split("\n")
+      .slice(1)
+      .map((line) => line.split(/ {2,}/)[0]);
     expect(names).toEqual(["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"]);
     expect(done.stdout).toMatch(/Metadata DB +HEALTH_CHECK_STATUS_OK/);
   });

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { AnyCommand } from "../../src/cli/command.ts";
 import { toGlobalFlags } from "../../src/cli/globals.ts";
 import { parse } from "../../src/cli/parse.ts";
+import { hasCredentials } from "../../src/config/resolve.ts";
 import { AuthError } from "../../src/errors/cli-error.ts";
 import { report } from "../../src/errors/report.ts";
 import { isStream, render } from "../../src/output/render.ts";
 import { type Server, start } from "../../src/server/start.ts";
-import { hasCredentials } from "../../src/config/resolve.ts";
 import { type TestOptions, tempFolder, testContext } from "../client/test-context.ts";
 
 /** A running platform. */
@@ -55,7 +55,11 @@ export interface Outcome {
 }
 
 /** Runs a command of `src/commands` with its words, as `svc` would: `run("query", ["--in", "user.id=1"])`. */
-export async function runCommand(path: string, words: readonly string[], options: TestOptions & { readonly dir?: string } = {}): Promise<Outcome> {
+export async function runCommand(
+  path: string,
+  words: readonly string[],
+  options: TestOptions & { readonly dir?: string } = {},
+): Promise<Outcome> {
   const command = ((await import(`../../src/commands/${path}.ts`)) as { default: AnyCommand }).default;
   const home = options.home ?? tempFolder("svc-home-");
   const dir = options.dir ?? home;

@@ -50,9 +50,9 @@ export function resolver(text: string, more: MessageInitShape<typeof ResolverSch
     })),
     outputs: words(right),
     span: span("resolvers.py"),
-    body: { case: "python", value: { name: fqn.trim() } },
+    body: { case: "python" as const, value: { name: fqn.trim() } },
     ...more,
-  };
+  } as MessageInitShape<typeof ResolverSchema>;
 }
 
 /** A graph. Namespaces are the class names in lower case. */

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
+import { OutputShape, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
 import { checkGraph } from "../../src/domain/graph-rules.ts";
 import { graphOf, resolver } from "./build-graph.ts";
 import { shown } from "./marked.ts";
 
 /** The findings without 163, which small fixtures are full of. */
 const found = (...args: Parameters<typeof graphOf>) => shown(checkGraph(graphOf(...args))).filter((finding) => finding.rule !== "W163");
-const spans = (place: string) => ({ file: place, line: 1, column: 1, endLine: 1, endColumn: 2 });
+const spans = (file: string) => create(SpanSchema, { file, line: 1, column: 1, endLine: 1, endColumn: 2 });
 
 describe("160", () => {
   const classes = { User: "id email domain score account_id account->Account", Account: "id balance rating" };
@@ -149,6 +151,24 @@ describe("162", () => {
     ];
     for (const resolvers of apart) expect(found(classes, { resolvers })).toEqual([]);
     expect(found(classes, { resolvers: [{ ...first, environments: ["dev"] }, second({ environments: ["dev", "prod"] })] })).toHaveLength(1);
+  });
+
+  test("scans of one class share its keys, not its values; two that are total are one too many", () => {
+    const scan = (text: string, more: Parameters<typeof resolver>[1] = {}) => resolver(text, { outputShape: OutputShape.ROWS, ...more });
+    const names = scan("r.names: -> user.id, user.name");
+    expect(found(classes, { resolvers: [names, scan("r.emails: -> user.id, user.email")] })).toEqual([]);
+    expect(found(classes, { resolvers: [names, scan("r.others: -> user.id, user.name")] })[0]?.message).toBe(
+      "r.names and r.others both compute user.id, user.name, and nothing says which of them a query should use",
+    );
+    expect(found(classes, { resolvers: [names, scan("r.all: -> user.id, user.name", { total: true })] })).toEqual([]);
+    const totals = [scan("r.one: -> user.id, user.name", { total: true }), scan("r.two: -> user.id, user.email", { total: true })];
+    expect(found(classes, { resolvers: totals })[0]?.message).toContain("r.one and r.two both compute user.id");
+  });
+
+  test("the rows of a relation are apart from the rows of its class", () => {
+    const rows = resolver("r.rows: account.id -> user.id, user.name", { outputShape: OutputShape.RELATION, relation: "account.users" });
+    const related = { User: "id name", Account: "id" };
+    expect(found(related, { resolvers: [resolver("r.name: user.id -> user.name"), rows] })).toEqual([]);
   });
 
   test("none when one of them needs what the other gives", () => {

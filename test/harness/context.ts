@@ -53,6 +53,11 @@ export function testIo(options: TestIoOptions = {}): TestIo {
       input = end < 0 ? "" : input.slice(end + 1);
       return line;
     },
+    async readChunk() {
+      const all = new TextEncoder().encode(input);
+      input = "";
+      return all.length > 0 ? all : undefined;
+    },
     async readAll() {
       const all = new TextEncoder().encode(input);
       input = "";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { SDK_FILES, sdkHash, unpackSdk } from "../../src/python/sdk.ts";
@@ -53,9 +53,24 @@ test("a folder that cannot be written is an error", async () => {
 
 test("a compiled binary carries it, alone in an empty folder", async () => {
   const entry = join(folder, "entry.ts");
+  const source = (path: string) => JSON.stringify(resolve(import.meta.dir, "../../src", path));
   await writeFile(
     entry,
-    `import { unpackSdk } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/sdk.ts"))};\nconsole.log(await unpackSdk(process.argv[2] as string));\n`,
+    `import { createToolchain } from ${source("python/create-toolchain.ts")};
+import { createWorkerPool } from ${source("server/python/worker-pool.ts")};
+const chain = createToolchain({ home: process.cwd() + "/state", env: process.env });
+const { graph, python } = await chain.analyze({ root: process.cwd() + "/project", files: ["mod.py"] });
+const sdkRoot = await chain.sdkRoot();
+const pool = await createWorkerPool({
+  python: python as string, sdkRoot, sourceRoot: process.cwd() + "/project", env: {}, size: 1, socketDir: process.cwd() + "/s", onLog: () => {},
+  clock: { now: Date.now, sleep: (ms) => Bun.sleep(ms) }, deploymentId: "d", environmentName: "e", defaultTimeoutMs: 60_000,
+  resolverFqns: graph.resolvers.map((resolver) => resolver.fqn),
+});
+const context = { queryId: "", traceId: "", tags: [], queryContext: {} };
+const result = await pool.call({ resolver: "mod.twice", rows: 1, columns: { i: [21] }, now: [""], deadlineMs: 0, context });
+await pool.drain(1_000);
+console.log(JSON.stringify({ sdkRoot, result: result.columns }));
+`,
   );
   const built = await Bun.build({
     entrypoints: [entry],
@@ -65,13 +80,23 @@ test("a compiled binary carries it, alone in an empty folder", async () => {
     minify: true,
   });
   expect(built.success).toBe(true);
-  const empty = join(folder, "empty");
-  await mkdir(empty);
-  await copyFile(join(folder, "built"), join(empty, "program"));
-  await rm(join(folder, "built"));
-  const child = Bun.spawn([join(empty, "program"), join(empty, "state")], { cwd: empty, env: {}, stdout: "pipe", stderr: "inherit" });
-  const printed = (await new Response(child.stdout).text()).trim();
-  expect(await child.exited).toBe(0);
-  expect(printed).toBe(join(empty, "state", sdkHash()));
-  for (const path of SDK_FILES) expect(await readFile(join(printed, path), "utf8")).toBe(await readFile(join(SOURCE, path), "utf8"));
+  const empty = await realpath(await mkdtemp(join(tmpdir(), "svc-empty-")));
+  try {
+    await copyFile(join(folder, "built"), join(empty, "program"));
+    await rm(join(folder, "built"));
+    await mkdir(join(empty, "project"));
+    await writeFile(
+      join(empty, "project", "mod.py"),
+      "from svc import online\nfrom svc.features import features\n\n@features\nclass A:\n    id: int\n    two: int\n\n@online\ndef twice(i: A.id) -> A.two:\n    return 2 * i\n",
+    );
+    const child = Bun.spawn([join(empty, "program")], { cwd: empty, env: process.env, stdout: "pipe", stderr: "inherit" });
+    const printed = await new Response(child.stdout).text();
+    expect(await child.exited).toBe(0);
+    const { sdkRoot, result } = JSON.parse(printed);
+    expect(result).toEqual({ "a.two": [42] });
+    expect(sdkRoot).toBe(join(empty, "state", "sdk", sdkHash()));
+    for (const path of SDK_FILES) expect(await readFile(join(sdkRoot, path), "utf8")).toBe(await readFile(join(SOURCE, path), "utf8"));
+  } finally {
+    await rm(empty, { recursive: true, force: true });
+  }
 });

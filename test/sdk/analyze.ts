@@ -8,22 +8,47 @@ import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
+const bytecode = mkdtempSync(join(tmpdir(), "svc-bytecode-"));
+
+/** Removes what the runs have compiled; for the end of a test file. */
+export function removeBytecode(): void {
+  rmSync(bytecode, { recursive: true, force: true });
+}
+
+/** Flags of the interpreter: those that the toolchain uses, with the compiled package kept out of the source folder. */
+export const PYTHON_FLAGS = ["-I", "-B", "-X", "utf8", "-X", `pycache_prefix=${bytecode}`];
+
 /** Folder of the fixture projects. */
 export const FIXTURES = join(import.meta.dir, "fixtures");
 
 /** What the analyzer gave. */
 export interface AnalyzerRun {
   readonly graph: Graph;
-  readonly json: JsonValue;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Analyzes a fixture with an interpreter (default: the newest) and reads the graph strictly. */
-export async function analyzeFixture(
-  name: string,
-  options: { python?: string; files?: readonly string[]; policy?: unknown; environment?: Record<string, string> } = {},
-): Promise<AnalyzerRun> {
+/** How a fixture is analyzed. */
+export interface AnalyzeOptions {
+  /** Path of the interpreter; default: the newest. */
+  readonly python?: string;
+  /** Files to import; default: all of the folder. */
+  readonly files?: readonly string[];
+  /** Metadata policy of finding 192. */
+  readonly policy?: unknown;
+}
+
+const runs = new Map<string, Promise<AnalyzerRun>>();
+
+/** Analyzes a fixture and reads the graph strictly. Equal calls share one run, so what it gives must not be changed. */
+export function analyzeFixture(name: string, options: AnalyzeOptions = {}): Promise<AnalyzerRun> {
+  const key = JSON.stringify([name, options]);
+  const run = runs.get(key) ?? runAnalyzer(name, options);
+  runs.set(key, run);
+  return run;
+}
+
+async function runAnalyzer(name: string, options: AnalyzeOptions): Promise<AnalyzerRun> {
   const python = options.python ?? INTERPRETERS.at(-1)?.path;
   if (python === undefined) throw new Error("no supported Python is installed");
   const scratch = mkdtempSync(join(tmpdir(), "svc-analyzer-"));
@@ -40,13 +65,12 @@ export async function analyzeFixture(
       extra.push(flag, path);
     }
     const boot = join(SDK_ROOT, "svc/_boot.py");
-    const argv = [python, "-I", "-B", "-X", "utf8", boot, "analyze", "--root", join(FIXTURES, name), "--out", out, ...extra];
+    const argv = [python, ...PYTHON_FLAGS, boot, "analyze", "--root", join(FIXTURES, name), "--out", out, ...extra];
     const child = Bun.spawn(argv, {
-      env: { PATH: process.env.PATH, HOME: scratch, ...options.environment },
+      env: { PATH: process.env.PATH, HOME: scratch },
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: 30_000,
     });
     const [stdout, stderr, exitCode] = await Promise.all([
       new Response(child.stdout).text(),
@@ -55,7 +79,7 @@ export async function analyzeFixture(
     ]);
     if (exitCode !== 0) throw new Error(`the analyzer ended with ${exitCode}: ${stderr}`);
     const json = JSON.parse(readFileSync(out, "utf8")) as JsonValue;
-    return { graph: fromJson(GraphSchema, json), json, stdout, stderr };
+    return { graph: fromJson(GraphSchema, json), stdout, stderr };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

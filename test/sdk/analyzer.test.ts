@@ -1,6 +1,6 @@
 /** The analyzer on fixture projects: the graph of a sound one, and what every rule says of an unsound one. */
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,9 +9,12 @@ import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, GraphSchema, ResolverKind, SourceKind } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { typeName } from "../../src/domain/value.ts";
-import { analyzeFixture, FIXTURES, placed } from "./analyze.ts";
+import { analyzeFixture, FIXTURES, PYTHON_FLAGS, placed, removeBytecode } from "./analyze.ts";
 import { EXPECTED_FINDINGS } from "./expected-findings.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
+
+setDefaultTimeout(60_000);
+afterAll(removeBytecode);
 
 function featureOf(graph: Graph, fqn: string): Feature {
   const found = graph.featureSets.flatMap((set) => set.features).find((feature) => feature.fqn === fqn);
@@ -441,7 +444,7 @@ describe("the command", () => {
   test("writes to stdout on demand, undisturbed by what user code prints", () => {
     const boot = join(SDK_ROOT, "svc/_boot.py");
     const python = INTERPRETERS.at(-1)?.path ?? "";
-    const argv = [python, "-I", "-B", "-X", "utf8", boot, "analyze", "--root", join(FIXTURES, "hostile"), "--out", "-"];
+    const argv = [python, ...PYTHON_FLAGS, boot, "analyze", "--root", join(FIXTURES, "hostile"), "--out", "-"];
     const child = Bun.spawnSync(argv, { env: { PATH: process.env.PATH }, stdin: "ignore" });
     expect(Object.keys(JSON.parse(child.stdout.toString()) as object)).toContain("featureSets");
   });
@@ -462,10 +465,7 @@ const projects = ["shop", ...Object.keys(EXPECTED_FINDINGS), "102-exception", "1
 test.each(INTERPRETERS.slice(0, -1).map((item) => [item.version, item.path] as const))(
   "Python %s says the same as the newest",
   async (_, python) => {
-    const plain = (graph: Graph) => {
-      graph.pythonVersion = "";
-      return Buffer.from(toBinary(GraphSchema, graph)).toString("hex");
-    };
+    const plain = (graph: Graph) => Buffer.from(toBinary(GraphSchema, { ...graph, pythonVersion: "" })).toString("hex");
     for (const project of projects) {
       const [old, newest] = await Promise.all([analyzeFixture(project, { python }), analyzeFixture(project)]);
       expect([project, plain(old.graph)]).toEqual([project, plain(newest.graph)]);

@@ -82,7 +82,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E114 features.py:35:14 None", "None is no type of a feature: write the type of its values, such as 'str | None'", "no type"],
     [
       'E114 features.py:36:13 list["Other"]',
-      "'Other' is a feature class, not a type of values: it stands alone, as a relation",
+      "'Other' is a feature class, not a type of values: any number of its rows is DataFrame[Other]",
       "unsupported type",
     ],
     ["E114 features.py:37:5 loose", "'loose' has no type: a feature is annotated, such as 'loose: str = feature(...)'", "no type"],
@@ -255,6 +255,36 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no type",
     ],
   ],
+  "140-rows": [
+    [
+      "E140 resolvers.py:22:19 User.txns.amount",
+      "parameter 'amounts' goes through a has-many relation: take its rows as a DataFrame, User.txns[Txn.amount]",
+      "many values",
+    ],
+    ["E140 resolvers.py:27:29 User.id", "User.id is no feature of Txn: filters and columns of these rows start from Txn", "not from Txn"],
+    [
+      'E140 resolvers.py:32:18 "User.txns[Txn.amount, 100]"',
+      "'100' is neither a filter nor a column: write a condition such as Txn.id == 1, a feature such as Txn.id, or [:100]",
+      "no filter or column",
+    ],
+    ["E140 resolvers.py:37:27 Txn.amount", "Txn.amount is not bool, so it is no filter by itself: compare it", "not bool"],
+    ["E142 resolvers.py:42:34 amuont", "Txn has no feature 'amuont'; did you mean 'amount'?", "no such feature"],
+    [
+      "E141 resolvers.py:47:49 Txn.id",
+      "the parameters start from User and from Txn: a resolver starts from one class; write 'User.txns[Txn.id]'",
+      "not from User",
+    ],
+    [
+      "E140 resolvers.py:52:53 User.id",
+      "parameter 'id' is of one row, but with the DataFrame 'users' the resolver runs once for all rows: make it a column, DataFrame[..., User.id]",
+      "of one row",
+    ],
+    [
+      "E115 resolvers.py:57:31 ()",
+      "the default of parameter 'txns' is not used: where there are no rows a DataFrame without rows is passed",
+      "not used",
+    ],
+  ],
   "141-roots": [
     [
       "E141 resolvers.py:26:20 Account.total",
@@ -336,6 +366,34 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "another class",
     ],
   ],
+  "145-rows": [
+    [
+      "E145 resolvers.py:21:36 Txn.id",
+      "'txn.id' is a feature of Txn, but the parameters start from User: a resolver produces features of the class it starts from; for the rows of a relation write '-> User.txns[Txn.id, Txn.amount]'",
+      "another class",
+    ],
+    [
+      "E145 resolvers.py:26:35 Txn.id",
+      "the outputs belong to User and Txn: a resolver produces features of one class; write a resolver for each",
+      "another class",
+    ],
+    [
+      "E145 resolvers.py:31:28 Txn.user.txns[Txn.id]",
+      "'txn.user.txns' is reached through a relation: a resolver gives the rows of a relation of the class it starts from",
+      "not its own relation",
+    ],
+    [
+      "E143 resolvers.py:36:30 User.txns[Txn.id, Txn.amount > 1]",
+      "User.txns[Txn.id, Txn.amount > 1] chooses rows: an output names columns only; choose the rows in 'filtered'",
+      "a filter",
+    ],
+    [
+      "E143 resolvers.py:41:42 User.total",
+      "'scalar' runs once for all rows of its DataFrame, so it returns a DataFrame: write '-> DataFrame[User.id, ...]'",
+      "no DataFrame",
+    ],
+    ["E146 resolvers.py:45:15 True", "total=True says that a DataFrame has all rows of its class: return DataFrame[...]", "no DataFrame"],
+  ],
   "146-values": [
     [
       'E146 features.py:7:25 "one day"',
@@ -409,11 +467,45 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "bad value",
     ],
   ],
+  "147-columns": [
+    [
+      "E147 resolvers.py:25:21 Txn.kind",
+      "'txns' has no column Txn.kind: the columns that its annotation names leave it out; add Txn.kind to them",
+      "left out",
+    ],
+    [
+      'E147 resolvers.py:25:50 "txn.id"',
+      "'txns' has no column Txn.id: the columns that its annotation names leave it out; add Txn.id to them",
+      "left out",
+    ],
+    [
+      "E147 resolvers.py:30:16 txn.amount",
+      "'txns' has no column Txn.amount: the columns that its annotation names leave it out; add Txn.amount to them",
+      "left out",
+    ],
+    [
+      "E147 resolvers.py:37:65 user.total",
+      "'users' has no column User.total: the columns that its annotation names leave it out; add User.total to them",
+      "left out",
+    ],
+  ],
   "148-names": [
     [
       'E148 resolvers.py:17:14 "f"',
       "two resolvers have the name 'resolvers.f': rename one function, or give it another 'name='",
       "same name",
+    ],
+  ],
+  "149-no-key": [
+    [
+      "W149 resolvers.py:21:19 DataFrame[User.name, User.email]",
+      "the rows lack the primary key, User.id, so that they cannot be told apart or stored: add it to the columns",
+      "no primary key",
+    ],
+    [
+      "W149 resolvers.py:26:28 User.txns[Txn.amount]",
+      "the rows lack the primary key, Txn.id, so that they cannot be told apart or stored: add it to the columns",
+      "no primary key",
     ],
   ],
   "170-queries": [

@@ -85,8 +85,12 @@ describe("tokens", () => {
   test("no token, no bearer, tampered, foreign and unsigned tokens are unauthenticated", async () => {
     const good = await server.token();
     const [header = "", payload = "", signature = ""] = good.split(".");
-    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }))) as Record<string, unknown>;
-    const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
+    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }))) as Record<
+      string,
+      unknown
+    >;
+    const encode = (value: unknown) =>
+      new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
     const foreign = await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new Uint8Array(32));
     const tampered = [
       null,
@@ -143,7 +147,12 @@ describe("scope", () => {
   test("who-am-i over HTTP says the same as the service", async () => {
     const me = await server.client(AuthService).whoAmI({});
     const response = await fetch(`${server.url}/v1/who-am-i`, { headers: { authorization: `Bearer ${await server.token()}` } });
-    expect(await response.json()).toMatchObject({ user_id: me.userId, team_id: me.teamId, project_id: me.projectId, environment_id: me.environmentId });
+    expect(await response.json()).toMatchObject({
+      user_id: me.userId,
+      team_id: me.teamId,
+      project_id: me.projectId,
+      environment_id: me.environmentId,
+    });
     const refused = await fetch(`${server.url}/v1/who-am-i`);
     expect(refused.status).toBe(401);
     expect(await refused.json()).toMatchObject({ error: "unauthenticated" });

@@ -1,21 +1,20 @@
-import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { METADATA_MIGRATIONS } from "../../src/server/stores/metadata/schema.ts";
 import { readServerNote, start } from "../../src/server/start.ts";
+import { METADATA_MIGRATIONS } from "../../src/server/stores/metadata/schema.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
+import { spawnServer } from "./spawned-server.ts";
 
-const options = (folder: string) => ({ port: 0, dataDir: join(folder, "data"), clock: new TestClock(), env: {}, log: () => undefined, version: "1.0.0" });
-
-/** Starts a server in a process of its own and waits until it answers. */
-async function spawnServer(folder: string) {
-  const child = Bun.spawn(["bun", join(import.meta.dir, "server-process.ts"), folder], { stdout: "pipe", stderr: "inherit" });
-  const reader = child.stdout.getReader();
-  const { value } = await reader.read();
-  const said = JSON.parse(new TextDecoder().decode(value)) as { url: string; credentials: { clientId: string; clientSecret: string; environmentId: string } };
-  return { child, ...said };
-}
+const options = (folder: string) => ({
+  port: 0,
+  dataDir: join(folder, "data"),
+  clock: new TestClock(),
+  env: {},
+  log: () => undefined,
+  version: "1.0.0",
+});
 
 describe("the lock", () => {
   test("a second start says who holds the folder, and harms nothing", async () => {
@@ -31,10 +30,13 @@ describe("the lock", () => {
 
   test("another process's lock holds, and is free at once when that is killed", async () => {
     using folder = new TempFolder();
-    const { child, url, credentials } = await spawnServer(folder.path);
-    await expect(start(options(folder.path))).rejects.toMatchObject({ code: "locked", message: expect.stringContaining(`process ${child.pid} at ${url}`) });
-    child.kill("SIGKILL");
-    await child.exited;
+    using holder = await spawnServer(folder.path);
+    const { credentials } = holder;
+    await expect(start(options(folder.path))).rejects.toMatchObject({
+      code: "locked",
+      message: expect.stringContaining(`process ${holder.pid} at ${holder.url}`),
+    });
+    await holder.kill();
     const began = performance.now();
     await using server = await TestServer.start(folder.path, { credentials });
     expect(performance.now() - began).toBeLessThan(2_000);
@@ -88,7 +90,7 @@ describe("the folder", () => {
   test.each(["meta.db", "online.db", "telemetry.db"])("a newer %s is refused and no database is touched", async (name) => {
     using folder = new TempFolder();
     const first = await TestServer.start(folder.path);
-    await first.server.ready;
+    expect((await fetch(first.url)).status).toBe(200);
     await first.server.stop();
     const path = join(folder.path, "data", name);
     const db = new Database(path);

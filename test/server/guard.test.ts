@@ -42,8 +42,11 @@ describe("Host and Origin", () => {
     ["IPv6 loopback", () => [`Host: [::1]:${server.server.port}`], 200],
     ["a foreign Host", () => ["Host: evil.example"], 403],
     ["a foreign Host with the port", () => [`Host: evil.example:${server.server.port}`], 403],
-    ["its own Host with another port", () => ["Host: 127.0.0.1:1"], 403],
-    ["its own Host without the port", () => ["Host: 127.0.0.1"], 403],
+    ["a forwarded port", () => ["Host: 127.0.0.1:1"], 200],
+    ["a forwarded port with the Origin of another", () => ["Host: 127.0.0.1:1", `Origin: http://${own()}`], 403],
+    ["its own Host without the port", () => ["Host: 127.0.0.1"], 200],
+    ["a loopback name in front of another", () => ["Host: 127.0.0.1.evil.example:1"], 403],
+    ["another name before the port", () => [`Host: evil.example@127.0.0.1:${server.server.port}`], 403],
     ["a name that begins like its own", () => [`Host: localhost.evil.example:${server.server.port}`], 403],
     ["an empty Host", () => ["Host:"], 403],
     ["its own Origin", () => [`Host: ${own()}`, `Origin: http://${own()}`], 200],
@@ -68,7 +71,10 @@ describe("Host and Origin", () => {
   test("no answer allows other origins", async () => {
     const response = await fetch(`${server.url}/health`, { headers: { origin: server.url } });
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
-    const preflight = await fetch(`${server.url}/v1/oauth/token`, { method: "OPTIONS", headers: { origin: "http://evil.example", "access-control-request-method": "POST" } });
+    const preflight = await fetch(`${server.url}/v1/oauth/token`, {
+      method: "OPTIONS",
+      headers: { origin: "http://evil.example", "access-control-request-method": "POST" },
+    });
     expect(preflight.status).toBe(403);
   });
 
@@ -83,13 +89,18 @@ describe("Host and Origin", () => {
 });
 
 describe("paths", () => {
-  test.each(["//health", "/health/..%2f", "/%2e%2e/etc/passwd", "/v1/objects/..%2f..%2fmeta.db", "/svc.v1.AuthService/", "/svc.v1.Nothing/Get", "/cli/../meta.db"])(
-    "%s leads nowhere",
-    async (path) => {
-      const status = await rawStatus([`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${server.server.port}`]);
-      expect([400, 403, 404, 405]).toContain(status);
-    },
-  );
+  test.each([
+    "//health",
+    "/health/..%2f",
+    "/%2e%2e/etc/passwd",
+    "/v1/objects/..%2f..%2fmeta.db",
+    "/svc.v1.AuthService/",
+    "/svc.v1.Nothing/Get",
+    "/cli/../meta.db",
+  ])("%s leads nowhere", async (path) => {
+    const status = await rawStatus([`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${server.server.port}`]);
+    expect([400, 403, 404, 405]).toContain(status);
+  });
 
   test("a body over the cap is 413 and is not read to its end", async () => {
     const status = await rawStatus([
@@ -114,7 +125,9 @@ describe("binding", () => {
     expect(new URL(server.url).hostname).toBe("127.0.0.1");
     if (process.platform !== "linux") return;
     const port = server.server.port.toString(16).toUpperCase().padStart(4, "0");
-    const listening = `${await Bun.file("/proc/net/tcp").text()}\n${await Bun.file("/proc/net/tcp6").text().catch(() => "")}`
+    const listening = `${await Bun.file("/proc/net/tcp").text()}\n${await Bun.file("/proc/net/tcp6")
+      .text()
+      .catch(() => "")}`
       .split("\n")
       .map((line) => line.trim().split(/\s+/))
       .filter((fields) => fields[1]?.endsWith(`:${port}`) && fields[3] === "0A")
@@ -132,13 +145,26 @@ describe("binding", () => {
 
   test("a port in use is said", async () => {
     using elsewhere = new TempFolder();
-    const options = { port: server.server.port, dataDir: elsewhere.path, clock: new TestClock(), env: {}, log: () => undefined, version: "1" };
+    const options = {
+      port: server.server.port,
+      dataDir: elsewhere.path,
+      clock: new TestClock(),
+      env: {},
+      log: () => undefined,
+      version: "1",
+    };
     await expect(start(options)).rejects.toMatchObject({ code: "port_in_use" });
   });
 
   test("loopback addresses", () => {
     expect(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost"].map(isLoopback)).toEqual([true, true, true, true, true]);
-    expect(["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.evil.example", "1127.0.0.1"].map(isLoopback)).toEqual([false, false, false, false, false]);
+    expect(["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.evil.example", "1127.0.0.1"].map(isLoopback)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
     expect(["::ffff:127.0.0.1", "::ffff:10.0.0.1", undefined].map(isLoopbackPeer)).toEqual([true, false, false]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { AuthService, LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
@@ -68,8 +68,12 @@ describe("login sessions", () => {
   test("denied stays denied", async () => {
     const session = await open();
     const before = await visit(session.url);
-    expect((await decide(session.url, { csrf: before.csrf, decision: "deny" }, { cookie: before.cookie, origin: server.url })).status).toBe(303);
-    expect((await decide(session.url, { csrf: before.csrf, decision: "confirm" }, { cookie: before.cookie, origin: server.url })).status).toBe(303);
+    expect((await decide(session.url, { csrf: before.csrf, decision: "deny" }, { cookie: before.cookie, origin: server.url })).status).toBe(
+      303,
+    );
+    expect(
+      (await decide(session.url, { csrf: before.csrf, decision: "confirm" }, { cookie: before.cookie, origin: server.url })).status,
+    ).toBe(303);
     expect((await poll(session)).status).toBe(LoginSessionStatus.DENIED);
     expect((await visit(session.url)).html).toContain("Denied");
   });
@@ -89,7 +93,10 @@ describe("login sessions", () => {
 
   test("a wrong secret and an unknown session are not found", async () => {
     const session = await open();
-    for (const wrong of [{ ...session, sessionSecret: "svcl_x" }, { ...session, loginSessionId: "login_00" }]) {
+    for (const wrong of [
+      { ...session, sessionSecret: "svcl_x" },
+      { ...session, loginSessionId: "login_00" },
+    ]) {
       const error = await poll(wrong).catch((reason: unknown) => reason);
       expect((error as ConnectError).code).toBe(Code.NotFound);
     }
@@ -108,10 +115,15 @@ describe("the page", () => {
       [fields, { origin: server.url }],
       [fields, { cookie: other.cookie, origin: server.url }],
       [{ decision: "confirm" }, { cookie: page.cookie, origin: server.url }],
-      [{ csrf: other.csrf, decision: "confirm" }, { cookie: page.cookie, origin: server.url }],
+      [
+        { csrf: other.csrf, decision: "confirm" },
+        { cookie: page.cookie, origin: server.url },
+      ],
     ];
     for (const [form, headers] of attacks) expect((await decide(session.url, form, headers)).status).toBe(403);
-    expect((await decide(session.url, { csrf: page.csrf, decision: "maybe" }, { cookie: page.cookie, origin: server.url })).status).toBe(400);
+    expect((await decide(session.url, { csrf: page.csrf, decision: "maybe" }, { cookie: page.cookie, origin: server.url })).status).toBe(
+      400,
+    );
     expect((await poll(session)).status).toBe(LoginSessionStatus.PENDING);
     expect((await decide(session.url, fields, { cookie: page.cookie, origin: server.url })).status).toBe(303);
   });
@@ -123,7 +135,9 @@ describe("the page", () => {
     const html = await response.text();
     expect(html).not.toContain("<script");
     expect(html).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;\\u202e\\u001b[31m");
-    expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; frame-ancestors 'none'/);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; frame-ancestors 'none'/,
+    );
     expect(response.headers.get("x-frame-options")).toBe("DENY");
     expect(response.headers.get("set-cookie")).toContain("HttpOnly; SameSite=Strict");
   });

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
-import { createObjectAddresses } from "../../src/server/http/objects.ts";
 import { loadServerKeys } from "../../src/server/auth/keys.ts";
+import { createObjectAddresses } from "../../src/server/http/objects.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();
@@ -25,9 +25,11 @@ const random = (length: number) => {
   for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, Math.min(at + 65_536, length)));
   return bytes;
 };
-const upload = (bytes: Uint8Array) => server.client(DeploymentService).createUpload({ sha256: sha256(bytes), sizeBytes: BigInt(bytes.length) });
+const upload = (bytes: Uint8Array) =>
+  server.client(DeploymentService).createUpload({ sha256: sha256(bytes), sizeBytes: BigInt(bytes.length) });
 const put = (url: string, bytes: Uint8Array<ArrayBuffer>) => fetch(new URL(url, server.url), { method: "PUT", body: bytes });
-const addresses = () => createObjectAddresses({ key: loadServerKeys(join(folder.path, "data", "server.key")).objects, clock: server.clock });
+const addresses = () =>
+  createObjectAddresses({ key: loadServerKeys(join(folder.path, "data", "server.key")).objects, clock: server.clock });
 
 function storedFiles(): string[] {
   return readdirSync(join(folder.path, "data", "objects"), { recursive: true, withFileTypes: true })

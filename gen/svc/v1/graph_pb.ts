@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUi/AEKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIqMBCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCSJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSL/AgoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIAEIGCgRib2R5Im8KDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAQgYKBGtpbmQiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCLaAQoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJIjwKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUiLAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKmIKDFJlc29sdmVyS2luZBIdChlSRVNPTFZFUl9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUUkVTT0xWRVJfS0lORF9PTkxJTkUQARIZChVSRVNPTFZFUl9LSU5EX09GRkxJTkUQAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLhAgoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUi/AEKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIo0CCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkiyAQKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5GkUKD1RyYW5zbGF0ZWRFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAFCBgoEYm9keSK3AQoNUmVzb2x2ZXJJbnB1dBIMCgRuYW1lGAEgASgJEicKB2ZlYXR1cmUYAiABKAsyFC5zdmMudjEuRmVhdHVyZUlucHV0SAASHwoDbm93GAMgASgLMhAuc3ZjLnYxLk5vd0lucHV0SAASIQoEcm93cxgEIAEoCzIRLnN2Yy52MS5Sb3dzSW5wdXRIABIjCgV0YWJsZRgFIAEoCzISLnN2Yy52MS5UYWJsZUlucHV0SABCBgoEa2luZCJwCglSb3dzSW5wdXQSDAoEcGF0aBgBIAEoCRIPCgdjb2x1bW5zGAIgAygJEiMKB2ZpbHRlcnMYAyADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhINCgVsaW1pdBgEIAEoBRIQCghvcHRpb25hbBgFIAEoCCIdCgpUYWJsZUlucHV0Eg8KB2NvbHVtbnMYASADKAkiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCLaAQoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJIjwKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUiLAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKmIKDFJlc29sdmVyS2luZBIdChlSRVNPTFZFUl9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUUkVTT0xWRVJfS0lORF9PTkxJTkUQARIZChVSRVNPTFZFUl9LSU5EX09GRkxJTkUQAipdCgtPdXRwdXRTaGFwZRIcChhPVVRQVVRfU0hBUEVfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfU0hBUEVfUk9XUxABEhkKFU9VVFBVVF9TSEFQRV9SRUxBVElPThACKmYKCFJvd0NvdW50EhkKFVJPV19DT1VOVF9VTlNQRUNJRklFRBAAEhEKDVJPV19DT1VOVF9PTkUQARIZChVST1dfQ09VTlRfT05FX09SX05PTkUQAhIRCg1ST1dfQ09VTlRfQUxMEAMqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMuECCgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -560,6 +560,27 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
    * @generated from field: string references = 6;
    */
   references: string;
+
+  /**
+   * How it is computed without code; absent = by resolvers, given, or its default.
+   *
+   * @generated from field: svc.v1.Expression expression = 7;
+   */
+  expression?: Expression | undefined;
+
+  /**
+   * The window, for a windowed feature's children; absent otherwise. Its `all` is 36,500 days.
+   *
+   * @generated from field: google.protobuf.Duration window = 8;
+   */
+  window?: Duration | undefined;
+
+  /**
+   * FQN without the window, for example "user.fails" of "user.fails__600__"; empty unless windowed.
+   *
+   * @generated from field: string windowed_base = 9;
+   */
+  windowedBase: string;
 };
 
 /**
@@ -568,6 +589,218 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 12);
+
+/**
+ * A computation over the features of one row, without code. Evaluated by columns in the server; null rules and types of functions are those of the
+ * function table (`src/domain/expressions`).
+ *
+ * @generated from message svc.v1.Expression
+ */
+export type Expression = Message<"svc.v1.Expression"> & {
+  /**
+   * What it is.
+   *
+   * @generated from oneof svc.v1.Expression.node
+   */
+  node: {
+    /**
+     * A constant.
+     *
+     * @generated from field: svc.v1.Value literal = 1;
+     */
+    value: Value;
+    case: "literal";
+  } | {
+    /**
+     * A feature of the row in scope.
+     *
+     * @generated from field: svc.v1.FeatureReference feature = 2;
+     */
+    value: FeatureReference;
+    case: "feature";
+  } | {
+    /**
+     * An operator or function applied to arguments.
+     *
+     * @generated from field: svc.v1.FunctionCall call = 3;
+     */
+    value: FunctionCall;
+    case: "call";
+  } | {
+    /**
+     * An aggregation over the rows of a has-many relation.
+     *
+     * @generated from field: svc.v1.Aggregation aggregation = 4;
+     */
+    value: Aggregation;
+    case: "aggregation";
+  } | {
+    /**
+     * The start of the window being computed, `_.svc_window`; legal in windowed features only.
+     *
+     * @generated from field: svc.v1.WindowStart window_start = 5;
+     */
+    value: WindowStart;
+    case: "windowStart";
+  } | {
+    /**
+     * The time of the query, `_.svc_now`.
+     *
+     * @generated from field: svc.v1.QueryNow query_now = 6;
+     */
+    value: QueryNow;
+    case: "queryNow";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Where it is written.
+   *
+   * @generated from field: svc.v1.Span span = 7;
+   */
+  span?: Span | undefined;
+};
+
+/**
+ * Describes the message svc.v1.Expression.
+ * Use `create(ExpressionSchema)` to create a new message.
+ */
+export const ExpressionSchema: GenMessage<Expression> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 13);
+
+/**
+ * `_.a.b` in an expression.
+ *
+ * @generated from message svc.v1.FeatureReference
+ */
+export type FeatureReference = Message<"svc.v1.FeatureReference"> & {
+  /**
+   * The path from the scope's class, names only, for example "total" or "account.bank.name"; the last may be a windowed name.
+   *
+   * @generated from field: repeated string path = 1;
+   */
+  path: string[];
+
+  /**
+   * How many brackets out the scope lies: 0 = the innermost `_` (the child row inside a filter, else the class's row).
+   *
+   * @generated from field: int32 scope = 2;
+   */
+  scope: number;
+};
+
+/**
+ * Describes the message svc.v1.FeatureReference.
+ * Use `create(FeatureReferenceSchema)` to create a new message.
+ */
+export const FeatureReferenceSchema: GenMessage<FeatureReference> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 14);
+
+/**
+ * A function or operator with its arguments.
+ *
+ * @generated from message svc.v1.FunctionCall
+ */
+export type FunctionCall = Message<"svc.v1.FunctionCall"> & {
+  /**
+   * Its name in the function table: operators are `add sub mul div floordiv mod pow neg eq ne lt le gt ge and or not`.
+   *
+   * @generated from field: string function = 1;
+   */
+  function: string;
+
+  /**
+   * The arguments in order.
+   *
+   * @generated from field: repeated svc.v1.Expression arguments = 2;
+   */
+  arguments: Expression[];
+};
+
+/**
+ * Describes the message svc.v1.FunctionCall.
+ * Use `create(FunctionCallSchema)` to create a new message.
+ */
+export const FunctionCallSchema: GenMessage<FunctionCall> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 15);
+
+/**
+ * `_.txns[_.amount, _.at > _.svc_window].sum()`.
+ *
+ * @generated from message svc.v1.Aggregation
+ */
+export type Aggregation = Message<"svc.v1.Aggregation"> & {
+  /**
+   * The has-many relation, as a path from the scope's class.
+   *
+   * @generated from field: repeated string path = 1;
+   */
+  path: string[];
+
+  /**
+   * Conditions on the child row; all must be true. A null condition is not true.
+   *
+   * @generated from field: repeated svc.v1.Expression filters = 2;
+   */
+  filters: Expression[];
+
+  /**
+   * The value per child row; absent for `count()`.
+   *
+   * @generated from field: svc.v1.Expression column = 3;
+   */
+  column?: Expression | undefined;
+
+  /**
+   * `count sum min max mean any all std var` and the others of the function table.
+   *
+   * @generated from field: string function = 4;
+   */
+  function: string;
+
+  /**
+   * Further constant arguments.
+   *
+   * @generated from field: repeated svc.v1.Value arguments = 5;
+   */
+  arguments: Value[];
+};
+
+/**
+ * Describes the message svc.v1.Aggregation.
+ * Use `create(AggregationSchema)` to create a new message.
+ */
+export const AggregationSchema: GenMessage<Aggregation> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 16);
+
+/**
+ * `_.svc_window`.
+ *
+ * @generated from message svc.v1.WindowStart
+ */
+export type WindowStart = Message<"svc.v1.WindowStart"> & {
+};
+
+/**
+ * Describes the message svc.v1.WindowStart.
+ * Use `create(WindowStartSchema)` to create a new message.
+ */
+export const WindowStartSchema: GenMessage<WindowStart> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 17);
+
+/**
+ * `_.svc_now`.
+ *
+ * @generated from message svc.v1.QueryNow
+ */
+export type QueryNow = Message<"svc.v1.QueryNow"> & {
+};
+
+/**
+ * Describes the message svc.v1.QueryNow.
+ * Use `create(QueryNowSchema)` to create a new message.
+ */
+export const QueryNowSchema: GenMessage<QueryNow> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 18);
 
 /**
  * A has-one relation.
@@ -602,7 +835,7 @@ export type HasOne = Message<"svc.v1.HasOne"> & {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 13);
+  messageDesc(file_svc_v1_graph, 19);
 
 /**
  * A has-many relation.
@@ -630,7 +863,7 @@ export type HasMany = Message<"svc.v1.HasMany"> & {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 14);
+  messageDesc(file_svc_v1_graph, 20);
 
 /**
  * One equality of a join.
@@ -658,7 +891,7 @@ export type JoinKey = Message<"svc.v1.JoinKey"> & {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 15);
+  messageDesc(file_svc_v1_graph, 21);
 
 /**
  * A resolver: code that produces features from features.
@@ -772,6 +1005,35 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
     value: SqlQuery;
     case: "sql";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * What its result is.
+   *
+   * @generated from field: svc.v1.OutputShape output_shape = 15;
+   */
+  outputShape: OutputShape;
+
+  /**
+   * Whether a resolver of shape ROWS gives every row of its class, so that a row it does not give does not exist.
+   *
+   * @generated from field: bool total = 16;
+   */
+  total: boolean;
+
+  /**
+   * The has-many relation that a resolver of shape RELATION fills, for example "user.txns"; `outputs` are then the child's features.
+   *
+   * @generated from field: string relation = 17;
+   */
+  relation: string;
+
+  /**
+   * For a Python function that is provably the same as an expression of its parameters: that expression, by output FQN. References are the
+   * parameters' paths.
+   *
+   * @generated from field: map<string, svc.v1.Expression> translated = 18;
+   */
+  translated: { [key: string]: Expression };
 };
 
 /**
@@ -779,7 +1041,7 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 16);
+  messageDesc(file_svc_v1_graph, 22);
 
 /**
  * One parameter of a resolver.
@@ -815,6 +1077,22 @@ export type ResolverInput = Message<"svc.v1.ResolverInput"> & {
      */
     value: NowInput;
     case: "now";
+  } | {
+    /**
+     * Rows of a has-many relation.
+     *
+     * @generated from field: svc.v1.RowsInput rows = 4;
+     */
+    value: RowsInput;
+    case: "rows";
+  } | {
+    /**
+     * A table of features, one row per row of the batch: the resolver runs once for the whole batch.
+     *
+     * @generated from field: svc.v1.TableInput table = 5;
+     */
+    value: TableInput;
+    case: "table";
   } | { case: undefined; value?: undefined };
 };
 
@@ -823,7 +1101,77 @@ export type ResolverInput = Message<"svc.v1.ResolverInput"> & {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 17);
+  messageDesc(file_svc_v1_graph, 23);
+
+/**
+ * Rows of a has-many relation passed to a resolver as a DataFrame, for example `User.txns[Txn.amount > 100, Txn.amount]`.
+ *
+ * @generated from message svc.v1.RowsInput
+ */
+export type RowsInput = Message<"svc.v1.RowsInput"> & {
+  /**
+   * The relation from the root class, for example "user.txns".
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * FQNs (or paths) of the child's features that are the columns; empty = its scalars that can be had.
+   *
+   * @generated from field: repeated string columns = 2;
+   */
+  columns: string[];
+
+  /**
+   * Conditions on the child row.
+   *
+   * @generated from field: repeated svc.v1.Expression filters = 3;
+   */
+  filters: Expression[];
+
+  /**
+   * Rows at most, newest first by feature time when the class has one; 0 = all.
+   *
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+
+  /**
+   * Whether the resolver runs with an empty DataFrame when the rows cannot be had.
+   *
+   * @generated from field: bool optional = 5;
+   */
+  optional: boolean;
+};
+
+/**
+ * Describes the message svc.v1.RowsInput.
+ * Use `create(RowsInputSchema)` to create a new message.
+ */
+export const RowsInputSchema: GenMessage<RowsInput> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 24);
+
+/**
+ * `DataFrame[User.id, User.name]` as a parameter.
+ *
+ * @generated from message svc.v1.TableInput
+ */
+export type TableInput = Message<"svc.v1.TableInput"> & {
+  /**
+   * Paths of the features that are the columns.
+   *
+   * @generated from field: repeated string columns = 1;
+   */
+  columns: string[];
+};
+
+/**
+ * Describes the message svc.v1.TableInput.
+ * Use `create(TableInputSchema)` to create a new message.
+ */
+export const TableInputSchema: GenMessage<TableInput> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 25);
 
 /**
  * A feature passed to a resolver.
@@ -858,7 +1206,7 @@ export type FeatureInput = Message<"svc.v1.FeatureInput"> & {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 18);
+  messageDesc(file_svc_v1_graph, 26);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -873,7 +1221,7 @@ export type NowInput = Message<"svc.v1.NowInput"> & {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 19);
+  messageDesc(file_svc_v1_graph, 27);
 
 /**
  * A Python resolver's function.
@@ -908,7 +1256,7 @@ export type PythonFunction = Message<"svc.v1.PythonFunction"> & {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 20);
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * A SQL resolver's query.
@@ -985,7 +1333,7 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 21);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -1020,7 +1368,7 @@ export type SqlParameter = Message<"svc.v1.SqlParameter"> & {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 22);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * A column of a SQL query's result.
@@ -1048,7 +1396,7 @@ export type SqlColumn = Message<"svc.v1.SqlColumn"> & {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 23);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * A query that is stored with the code under a name.
@@ -1132,7 +1480,7 @@ export type NamedQuery = Message<"svc.v1.NamedQuery"> & {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 24);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration of that name.
@@ -1174,7 +1522,7 @@ export type DataSource = Message<"svc.v1.DataSource"> & {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 25);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * Whether a resolver answers online queries.
@@ -1209,6 +1557,40 @@ export enum ResolverKind {
  */
 export const ResolverKindSchema: GenEnum<ResolverKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_graph, 0);
+
+/**
+ * What a resolver's result is.
+ *
+ * @generated from enum svc.v1.OutputShape
+ */
+export enum OutputShape {
+  /**
+   * One value per output for the row asked: scalar resolvers.
+   *
+   * @generated from enum value: OUTPUT_SHAPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Rows of the class of its outputs (a DataFrame), keyed by the primary key among them.
+   *
+   * @generated from enum value: OUTPUT_SHAPE_ROWS = 1;
+   */
+  ROWS = 1,
+
+  /**
+   * The rows of a has-many relation of the row asked.
+   *
+   * @generated from enum value: OUTPUT_SHAPE_RELATION = 2;
+   */
+  RELATION = 2,
+}
+
+/**
+ * Describes the enum svc.v1.OutputShape.
+ */
+export const OutputShapeSchema: GenEnum<OutputShape> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 1);
 
 /**
  * How many rows a SQL resolver's query gives.
@@ -1249,7 +1631,7 @@ export enum RowCount {
  * Describes the enum svc.v1.RowCount.
  */
 export const RowCountSchema: GenEnum<RowCount> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 1);
+  enumDesc(file_svc_v1_graph, 2);
 
 /**
  * Kinds of data sources.
@@ -1290,7 +1672,7 @@ export enum SourceKind {
  * Describes the enum svc.v1.SourceKind.
  */
 export const SourceKindSchema: GenEnum<SourceKind> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 2);
+  enumDesc(file_svc_v1_graph, 3);
 
 /**
  * What a deployment defines, read back.

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/query.proto.
  */
 export const file_svc_v1_query: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUi8wEKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkySgoMUXVlcnlTZXJ2aWNlEjoKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIgSItRgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUi8wEKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkiWgoQUXVlcnlCdWxrUmVxdWVzdBIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5RdWVyeVJlcXVlc3QSIQoGaW5wdXRzGAIgAygLMhEuc3ZjLnYxLkJ1bGtJbnB1dCJACglCdWxrSW5wdXQSDwoHZmVhdHVyZRgBIAEoCRIiCgZ2YWx1ZXMYAiADKAsyEi5zdmMudjEuUXVlcnlJbnB1dCLfAQoRUXVlcnlCdWxrUmVzcG9uc2USDAoEcm93cxgBIAEoBRIjCgdjb2x1bW5zGAIgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4SIQoGdGFibGVzGAMgAygLMhEuc3ZjLnYxLkJ1bGtUYWJsZRIhCgZlcnJvcnMYBCADKAsyES5zdmMudjEuQnVsa0Vycm9yEh8KBG1ldGEYBSABKAsyES5zdmMudjEuUXVlcnlNZXRhEhYKDmV4cGxhaW5fb3V0cHV0GAYgASgJEhgKEGluZmVycmVkX291dHB1dHMYByADKAkiSAoKQnVsa0NvbHVtbhINCgVmaWVsZBgBIAEoCRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSDAoEaGl0cxgDIAMoCCJQCglCdWxrVGFibGUSDQoFZmllbGQYASABKAkSDwoHcGFyZW50cxgCIAMoBRIjCgdjb2x1bW5zGAMgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4iPAoJQnVsa0Vycm9yEgsKA3JvdxgBIAEoBRIiCgVlcnJvchgCIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbDKSAQoMUXVlcnlTZXJ2aWNlEjoKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIgSItRgEEkYKCVF1ZXJ5QnVsaxIYLnN2Yy52MS5RdWVyeUJ1bGtSZXF1ZXN0Ghkuc3ZjLnYxLlF1ZXJ5QnVsa1Jlc3BvbnNlIgSItRgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading dot, or fully qualified;
@@ -416,6 +416,223 @@ export const QueryMetaSchema: GenMessage<QueryMeta> = /*@__PURE__*/
   messageDesc(file_svc_v1_query, 5);
 
 /**
+ * Request of QueryBulk.
+ *
+ * @generated from message svc.v1.QueryBulkRequest
+ */
+export type QueryBulkRequest = Message<"svc.v1.QueryBulkRequest"> & {
+  /**
+   * Everything but the inputs, which must be empty here.
+   *
+   * @generated from field: svc.v1.QueryRequest query = 1;
+   */
+  query?: QueryRequest | undefined;
+
+  /**
+   * Input columns: all of one length, or of length 1, which then stands for every row.
+   *
+   * @generated from field: repeated svc.v1.BulkInput inputs = 2;
+   */
+  inputs: BulkInput[];
+};
+
+/**
+ * Describes the message svc.v1.QueryBulkRequest.
+ * Use `create(QueryBulkRequestSchema)` to create a new message.
+ */
+export const QueryBulkRequestSchema: GenMessage<QueryBulkRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 6);
+
+/**
+ * One input column of a bulk query.
+ *
+ * @generated from message svc.v1.BulkInput
+ */
+export type BulkInput = Message<"svc.v1.BulkInput"> & {
+  /**
+   * Feature name as given.
+   *
+   * @generated from field: string feature = 1;
+   */
+  feature: string;
+
+  /**
+   * One value per row.
+   *
+   * @generated from field: repeated svc.v1.QueryInput values = 2;
+   */
+  values: QueryInput[];
+};
+
+/**
+ * Describes the message svc.v1.BulkInput.
+ * Use `create(BulkInputSchema)` to create a new message.
+ */
+export const BulkInputSchema: GenMessage<BulkInput> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 7);
+
+/**
+ * Response of QueryBulk.
+ *
+ * @generated from message svc.v1.QueryBulkResponse
+ */
+export type QueryBulkResponse = Message<"svc.v1.QueryBulkResponse"> & {
+  /**
+   * Rows of the answer.
+   *
+   * @generated from field: int32 rows = 1;
+   */
+  rows: number;
+
+  /**
+   * Scalar outputs, one value per row, null where it failed.
+   *
+   * @generated from field: repeated svc.v1.BulkColumn columns = 2;
+   */
+  columns: BulkColumn[];
+
+  /**
+   * Has-many outputs, one table each.
+   *
+   * @generated from field: repeated svc.v1.BulkTable tables = 3;
+   */
+  tables: BulkTable[];
+
+  /**
+   * Errors, each with its row.
+   *
+   * @generated from field: repeated svc.v1.BulkError errors = 4;
+   */
+  errors: BulkError[];
+
+  /**
+   * About the query.
+   *
+   * @generated from field: svc.v1.QueryMeta meta = 5;
+   */
+  meta?: QueryMeta | undefined;
+
+  /**
+   * The plan as a text tree, when asked for.
+   *
+   * @generated from field: string explain_output = 6;
+   */
+  explainOutput: string;
+
+  /**
+   * Outputs that were inferred because none were given.
+   *
+   * @generated from field: repeated string inferred_outputs = 7;
+   */
+  inferredOutputs: string[];
+};
+
+/**
+ * Describes the message svc.v1.QueryBulkResponse.
+ * Use `create(QueryBulkResponseSchema)` to create a new message.
+ */
+export const QueryBulkResponseSchema: GenMessage<QueryBulkResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 8);
+
+/**
+ * A column of a bulk answer.
+ *
+ * @generated from message svc.v1.BulkColumn
+ */
+export type BulkColumn = Message<"svc.v1.BulkColumn"> & {
+  /**
+   * FQN, or path through relations.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * The values.
+   *
+   * @generated from field: repeated svc.v1.Value values = 2;
+   */
+  values: Value[];
+
+  /**
+   * For each value, whether it was served from the online store; empty when none was.
+   *
+   * @generated from field: repeated bool hits = 3;
+   */
+  hits: boolean[];
+};
+
+/**
+ * Describes the message svc.v1.BulkColumn.
+ * Use `create(BulkColumnSchema)` to create a new message.
+ */
+export const BulkColumnSchema: GenMessage<BulkColumn> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 9);
+
+/**
+ * The rows of a has-many output of a bulk answer.
+ *
+ * @generated from message svc.v1.BulkTable
+ */
+export type BulkTable = Message<"svc.v1.BulkTable"> & {
+  /**
+   * The relation's path.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * For each row, the row of the query that it belongs to.
+   *
+   * @generated from field: repeated int32 parents = 2;
+   */
+  parents: number[];
+
+  /**
+   * The columns.
+   *
+   * @generated from field: repeated svc.v1.BulkColumn columns = 3;
+   */
+  columns: BulkColumn[];
+};
+
+/**
+ * Describes the message svc.v1.BulkTable.
+ * Use `create(BulkTableSchema)` to create a new message.
+ */
+export const BulkTableSchema: GenMessage<BulkTable> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 10);
+
+/**
+ * An error of one row.
+ *
+ * @generated from message svc.v1.BulkError
+ */
+export type BulkError = Message<"svc.v1.BulkError"> & {
+  /**
+   * The row, from 0.
+   *
+   * @generated from field: int32 row = 1;
+   */
+  row: number;
+
+  /**
+   * What failed.
+   *
+   * @generated from field: svc.v1.ErrorDetail error = 2;
+   */
+  error?: ErrorDetail | undefined;
+};
+
+/**
+ * Describes the message svc.v1.BulkError.
+ * Use `create(BulkErrorSchema)` to create a new message.
+ */
+export const BulkErrorSchema: GenMessage<BulkError> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 11);
+
+/**
  * Online queries.
  *
  * @generated from service svc.v1.QueryService
@@ -431,6 +648,16 @@ export const QueryService: GenService<{
     methodKind: "unary";
     input: typeof QueryRequestSchema;
     output: typeof QueryResponseSchema;
+  },
+  /**
+   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole.
+   *
+   * @generated from rpc svc.v1.QueryService.QueryBulk
+   */
+  queryBulk: {
+    methodKind: "unary";
+    input: typeof QueryBulkRequestSchema;
+    output: typeof QueryBulkResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_query, 0);

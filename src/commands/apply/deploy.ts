@@ -46,10 +46,12 @@ export type ApplyEvent =
  */
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const { environmentName } = await (await context.api.auth()).whoAmI({});
-  const validation = await validateProject(
-    { ...context, flags: { ...context.flags, environment: environmentName } },
-    { branch: options.branch, skipLocalWarnings: options.skipLsp, skipDrivers: options.skipSqlExtrasCheck },
-  );
+  const validation = await validateProject(context, {
+    environmentName,
+    branch: options.branch,
+    skipLocalWarnings: options.skipLsp,
+    skipDrivers: options.skipSqlExtrasCheck,
+  });
   tellFindings(context, validation);
   const { diff, graph, project, environment } = validation;
   if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });

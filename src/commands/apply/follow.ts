@@ -2,6 +2,7 @@
 
 import { type Deployment, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Context } from "../../context/context.ts";
+import { escapeControls } from "../../domain/name.ts";
 import { CliError } from "../../errors/cli-error.ts";
 
 const RECONNECTS = 10;
@@ -25,7 +26,7 @@ export async function followDeployment(context: Context, id: string): Promise<De
       try {
         for await (const { deployment, progress: doing } of service.watchDeployment({ deploymentId: id }, { signal })) {
           last = deployment ?? last;
-          if (doing) update(`Waiting for the deployment to go live: ${doing}`);
+          if (doing) update(`Waiting for the deployment to go live: ${escapeControls(doing)}`);
         }
         if (last && isFinal(last)) return last;
       } catch (error) {

@@ -1,7 +1,7 @@
 /** The answer to a query as JSON (the shape of the JSON query API) and as text. */
 
 import { ErrorCategory, ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
-import type { FeatureResult, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { FeatureResult, QueryMeta, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
@@ -15,29 +15,35 @@ export type NameSpelling = (name: string) => string;
 
 /** The answer as the JSON query API gives it. */
 export function answerJson(response: QueryResponse, name: NameSpelling): Record<string, unknown> {
-  const { meta } = response;
   return {
-    data: response.data.map((result) => resultJson(result, name)),
+    data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
-    meta: meta && {
-      execution_duration_s: meta.executionDuration ? Number(durationToMicros(meta.executionDuration)) / 1e6 : undefined,
-      deployment_id: meta.deploymentId,
-      environment_id: meta.environmentId,
-      environment_name: meta.environmentName,
-      query_id: meta.queryId,
-      query_timestamp: meta.queryTimestamp ? rfc3339(timestampToMicros(meta.queryTimestamp)) : undefined,
-      query_hash: meta.queryHash,
-      explain_output: response.explainOutput || undefined,
-    },
+    meta: response.meta && metaJson(response.meta, response.inferredOutputs.map(name), response.explainOutput),
   };
 }
 
-function resultJson(result: FeatureResult, name: NameSpelling): Record<string, unknown> {
+/** What is known of a query, as the JSON query API gives it. */
+export function metaJson(meta: QueryMeta | undefined, inferred: readonly string[], explanation: string): Record<string, unknown> {
+  return {
+    execution_duration_s: meta?.executionDuration ? Number(durationToMicros(meta.executionDuration)) / 1e6 : undefined,
+    deployment_id: meta?.deploymentId,
+    environment_id: meta?.environmentId,
+    environment_name: meta?.environmentName,
+    query_id: meta?.queryId,
+    query_timestamp: meta?.queryTimestamp ? rfc3339(timestampToMicros(meta.queryTimestamp)) : undefined,
+    query_hash: meta?.queryHash,
+    inferred_outputs: inferred.length > 0 ? inferred : undefined,
+    explain_output: explanation || undefined,
+  };
+}
+
+function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSpelling): Record<string, unknown> {
+  const observed = result.ts ?? meta?.queryTimestamp;
   return {
     field: name(result.field),
     value: valueJson(result.value),
     pkey: result.pkey ? valueJson(result.pkey) : undefined,
-    ts: result.ts ? rfc3339(timestampToMicros(result.ts)) : null,
+    ts: observed ? rfc3339(timestampToMicros(observed)) : null,
     error: result.error ? errorJson(result.error, name) : undefined,
     meta: result.meta && {
       chosen_resolver_fqn: result.meta.chosenResolverFqn,
@@ -48,7 +54,8 @@ function resultJson(result: FeatureResult, name: NameSpelling): Record<string, u
   };
 }
 
-function errorJson(error: ErrorDetail, name: NameSpelling): Record<string, unknown> {
+/** An error as the JSON query API gives it. */
+export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string, unknown> {
   const { exception } = error;
   return {
     code: ErrorCode[error.code],
@@ -119,12 +126,16 @@ export function failureLines(response: QueryResponse): string[] {
     if (feature) fields.add(escapeControls(readableName(feature)));
     seen.set(said, fields);
   }
-  return [...seen].map(([said, fields]) => (fields.size > 0 ? `${[...fields].join(", ")}: ${said}` : said));
+  return [...seen].map(([said, fields]) => {
+    const names = [...fields].join(", ");
+    return names === "" || said.startsWith(`${names}: `) ? said : `${names}: ${said}`;
+  });
 }
 
-function failureText(error: ErrorDetail): string {
+/** An error in words: `message [resolver, file:line]`. */
+export function failureText(error: ErrorDetail): string {
   const { exception } = error;
-  const raised = exception?.kind ? `${exception.kind}: ${exception.message}` : "";
+  const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");
   const message =
     raised && !error.message.includes(exception?.message || raised) ? `${error.message} (${raised})` : error.message || raised;
   const place = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";

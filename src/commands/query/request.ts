@@ -22,13 +22,23 @@ export interface QueryFlags {
   readonly queryNameVersion: string | undefined;
   readonly now: number | undefined;
   readonly tag: readonly string[];
-  readonly storePlanStages: boolean;
   readonly explain: boolean;
-  readonly trace: boolean;
   readonly queryContext: readonly (readonly [string, string])[];
-  readonly plannerOption: readonly (readonly [string, string])[];
   readonly correlationId: string | undefined;
+  readonly repeat: number | undefined;
+  readonly plannerOption: readonly (readonly [string, string])[];
+  readonly bulk: boolean;
+  readonly benchmark: boolean;
+  readonly qps: number | undefined;
+  readonly duration: number | undefined;
+  readonly warmupDuration: number | undefined;
+  readonly benchmarkOutput: string | undefined;
+  readonly statsdHost: string | undefined;
+  readonly statsdPort: number | undefined;
 }
+
+/** Highest rate of a load test, in queries per second. */
+const MAX_QPS = 100_000;
 
 /** Rules that cross the flags; throws UsageError. */
 export function checkQueryFlags(flags: QueryFlags): void {
@@ -37,21 +47,57 @@ export function checkQueryFlags(flags: QueryFlags): void {
   }
   const names = new Set<string>();
   for (const [feature] of flags.in) {
-    const name = rawName(feature).replace(/^\./, "");
-    if (names.has(name)) throw new UsageError(`--in gives '${feature}' more than one value; a query answers for one row`);
+    const name = unrooted(feature);
+    if (names.has(name) && !flags.bulk) {
+      throw new UsageError(`--in gives '${feature}' more than one value; a query answers for one row`, {
+        hint: "For a query of several rows: --bulk",
+      });
+    }
     names.add(name);
   }
   for (const [feature, text] of flags.staleness) {
     if (parseDuration(text) === undefined) throw new UsageError(`--staleness ${feature}=${text}: expected ${DURATION_GRAMMAR}`);
   }
+  if (flags.repeat !== undefined && !(flags.repeat > 0 && Number.isFinite(flags.repeat))) {
+    throw new UsageError("--repeat needs an interval above zero", { hint: "For example: --repeat 5s" });
+  }
+  checkBenchmarkFlags(flags);
   if (flags.queryNameVersion !== undefined && flags.queryName === undefined)
     throw new UsageError("--query-name-version needs --query-name");
+}
+
+function checkBenchmarkFlags(flags: QueryFlags): void {
+  const { benchmark, benchmarkOutput, duration, qps, statsdHost, statsdPort, warmupDuration } = flags;
+  const alone = { "--qps": qps, "--duration": duration, "--warmup-duration": warmupDuration, "--benchmark-output": benchmarkOutput };
+  for (const [name, value] of Object.entries(alone)) {
+    if (value !== undefined && !benchmark) throw new UsageError(`${name} needs --benchmark`);
+  }
+  for (const [name, given] of Object.entries({
+    "--repeat": flags.repeat !== undefined,
+    "--bulk": flags.bulk,
+    "--explain": flags.explain,
+  })) {
+    if (given && benchmark) throw new UsageError(`--benchmark and ${name} exclude each other`);
+  }
+  if (qps !== undefined && !(qps > 0 && qps <= MAX_QPS)) throw new UsageError(`--qps is a rate above 0, at most ${MAX_QPS}`);
+  if (duration !== undefined && !(duration > 0 && Number.isFinite(duration))) throw new UsageError("--duration needs a length above zero");
+  if (warmupDuration === Number.POSITIVE_INFINITY) throw new UsageError("--warmup-duration needs an end");
+  if ((statsdHost === undefined) !== (statsdPort === undefined)) {
+    throw new UsageError("--statsd-host and --statsd-port belong together: give both or neither");
+  }
+  if (statsdPort !== undefined && !(statsdPort >= 1 && statsdPort <= 65_535))
+    throw new UsageError("--statsd-port is a port from 1 to 65535");
+}
+
+/** A feature's name without the dot that roots it, windows in raw form. */
+export function unrooted(feature: string): string {
+  return rawName(feature).replace(/^\./, "");
 }
 
 /** Makes the request; reads the files that `@file(path)` names, relative to the working directory. */
 export async function queryRequest(context: Context, flags: QueryFlags): Promise<MessageInitShape<typeof QueryRequestSchema>> {
   return {
-    inputs: await Promise.all(flags.in.map(([feature, text]) => inputOf(context, feature, text, flags.rawInputs))),
+    inputs: await Promise.all(flags.in.map(([feature, text]) => queryInput(context, feature, text, flags.rawInputs))),
     outputs: flags.out.map((name) => name.trim()).filter((name) => name !== ""),
     staleness: Object.fromEntries(flags.staleness.map(([feature, text]) => [feature, msToDuration(parseDuration(text) ?? 0)])),
     tags: [...flags.tag],
@@ -63,13 +109,17 @@ export async function queryRequest(context: Context, flags: QueryFlags): Promise
     plannerOptions: Object.fromEntries(flags.plannerOption),
     explain: flags.explain,
     includeMeta: true,
-    storePlanStages: flags.storePlanStages,
-    trace: flags.trace,
     deploymentId: flags.deployment,
   };
 }
 
-async function inputOf(context: Context, feature: string, given: string, raw: boolean): Promise<MessageInitShape<typeof QueryInputSchema>> {
+/** One input from its text; reads the file that `@file(path)` names. */
+export async function queryInput(
+  context: Context,
+  feature: string,
+  given: string,
+  raw: boolean,
+): Promise<MessageInitShape<typeof QueryInputSchema>> {
   const file = /^@file\((.+)\)$/s.exec(given)?.[1];
   const text = file === undefined ? given : await fileText(context, feature, file);
   return { feature, value: raw ? { case: "raw", value: text } : { case: "text", value: text } };

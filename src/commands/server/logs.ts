@@ -51,7 +51,12 @@ function asText({ time, level, message, ...fields }: LogLine, style: Style): str
   const name = (level ?? "").toUpperCase().padEnd(7);
   const mark = level === "error" ? style.red : level === "warning" ? style.yellow : style.cyan;
   const facts = Object.entries(fields).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return [time ? style.dim(time) : "", mark(name), escapeControls(message), style.dim(escapeControls(facts.join(" ")))]
+  return [
+    time ? style.dim(escapeControls(String(time))) : "",
+    mark(name),
+    escapeControls(message),
+    style.dim(escapeControls(facts.join(" "))),
+  ]
     .filter((part) => part !== "")
     .join(" ");
 }

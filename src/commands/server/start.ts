@@ -41,7 +41,8 @@ export default defineCommand({
   summary: "Start the embedded server",
   description:
     "Runs until Ctrl-C; with --detach it runs in the background, and the command returns when it answers. The first start on a data directory creates a " +
-    "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.",
+    "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.\n\n" +
+    "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.",
   examples: [
     "svc server start",
     "svc server start --detach",

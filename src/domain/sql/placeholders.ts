@@ -73,6 +73,8 @@ export class PlaceholderReader {
     const resolved = this.index.resolvePath(written);
     if (!resolved.found) return this.#broken(written, resolved);
     if (resolved.feature.kind.case !== "scalar") return `\${${written}} is a relation; bind one of its values, for example its key`;
+    const many = resolved.relations.find((relation) => relation.kind.case === "hasMany");
+    if (many) return `\${${written}} is any number of values, through the has-many relation ${many.fqn}; bind a value of the row itself`;
     const { set } = this;
     if (!set || resolved.root === set) return undefined;
     const isWay = (feature: FeatureSet["features"][number]): boolean =>

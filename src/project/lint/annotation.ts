@@ -1,6 +1,6 @@
 /** Reading annotations by the project model. */
 
-import { type ClassModel, dottedPath, type FieldModel, type ProjectModel } from "./project-model.ts";
+import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import type { Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 
@@ -12,6 +12,8 @@ export interface FeaturePath {
   readonly field: FieldModel;
   /** The class at the path's end, when the feature is a relation. */
   readonly relation: ClassModel | undefined;
+  /** Whether the path goes through a has-many relation, or ends at one. */
+  readonly many: boolean;
   readonly expression: Expression;
 }
 
@@ -19,10 +21,14 @@ export interface FeaturePath {
 export type Core =
   | { readonly kind: "feature"; readonly path: FeaturePath }
   | { readonly kind: "class"; readonly model: ClassModel }
+  /** `DataFrame[...]` of a class. */
+  | { readonly kind: "rows"; readonly model: ClassModel }
   /** An attribute that the class at the path's end surely does not have. */
   | { readonly kind: "missing"; readonly model: ClassModel; readonly attribute: string; readonly from: number; readonly to: number }
   /** A name in a quoted annotation that nothing defines. */
   | { readonly kind: "undefined"; readonly name: string; readonly from: number; readonly to: number }
+  /** A window that the feature surely does not have. */
+  | { readonly kind: "no window"; readonly path: FeaturePath; readonly written: string; readonly from: number; readonly to: number }
   | { readonly kind: "selection"; readonly items: readonly Expression[]; readonly excluded: readonly Expression[] }
   | { readonly kind: "now" }
   /** A type that is surely no feature. */
@@ -100,8 +106,18 @@ function readSubscript(
   const meaning = model.meaning(module, path);
   if (meaning.kind === "sdk") {
     if (meaning.name === "Primary") return { ...read(first), primary: true };
+    if (meaning.name === "Windowed") return read(first);
     if (meaning.name === "Features") return plain({ kind: "selection", items: expression.items, excluded: [] });
-    return plain(UNKNOWN);
+    return plain(
+      meaning.name === "DataFrame"
+        ? readRows(expression.items.map((item) => (item.kind === "string" ? UNKNOWN : read(item).core)))
+        : UNKNOWN,
+    );
+  }
+  if (meaning.kind === "unknown") {
+    const { core } = read(expression.object);
+    if (core.kind === "missing") return plain(core);
+    if (core.kind === "feature" && !core.path.relation) return plain(readWindow(core.path, expression, first));
   }
   const source = module.imports.get(path[0] as string)?.module ?? "";
   const isTyping = /^(?:typing|typing_extensions|collections\.abc)$/.test(source);
@@ -111,6 +127,24 @@ function readSubscript(
   if (!CONTAINERS.has(last) || !(isTyping || meaning.kind === "type")) return plain(UNKNOWN);
   const inner = last === "Literal" ? [] : expression.items.map(read);
   return inner.find((item) => item.core.kind === "undefined" || item.core.kind === "missing") ?? plain(VALUE);
+}
+
+function readRows(items: readonly Core[]): Core {
+  const [first] = items;
+  if (items.length === 1 && first?.kind === "class") return { kind: "rows", model: first.model };
+  return items.find((item) => item.kind === "undefined" || item.kind === "missing") ?? UNKNOWN;
+}
+
+/** `User.fails["10m"]`: one window of a feature. */
+function readWindow(path: FeaturePath, expression: Expression, item: Expression): Core {
+  const { windows, open } = path.field;
+  const seconds = windowSeconds(item);
+  if (!windows || seconds === undefined) return UNKNOWN;
+  if (open || windows.includes(seconds)) {
+    const attributes = [...path.attributes.slice(0, -1), `${path.field.attribute}__${seconds}__`];
+    return { kind: "feature", path: { ...path, attributes, expression } };
+  }
+  return { kind: "no window", path, written: literalText(item) ?? "", from: item.from, to: item.to };
 }
 
 function readName(model: ProjectModel, module: PythonModule, expression: Expression, quoted: boolean): Reading {
@@ -147,23 +181,45 @@ function followPath(model: ProjectModel, root: ClassModel, expression: Expressio
   for (let at = expression; at.kind === "member" && members.length < count; at = at.object) members.unshift(at);
   let owner: ClassModel | undefined = root;
   let field: FieldModel | undefined;
+  let many = false;
   for (const member of members) {
     if (!owner) return UNKNOWN;
-    field = owner.fields.get(member.name);
+    field = owner.fields.get(member.name) ?? windowOf(owner, member.name);
     if (!field) {
       const isKnown = owner.complete && !member.name.startsWith("_") && !owner.definition.others.includes(member.name);
       return isKnown
         ? { kind: "missing", model: owner, attribute: member.name, from: member.nameFrom, to: member.nameFrom + member.name.length }
         : UNKNOWN;
     }
+    many ||= relationCore(model, owner, field)?.kind === "rows";
     owner = relationOf(model, owner, field);
   }
   if (!field) return { kind: "class", model: root };
-  return { kind: "feature", path: { root, attributes: members.map((member) => member.name), field, relation: owner, expression } };
+  return { kind: "feature", path: { root, attributes: members.map((member) => member.name), field, relation: owner, many, expression } };
+}
+
+/** The windowed feature that an attribute such as `fails__600__` is one window of. */
+function windowOf(owner: ClassModel, attribute: string): FieldModel | undefined {
+  const match = /^(.+?)__([1-9]\d*)__$/.exec(attribute);
+  const field = match && owner.fields.get(match[1] as string);
+  return field && (field.open || field.windows?.includes(Number(match[2]))) ? field : undefined;
 }
 
 /** The class that a field relates to; undefined for a value, and when it is not known. */
 export function relationOf(model: ProjectModel, owner: ClassModel, field: FieldModel): ClassModel | undefined {
-  const { core } = readAnnotation(model, owner.module, field.source.annotation, true);
-  return core.kind === "class" ? core.model : undefined;
+  return relationCore(model, owner, field)?.model;
+}
+
+/** Fields whose annotations are being read: one that refers back to itself leads nowhere. */
+const beingRead = new Set<FieldModel>();
+
+function relationCore(model: ProjectModel, owner: ClassModel, field: FieldModel): Extract<Core, { kind: "class" | "rows" }> | undefined {
+  if (beingRead.has(field)) return undefined;
+  beingRead.add(field);
+  try {
+    const { core } = readAnnotation(model, owner.module, field.source.annotation, true);
+    return core.kind === "class" || core.kind === "rows" ? core : undefined;
+  } finally {
+    beingRead.delete(field);
+  }
 }

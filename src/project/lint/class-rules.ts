@@ -3,6 +3,7 @@
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { errorAt, warningAt } from "../../domain/finding.ts";
+import { readableName } from "../../domain/name.ts";
 import { type Core, readAnnotation } from "./annotation.ts";
 import { optionFindings } from "./option-rules.ts";
 import type { Places } from "./places.ts";
@@ -162,6 +163,13 @@ export function nameFindings(model: ProjectModel, module: PythonModule, places: 
     const near = didYouMean(core.attribute, core.model.fields.keys());
     const text = `${owner} has no feature '${core.attribute}'${near ? `; ${near}` : ""}`;
     return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such feature" })];
+  }
+  if (core.kind === "no window") {
+    const { path, written } = core;
+    const windows = (path.field.windows ?? []).map((seconds) => readableName(`__${seconds}__`).slice(1, -1));
+    const shown = `${path.root.definition.name}.${path.attributes.join(".")}`;
+    const text = `${shown} has no window '${written}'; its windows are: ${windows.join(", ") || "none"}`;
+    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such window" })];
   }
   if (core.kind === "undefined") {
     const names = [...model.classes.map((item) => item.definition.name), "int", "float", "str", "bool", "bytes", "list", "set", "dict"];

@@ -4,12 +4,14 @@
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { errorAt, mergeFindings } from "../../domain/finding.ts";
 import { LineMap } from "../../domain/line-map.ts";
 import { isPythonModule, isSqlFile } from "../../domain/source-file.ts";
 import { linkSqlFiles } from "../../domain/sql/link.ts";
 import type { MetadataPolicy } from "../project.ts";
 import { classFindings } from "./class-rules.ts";
+import { expressionFindings } from "./expression-rules.ts";
 import { Places } from "./places.ts";
 import { policyFindings } from "./policy.ts";
 import { ProjectModel } from "./project-model.ts";
@@ -31,6 +33,16 @@ export interface LintInput {
   readonly skipDrivers?: boolean;
   /** Metadata that must be there (rule 192). */
   readonly policy?: MetadataPolicy;
+  /** What earlier runs with the same runtime have read; files whose text is the same are not read again. */
+  readonly known?: Map<string, ReadFile>;
+}
+
+/** A Python file that was read. */
+export interface ReadFile {
+  readonly text: string;
+  readonly findings: readonly Diagnostic[];
+  /** Absent when it cannot be parsed. */
+  readonly module?: PythonModule;
 }
 
 /** Larger Python files are taken to be generated and are not read; what they define is then unknown. */
@@ -38,19 +50,26 @@ const LARGEST_FILE = 1_048_576;
 
 /** Lints a project's files. Never throws; the findings are in the order of file and line. */
 export function lintStatically(input: LintInput): Diagnostic[] {
+  return readProjectText(input).diagnostics;
+}
+
+/** Lints a project's files, and gives what their text shows of the graph beside the findings. Never throws. */
+export function readProjectText(input: LintInput): { readonly diagnostics: Diagnostic[]; readonly graph: Graph } {
   const findings: Diagnostic[] = [];
   const modules: PythonModule[] = [];
   let whole = true;
   for (const { path, text } of input.files) {
     if (!isPythonModule(path)) continue;
-    const read = readFile(path, text, input.runtime);
+    const known = input.known?.get(path);
+    const read = known?.text === text ? known : { text, ...readFile(path, text, input.runtime) };
+    input.known?.set(path, read);
     findings.push(...read.findings);
     if (read.module) modules.push(read.module);
     else whole = false;
   }
   const model = new ProjectModel(modules, whole);
   const places = new Places();
-  findings.push(...classFindings(model, places), ...resolverFindings(model, places));
+  findings.push(...classFindings(model, places), ...resolverFindings(model, places), ...expressionFindings(model, places));
   if (!input.skipDrivers) findings.push(...requirementFindings(model, places, input.requirements));
   const { graph, knowledge } = staticGraph(model, places);
   const linked = linkSqlFiles(
@@ -59,7 +78,7 @@ export function lintStatically(input: LintInput): Diagnostic[] {
     knowledge,
   );
   graph.resolvers.push(...linked.resolvers);
-  return mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]);
+  return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph };
 }
 
 function readFile(path: string, text: string, runtime: string | undefined): { findings: Diagnostic[]; module?: PythonModule } {

@@ -21,21 +21,19 @@ const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
   resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text },
 };
 
+/** Characters of a value that a message shows. */
+const SHOWN_VALUE = 60;
+
 /** Checks the keywords of a call. */
 export function optionFindings(module: PythonModule, places: Places, owner: string, kind: OptionOwner, call: Arguments): Diagnostic[] {
   return call.keywords.flatMap((keyword) => {
     const problem = CHECKS[kind][keyword.name]?.(keyword.value);
     if (!problem) return [];
-    const span = places.span(module, keyword.value.from, keyword.value.to);
-    return [errorAt(146, span, `${keyword.name} of ${owner} is ${written(keyword.value)}: ${problem}`, { label: "bad value" })];
+    const { from, to } = keyword.value;
+    const span = places.span(module, from, to);
+    const written = module.text.slice(from, Math.min(to, from + SHOWN_VALUE));
+    return [errorAt(146, span, `${keyword.name} of ${owner} is ${written}: ${problem}`, { label: "bad value" })];
   });
-}
-
-function written(value: Expression): string {
-  if (value.kind === "string") return `'${value.value}'`;
-  if (value.kind === "number") return value.text;
-  if (value.kind === "bool") return value.value ? "True" : "False";
-  return value.kind === "list" ? "a list" : "not a text";
 }
 
 /** The text of a literal; null for a literal of another type, undefined when it is no literal. */

@@ -1,6 +1,6 @@
 /** The feature classes and names of a whole project, as the text of its Python files says. What it cannot know it says so. */
 
-import { namespaceOf } from "../../domain/name.ts";
+import { namespaceOf, parseWindow } from "../../domain/name.ts";
 import type { Expression, Keyword } from "./python-expression.ts";
 import type { ClassField, Decorator, PythonClass, PythonFunction, PythonModule } from "./python-module.ts";
 
@@ -14,6 +14,8 @@ export interface FieldModel {
   readonly options: readonly Keyword[];
   /** The value is something whose effect is not understood: a call of a helper, `**options`. */
   readonly open: boolean;
+  /** The windows of `windowed(...)` in seconds, as far as they are literals; undefined when it is not written so. */
+  readonly windows: readonly number[] | undefined;
 }
 
 /** A feature class. */
@@ -170,15 +172,42 @@ export class ProjectModel {
   #field(module: PythonModule, source: ClassField): FieldModel {
     const { value } = source;
     const called = value?.kind === "call" ? this.sdkName(module, dottedPath(value.callee) ?? []) : undefined;
-    if (value?.kind === "call" && called === "feature") {
-      const nameOption = value.call.keywords.find((keyword) => keyword.name === "name");
-      const name = nameOption ? literalText(nameOption.value) : value.call.open ? undefined : source.name;
-      const options = value.call.keywords;
-      return { attribute: source.name, name, source, options, open: value.call.open || value.call.positional.length > 0 };
+    if (value?.kind === "call" && (called === "feature" || called === "windowed")) {
+      const { positional, keywords: options, open } = value.call;
+      const windows = called === "windowed" ? positional.map(windowSeconds) : [];
+      const nameOption = options.find((keyword) => keyword.name === "name");
+      const isOpen = open || (called === "feature" ? positional.length > 0 : windows.includes(undefined));
+      const name = nameOption ? literalText(nameOption.value) : open || windows.includes(undefined) ? undefined : source.name;
+      const known = [...new Set(windows.filter((window) => window !== undefined))];
+      return { attribute: source.name, name, source, options, open: isOpen, windows: called === "windowed" ? known : undefined };
     }
     const isPlain =
-      !value || called === "has_one" || called === "has_many" || !["call", "name", "member", "other", "subscript"].includes(value.kind);
-    return { attribute: source.name, name: isPlain ? source.name : undefined, source, options: [], open: !isPlain };
+      !value ||
+      called === "has_one" ||
+      called === "has_many" ||
+      !["call", "name", "member", "other", "subscript"].includes(value.kind) ||
+      this.#isExpression(module, value);
+    return { attribute: source.name, name: isPlain ? source.name : undefined, source, options: [], open: !isPlain, windows: undefined };
+  }
+
+  /** Whether a value is an expression of `_`. */
+  #isExpression(module: PythonModule, value: Expression): boolean {
+    let at = value;
+    while (at.kind === "member" || at.kind === "subscript" || at.kind === "call") {
+      if (at.kind === "call" && this.isFunction(module, at.callee)) return true;
+      at = at.kind === "call" ? at.callee : at.object;
+    }
+    if (at.kind === "name") return at.name === "_" && at !== value && this.sdkName(module, ["_"]) === "_";
+    return at.kind === "other" && this.sdkName(module, ["_"]) === "_" && /(?<![\w.])_\./.test(module.text.slice(at.from, at.to));
+  }
+
+  /** Whether something is a function of `svc.functions`. */
+  isFunction(module: PythonModule, callee: Expression): boolean {
+    const path = dottedPath(callee);
+    const item = path && module.imports.get(path[0] as string);
+    if (!path || !item || this.sdkName(module, path) === undefined) return false;
+    const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...path.slice(1)];
+    return dotted.length === 3 && dotted[1] === "functions";
   }
 
   #addResolver(module: PythonModule, definition: PythonFunction): void {
@@ -203,6 +232,12 @@ export function dottedPath(expression: Expression): string[] | undefined {
   if (at.kind !== "name") return undefined;
   segments.unshift(at.name);
   return segments;
+}
+
+/** Seconds of a window that is written as text; undefined for everything else. */
+export function windowSeconds(expression: Expression): number | undefined {
+  const ms = parseWindow(literalText(expression) ?? "");
+  return ms === undefined ? undefined : ms / 1000;
 }
 
 /** Text of a string literal; undefined for everything else. */

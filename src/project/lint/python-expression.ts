@@ -48,7 +48,7 @@ export const NO_ARGUMENTS: Arguments = { positional: [], keywords: [], open: fal
 
 const DEEPEST = 40;
 const LONGEST_QUOTED = 2000;
-const SIGNS = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp"]);
+const SIGNS = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp", "*", "**"]);
 
 /** Reads a node. `shift` is added to offsets: the text of a quoted annotation stands elsewhere in the file. */
 export function readExpression(node: PythonNode, text: string, shift = 0, depth = 0): Expression {
@@ -77,7 +77,7 @@ export function readExpression(node: PythonNode, text: string, shift = 0, depth 
     case "ArrayExpression":
     case "TupleExpression":
     case "SetExpression":
-      return { ...place, kind: "list", items: significant(node).map(read) };
+      return { ...place, kind: "list", items: significant(node).map((item) => (isSpread(item) ? otherAt(item, shift) : read(item))) };
     case "BinaryExpression": {
       const [left, sign, right] = significant(node);
       const operator = sign && text.slice(sign.from, sign.to);
@@ -107,6 +107,15 @@ function readMember(node: PythonNode, text: string, shift: number, depth: number
   if (hasSlice || items.length === 0) return { ...place, kind: "other" };
   const flat = items.flatMap((item) => (item.name === "TupleExpression" ? significant(item) : [item]));
   return { ...place, kind: "subscript", object, items: flat.map((item) => readExpression(item, text, shift, depth + 1)) };
+}
+
+function isSpread(node: PythonNode): boolean {
+  const before = node.prevSibling?.name;
+  return before === "*" || before === "**";
+}
+
+function otherAt(node: PythonNode, shift: number): Expression {
+  return { kind: "other", from: node.from + shift, to: node.to + shift };
 }
 
 /** Children that are neither signs nor comments. */

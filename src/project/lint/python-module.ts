@@ -82,6 +82,8 @@ export interface PythonModule {
   readonly names: ReadonlySet<string>;
   /** More names may exist than are written: a star import, `globals()`, `exec`, or text that was not understood. */
   readonly open: boolean;
+  /** The tree of the file; its offsets are those of the text. */
+  readonly tree: PythonNode;
 }
 
 const DYNAMIC = /\b(?:globals|exec|eval|setattr|__getattr__|vars|import_module|__import__|type)\s*\(|sys\.modules/;
@@ -106,6 +108,7 @@ export function readPythonModule(path: string, text: string, parseable: string):
     calls: reader.calls,
     names: reader.names,
     open: hasErrors || reader.star || DYNAMIC.test(text.replace(/\btype\s*\(\s*self\s*\)/g, "")),
+    tree: tree.topNode,
   };
 }
 

@@ -65,7 +65,7 @@ function parameterFindings(model: ProjectModel, places: Places, module: PythonMo
     const text = `parameter '${name}' is the class ${core.model.definition.name}: take its features one by one, such as '${name}: ${core.model.definition.name}.${first}'`;
     return [errorAt(140, span, text, { label: "no feature" })];
   }
-  if (core.kind === "feature" && core.path.relation) {
+  if (core.kind === "feature" && core.path.relation && !core.path.many) {
     const first = [...core.path.relation.fields.keys()][0] ?? "id";
     const text = `parameter '${name}' is a relation: take a feature of it, such as '${written.replaceAll(/["']/g, "")}.${first}'`;
     return [errorAt(140, span, text, { label: "a relation" })];
@@ -110,7 +110,7 @@ function outputProblem(
     const name = core.model.definition.name;
     return { text: `'${name}' is a class: write '-> Features[${name}]', or name its features`, label: "not a feature" };
   }
-  if (core.kind === "feature" && core.path.relation && core.path.attributes.length === 1) {
+  if (core.kind === "feature" && core.path.relation && !core.path.many && core.path.attributes.length === 1) {
     const text = `'${module.text.slice(item.from, item.to)}' is a relation, found by its join: return the features that the join compares`;
     return { text, label: "a relation" };
   }
@@ -186,7 +186,7 @@ function namedQueryFindings(model: ProjectModel, places: Places): Diagnostic[] {
       const items = lists.flatMap(({ value }) => (value.kind === "list" ? value.items : []));
       return items.flatMap((item) => {
         const { core } = readAnnotation(model, module, item);
-        return core.kind === "missing" ? nameFindings(model, module, places, core) : [];
+        return core.kind === "missing" || core.kind === "no window" ? nameFindings(model, module, places, core) : [];
       });
     }),
   );

@@ -67,9 +67,16 @@ function featureSet(model: ProjectModel, item: ClassModel, namespace: string, pl
     primaryKey: keyIsSure && key.name !== undefined ? `${namespace}.${key.name}` : "",
     span: places.span(module, definition.from, definition.to),
     features: fields.flatMap((field) =>
-      field.name === undefined ? [] : [feature(model, item, field, field.name, { owner, tags }, places)],
+      field.name === undefined
+        ? []
+        : featuresOf(field, field.name).map((name) => feature(model, item, field, name, { owner, tags }, places)),
     ),
   };
+}
+
+/** The names of the features that a field is: one per window, else its own. */
+function featuresOf(field: FieldModel, name: string): string[] {
+  return field.windows ? field.windows.map((seconds) => `${name}__${seconds}__`) : [name];
 }
 
 function feature(
@@ -84,7 +91,7 @@ function feature(
   const comment = commentAbove(item.module.text, field.source.from);
   const { value } = field.source;
   const call = value?.kind === "call" ? value.call : undefined;
-  const related = core.kind === "class" ? core.model.namespace : undefined;
+  const related = core.kind === "class" || core.kind === "rows" ? core.model.namespace : undefined;
   return {
     fqn: `${item.namespace}.${name}`,
     name,
@@ -93,7 +100,10 @@ function feature(
     tags: [...(call ? optionTags(call) : []), ...comment.tags, ...inherited.tags],
     description: (call && optionText(call, "description")) || comment.text,
     span: places.span(item.module, field.source.from, field.source.to),
-    kind: related === undefined ? { case: "scalar", value: {} } : { case: "hasOne", value: { foreignNamespace: related } },
+    kind:
+      related === undefined
+        ? { case: "scalar", value: field.windows ? { windowedBase: `${item.namespace}.${field.name}` } : {} }
+        : { case: core.kind === "rows" ? "hasMany" : "hasOne", value: { foreignNamespace: related } },
   };
 }
 

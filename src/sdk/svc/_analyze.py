@@ -19,6 +19,7 @@ import sys
 from typing import Any, Callable, Optional
 
 from ._class_rules import check_class, distinct_classes
+from ._expression_reader import resolve_expressions
 from ._findings import Finding, Findings, Span, to_json
 from ._graph import graph_json
 from ._joins import resolve_joins
@@ -42,10 +43,11 @@ def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dic
     for item in classes:
         check_class(item, report)
     joins = resolve_joins(classes, report)
+    expressions = resolve_expressions(classes, report)
     resolvers = check_resolvers(registry.definitions, report)
     queries = check_queries(registry.named_queries, classes, report)
     sources = check_sources(registry.sources, report)
-    document = graph_json(classes, joins, resolvers, queries, sources, [])
+    document = graph_json(classes, joins, expressions, resolvers, queries, sources, [])
     if policy is not None:
         _check_policy(document, policy, found)
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
@@ -90,8 +92,8 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
                 part, name, words = problem.related
                 related = ((resolver_part_span(item, part, name, ""), words),)
             error = problem.error
-            span = resolver_part_span(item, problem.part, problem.name, error.token)
-            report(Finding(error.code, str(error), span, error.label, related=related, hint=error.hint))
+            span = resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            report(Finding(error.code, str(error), span, error.label, problem.severity, related, error.hint))
         if spec is None:
             continue
         first = specs.setdefault(spec.fqn, spec)

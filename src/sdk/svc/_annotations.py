@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Mapping, Optional, TypeVar
 
 from ._findings import DefinitionError
+from ._hook import compile_rewritten
 from ._names import did_you_mean
 from ._registry import registry
 from ._source import source_of
@@ -29,6 +30,7 @@ class Marker:
 PRIMARY = Marker("Primary")
 FEATURE_TIME = Marker("FeatureTime")
 NOW = Marker("Now")
+WINDOWED = Marker("Windowed")
 
 _T = TypeVar("_T")
 
@@ -37,6 +39,9 @@ Primary = Annotated[_T, PRIMARY]
 
 FeatureTime = Annotated[datetime, FEATURE_TIME]
 """The time at which a row was observed. Without one, a datetime feature called `ts` is taken."""
+
+Windowed = Annotated[_T, WINDOWED]
+"""`fails: Windowed[int] = windowed("10m", "1d")`: one value per window of time."""
 
 Now = Annotated[datetime, NOW]
 """A resolver's parameter that is given the time of the query, in UTC."""
@@ -51,6 +56,7 @@ class Reading:
     primary: bool = False
     feature_time: bool = False
     now: bool = False
+    windowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,10 +111,10 @@ _BUILTIN_TYPES = ("int", "float", "str", "bool", "bytes", "list", "set", "dict")
 
 
 class _Names(dict):  # type: ignore[type-arg]
-    """The names that `eval` sees."""
+    """The names that `eval` sees, also from functions within the text."""
 
     def __init__(self, scope: Scope) -> None:
-        super().__init__()
+        super().__init__({"__builtins__": {}})
         self._scope = scope
 
     def __missing__(self, name: str) -> Any:
@@ -118,7 +124,7 @@ class _Names(dict):  # type: ignore[type-arg]
 def evaluate(text: str, scope: Scope) -> Any:
     """The value of a quoted annotation. Raises DefinitionError 124 for an unknown name, 142 for an unknown feature, else 114."""
     try:
-        return eval(compile(text.strip(), "<annotation>", "eval"), {"__builtins__": {}}, _Names(scope))
+        return eval(compile_rewritten(text.strip(), "<annotation>", "eval"), _Names(scope))
     except DefinitionError:
         raise
     except NameError as error:
@@ -133,14 +139,18 @@ def evaluate(text: str, scope: Scope) -> Any:
 
 
 def attribute_error(error: AttributeError) -> DefinitionError:
-    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, else 114."""
+    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133 for a function that there is not, else 114."""
     from ._reference import FeatureReference, no_such_feature
 
     name = error.name or ""
     if isinstance(error.obj, type) and "__svc_features__" in error.obj.__dict__:
         return no_such_feature(error.obj.__svc_features__, name)  # type: ignore[attr-defined]
     if isinstance(error.obj, FeatureReference):
-        return DefinitionError(142, str(error), "no such feature", token=name)
+        label = "no such window" if "has no window" in str(error) else "no such feature"
+        return DefinitionError(142, str(error), label, token=name)
+    if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == f"{__package__}.functions":
+        text = f"there is no function '{name}'{did_you_mean(name, error.obj.__all__)}"
+        return DefinitionError(133, text, "unknown function", token=name)
     return DefinitionError(114, str(error), "no such attribute", token=name)
 
 
@@ -160,7 +170,7 @@ def unreadable(error: Exception) -> DefinitionError:
 
 
 def _take_apart(annotation: Any, scope: Scope) -> Reading:
-    nullable = primary = feature_time = now = False
+    nullable = primary = feature_time = now = windowed = False
     core = annotation
     while True:
         if isinstance(core, str):
@@ -172,6 +182,7 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
             primary = primary or id(PRIMARY) in marks
             feature_time = feature_time or id(FEATURE_TIME) in marks
             now = now or id(NOW) in marks
+            windowed = windowed or id(WINDOWED) in marks
             core = core.__origin__
         elif not isinstance(core, type) and hasattr(core, "__supertype__"):
             core = core.__supertype__
@@ -186,7 +197,7 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
         elif core is None or core is type(None):
             raise DefinitionError(114, "None is no type of a feature: write the type of its values, such as 'str | None'", "no type")
         else:
-            return Reading(core, nullable, primary, feature_time, now)
+            return Reading(core, nullable, primary, feature_time, now, windowed)
 
 
 def is_union(annotation: Any) -> bool:

@@ -53,6 +53,7 @@ _NEAREST = {
     "bytearray": "bytes",
     "memoryview": "bytes",
     "Literal": "an Enum, or the type of the values",
+    "DataFrame": "DataFrame[Txn], with the name of a feature class",
     "ndarray": "list[float]",
     "Timestamp": "datetime",
     "Timedelta": "timedelta",
@@ -160,6 +161,9 @@ def _referenced(reference: FeatureReference) -> ValueType:
 
 def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
     reading = read_annotation(argument, scope)
+    if isinstance(reading.core, type) and "__svc_features__" in reading.core.__dict__:
+        name = reading.core.__name__
+        raise DefinitionError(114, f"'{name}' is a feature class, not a type of values: any number of its rows is DataFrame[{name}]", "unsupported type")
     element = value_type(reading.core, scope, seen)
     item: dict[str, Any] = {"element": element.dtype}
     if reading.nullable:

@@ -9,15 +9,16 @@ import types
 import typing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Callable, Iterator, Optional, Union, overload
+from typing import Any, Callable, Iterator, Mapping, Optional, Union, overload
 
 from ._annotations import Scope, scope_of_frame
-from ._field import MISSING, FeatureOptions, Field, HasOneOptions, Tags, tag_list, text_of
+from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
 from ._findings import DefinitionError
 from ._names import did_you_mean, namespace_of
-from ._reference import FeatureReference
+from ._reference import FeatureReference, type_of
 from ._registry import registry
 from ._source import Comment, Origin, Source, read_comment, source_of
+from ._windows import format_window, split_windowed_name, window_seconds
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,13 @@ class FeatureClass:
         self.fields: dict[str, Field] = {}
         self.unannotated: list[str] = []
         self._references: dict[str, FeatureReference] = {}
+        #: The definition that was looked at, and its annotated assignments.
+        self._field_nodes: Optional[tuple[Optional[ast.ClassDef], dict[str, ast.AnnAssign]]] = None
         for attribute, annotation in inspect.get_annotations(cls).items():
             if not attribute.startswith("_") and not _is_class_variable(annotation):
                 self.fields[attribute] = Field(self, attribute, annotation, cls.__dict__.get(attribute, MISSING))
         for attribute, value in cls.__dict__.items():
-            if isinstance(value, (FeatureOptions, HasOneOptions)) and attribute not in self.fields:
+            if isinstance(value, (FeatureOptions, RelationOptions)) and attribute not in self.fields:
                 self.unannotated.append(attribute)
 
     def reference(self, attribute: str) -> FeatureReference:
@@ -56,9 +59,27 @@ class FeatureClass:
             found = self._references[attribute] = FeatureReference(self, attribute)
         return found
 
+    def field(self, attribute: str) -> Optional[Field]:
+        """A feature by its attribute, or one window of a feature by an attribute such as `fails__600__`; None when there is none."""
+        found = self.fields.get(attribute)
+        if found is None:
+            base, seconds = split_windowed_name(attribute)
+            windowed = self.fields.get(base)
+            if windowed is not None and seconds is not None and seconds in windowed.windows:
+                return windowed.window(seconds)
+        return found
+
+    def members(self) -> list[Field]:
+        """The features in the order of definition, windowed ones as one per window."""
+        return [value for field in self.fields.values() for value in field.values()]
+
+    def values(self) -> list[Field]:
+        """The features that hold a value, in the order of definition. Raises BrokenReference when one of them is broken."""
+        return [field for field in self.members() if type_of(field).target is None]
+
     def by_name(self) -> dict[str, Field]:
-        """The features by the last part of their FQN."""
-        return {field.name: field for field in self.fields.values()}
+        """The features by the last part of their FQN, windowed ones as a whole and one per window."""
+        return {field.name: field for field in (*self.fields.values(), *self.members())}
 
     def _fields_where(self, matches: Callable[[Field], bool]) -> list[Field]:
         found = []
@@ -95,12 +116,14 @@ class FeatureClass:
     def field_nodes(self) -> dict[str, ast.AnnAssign]:
         """The annotated assignments by attribute; the last one counts."""
         node = self.node
-        statements = node.body if node else []
-        return {
-            statement.target.id: statement
-            for statement in statements
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-        }
+        if self._field_nodes is None or self._field_nodes[0] is not node:
+            found = {
+                statement.target.id: statement
+                for statement in (node.body if node else [])
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+            }
+            self._field_nodes = (node, found)
+        return self._field_nodes[1]
 
     @property
     def docstring(self) -> Comment:
@@ -137,6 +160,9 @@ class FeatureAttribute:
     def __get__(self, instance: Optional[object], owner: type) -> Any:
         if instance is None:
             return self._field.owner_class.reference(self._field.attribute)
+        if self._field.windows:
+            windows = [(format_window(window), self._field.window(window).attribute) for window in self._field.windows]
+            return {window: getattr(instance, attribute) for window, attribute in windows if hasattr(instance, attribute)}
         default = self._field.default
         if default is MISSING:
             raise AttributeError(f"'{self._field.fqn}' was not set on this {owner.__name__}", name=self._field.attribute, obj=instance)
@@ -145,23 +171,44 @@ class FeatureAttribute:
 
 def _init(self: Any, /, **values: Any) -> None:
     definition: FeatureClass = type(self).__svc_features__
-    for attribute in values:
-        if attribute not in definition.fields:
+    own, fields = vars(self), definition.fields
+    for attribute, value in values.items():
+        field = fields.get(attribute) or definition.field(attribute)
+        if field is None:
             near = did_you_mean(attribute, definition.fields)
             raise TypeError(f"{type(self).__name__} has no feature '{attribute}'{near}")
-    vars(self).update(values)
+        if field.windows:
+            own.update(_by_window(field, value))
+        else:
+            own[attribute] = value
+
+
+def _by_window(field: Field, value: Any) -> dict[str, Any]:
+    """The values of a windowed feature, given as `{"10m": 3}`, by the attributes of its windows."""
+    listed = ", ".join(format_window(window) for window in field.windows)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"'{field.fqn}' has one value per window: give a dict with the keys {listed}")
+    found = {}
+    for window, item in value.items():
+        seconds = window_seconds(window)
+        if seconds is None or seconds not in field.windows:
+            raise TypeError(f"'{field.fqn}' has no window {window!r}; its windows are: {listed}")
+        found[field.window(seconds).attribute] = item
+    return found
 
 
 def _given(instance: Any) -> dict[str, Any]:
     """The values set on an instance by attribute, in the order of definition."""
     values = vars(instance)
-    return {attribute: values[attribute] for attribute in type(instance).__svc_features__.fields if attribute in values}
+    return {field.attribute: values[field.attribute] for field in type(instance).__svc_features__.members() if field.attribute in values}
 
 
 def _iter(self: Any) -> Iterator[tuple[str, Any]]:
-    fields = type(self).__svc_features__.fields
+    definition: FeatureClass = type(self).__svc_features__
     for attribute, value in _given(self).items():
-        yield fields[attribute].fqn, value
+        field = definition.field(attribute)
+        if field is not None:
+            yield field.fqn, value
 
 
 def _eq(self: Any, other: object) -> Any:
@@ -180,7 +227,7 @@ def _define(cls: type, options: ClassOptions, frame: types.FrameType) -> type:
             raise TypeError(f"{cls.__name__} inherits from the feature class {base.__name__}: repeat the fields, or relate the two classes")
     scope = scope_of_frame(frame, cls.__module__)
     definition = FeatureClass(cls, options, scope, frame.f_lineno)
-    for field in definition.fields.values():
+    for field in (*definition.members(), *definition.fields.values()):
         setattr(cls, field.attribute, FeatureAttribute(field))
     own = cls.__dict__
     cls.__svc_features__ = definition  # type: ignore[attr-defined]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from ._annotations import read_annotation
 from ._dtypes import DataType, value_type
+from ._expression import Expression
 from ._findings import CircularReference, DefinitionError
+from ._selection import table_columns
 from ._source import Comment
+from ._windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:
     from ._feature_class import FeatureClass
@@ -44,18 +48,28 @@ class FeatureOptions:
     description: Optional[str] = None
     primary: bool = False
     name: Optional[str] = None
+    expression: Any = None
 
 
 @dataclass(frozen=True)
-class HasOneOptions:
-    """What `has_one(...)` was given."""
+class WindowedOptions(FeatureOptions):
+    """What `windowed(...)` was given."""
+
+    windows: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class RelationOptions:
+    """What `has_one(...)` or `has_many(...)` was given."""
 
     join: Callable[[], Any]
+    many: bool = False
+    max_staleness: Union[str, timedelta, None] = None
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """A field's annotation, understood. A relation has a `target`; a value has the rest."""
+    """A field's annotation, understood. A relation has a `target` and, when it leads to any number of rows, `many`; a value has the rest."""
 
     nullable: bool
     target: Optional[FeatureClass] = None
@@ -64,6 +78,9 @@ class FieldType:
     references: Optional[FeatureReference] = None
     marked_primary: bool = False
     marked_time: bool = False
+    #: Whether there is one value per window; the field itself then stands for all of them.
+    windowed: bool = False
+    many: bool = False
 
 
 class Field:
@@ -73,9 +90,12 @@ class Field:
         self.owner_class = owner
         self.attribute = attribute
         self.annotation = annotation
-        self.has_one = value if isinstance(value, HasOneOptions) else None
-        self.options = value if isinstance(value, FeatureOptions) else FeatureOptions(default=MISSING if self.has_one else value)
+        self.relation = value if isinstance(value, RelationOptions) else None
+        self.options = _options_of(value)
         self.name = text_of(self.options.name) or attribute
+        #: The windows in seconds, in the order of definition; empty unless it is windowed.
+        self.windows = _lengths(self.options)
+        self._windows: dict[int, WindowField] = {}
         self._type: Optional[FieldType] = None
         self._resolving = False
 
@@ -101,8 +121,15 @@ class Field:
         scope = self.owner_class.scope
         reading = read_annotation(self.annotation, scope)
         core = reading.core
-        if isinstance(core, type) and "__svc_features__" in core.__dict__:
-            return FieldType(reading.nullable, target=core.__svc_features__)  # type: ignore[attr-defined]
+        columns = table_columns(core)
+        is_class = isinstance(core, type) and "__svc_features__" in core.__dict__
+        if reading.windowed and (is_class or columns is not None):
+            text = f"'{self.fqn}' is a relation, which has no windows: give them to a feature that aggregates its rows"
+            raise DefinitionError(114, text, "a relation")
+        if is_class:
+            return FieldType(reading.nullable, target=core.__svc_features__)
+        if columns is not None:
+            return FieldType(False, self._rows_of(columns, reading.nullable), many=True)
         value = value_type(core, scope)
         return FieldType(
             reading.nullable,
@@ -112,7 +139,31 @@ class Field:
             value.references,
             reading.primary or self.options.primary is True,
             reading.feature_time,
+            reading.windowed,
         )
+
+    def _rows_of(self, columns: tuple[Any, ...], nullable: bool) -> FeatureClass:
+        """The class that a has-many relation leads to."""
+        cores = [read_annotation(column, self.owner_class.scope).core for column in columns]
+        if len(cores) != 1 or not isinstance(cores[0], type) or "__svc_features__" not in cores[0].__dict__:
+            text = f"'{self.fqn}' is a relation to the rows of one class: write DataFrame[Txn] with the name of a feature class"
+            raise DefinitionError(114, text, "no feature class")
+        found: FeatureClass = cores[0].__svc_features__  # type: ignore[attr-defined]
+        if nullable:
+            text = f"'{self.fqn}' may have no rows, but is never None: write DataFrame[{found.cls.__name__}]"
+            raise DefinitionError(114, text, "never None")
+        return found
+
+    def window(self, seconds: int) -> WindowField:
+        """The feature that holds one of its windows."""
+        found = self._windows.get(seconds)
+        if found is None:
+            found = self._windows[seconds] = WindowField(self, seconds)
+        return found
+
+    def values(self) -> list[Field]:
+        """The features that hold its values: one per window, else itself."""
+        return [self.window(seconds) for seconds in self.windows] if isinstance(self.options, WindowedOptions) else [self]
 
     @property
     def default(self) -> Any:
@@ -159,6 +210,45 @@ class Field:
         """Its own staleness as written, else its class's."""
         own = self.options.max_staleness
         return own if own is not None else self.owner_class.options.max_staleness
+
+    @property
+    def expression(self) -> Optional[Expression]:
+        """How it is computed without code."""
+        return self.options.expression if isinstance(self.options.expression, Expression) else None
+
+
+class WindowField(Field):
+    """One window of a windowed feature."""
+
+    def __init__(self, base: Field, seconds: int) -> None:
+        super().__init__(base.owner_class, windowed_name(base.attribute, seconds), base.annotation, base.options)
+        self.base = base
+        self.seconds = seconds
+        self.name = windowed_name(base.name, seconds)
+        self.windows = ()
+
+    def values(self) -> list[Field]:
+        return [self]
+
+    def _read(self) -> FieldType:
+        return dataclasses.replace(self.base.type, windowed=False)
+
+    @property
+    def node(self) -> Optional[ast.AnnAssign]:
+        return self.base.node
+
+
+def _lengths(options: FeatureOptions) -> tuple[int, ...]:
+    written = options.windows if isinstance(options, WindowedOptions) else ()
+    return tuple(dict.fromkeys(seconds for seconds in map(window_seconds, written) if seconds is not None))
+
+
+def _options_of(value: Any) -> FeatureOptions:
+    if isinstance(value, FeatureOptions):
+        return value
+    if isinstance(value, Expression):
+        return FeatureOptions(expression=value)
+    return FeatureOptions(default=MISSING if isinstance(value, RelationOptions) else value)
 
 
 def text_of(value: Any) -> Optional[str]:

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import __version__
 from ._feature_class import FeatureClass
-from ._field import MISSING, Field, tag_list
+from ._field import MISSING, Field, WindowField, tag_list
 from ._findings import DefinitionError, Finding, well_formed
 from ._joins import Join
 from ._names import duration_json, parse_duration
@@ -24,6 +24,7 @@ from .sources import DataSource
 def graph_json(
     classes: list[FeatureClass],
     joins: dict[Field, Join],
+    expressions: dict[Field, dict[str, Any]],
     resolvers: list[ResolverSpec],
     queries: list[ResolvedQuery],
     sources: list[DataSource],
@@ -31,7 +32,7 @@ def graph_json(
 ) -> dict[str, Any]:
     """Everything that makes sense, with the findings about the rest."""
     return {
-        "featureSets": [_feature_set(item, joins) for item in sorted(classes, key=lambda item: item.namespace)],
+        "featureSets": [_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)],
         "resolvers": [_resolver(spec) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
@@ -59,9 +60,9 @@ def _text(value: Any) -> Any:
     return value
 
 
-def _feature_set(item: FeatureClass, joins: dict[Field, Join]) -> dict[str, Any]:
+def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> dict[str, Any]:
     keys, times = item.primary_keys, item.feature_times
-    features = [_feature(field, joins) for field in item.fields.values()]
+    features = [_feature(field, joins, expressions) for field in item.members()]
     document = {
         "namespace": item.namespace,
         "className": item.cls.__name__,
@@ -79,7 +80,7 @@ def _feature_set(item: FeatureClass, joins: dict[Field, Join]) -> dict[str, Any]
     )
 
 
-def _feature(field: Field, joins: dict[Field, Join]) -> Optional[dict[str, Any]]:
+def _feature(field: Field, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> Optional[dict[str, Any]]:
     try:
         kind = field.type
     except DefinitionError:
@@ -90,17 +91,22 @@ def _feature(field: Field, joins: dict[Field, Join]) -> Optional[dict[str, Any]]
         join = joins.get(field)
         if not join:
             return None
-        document["hasOne"] = _put(
-            {
-                "foreignNamespace": kind.target.namespace,
-                "join": [{"local": local.fqn, "foreign": foreign.fqn} for local, foreign in join],
-            },
-            optional=kind.nullable,
-        )
-    elif field.has_one is not None:
+        relation = {
+            "foreignNamespace": kind.target.namespace,
+            "join": [{"local": local.fqn, "foreign": foreign.fqn} for local, foreign in join],
+        }
+        if kind.many:
+            document["hasMany"] = relation
+            own = field.relation.max_staleness if field.relation else field.options.max_staleness
+            staleness = None if own is None else parse_duration(own)
+        else:
+            document["hasOne"] = _put(relation, optional=kind.nullable)
+    elif field.relation is not None or (kind.windowed and not isinstance(field, WindowField)):
         return None
     else:
         document["scalar"] = _scalar(field)
+        if field in expressions:
+            document["scalar"]["expression"] = expressions[field]
         is_key = field in field.owner_class.primary_keys
         staleness = parse_duration(field.options.max_staleness if is_key else field.max_staleness)
     return _put(
@@ -122,6 +128,8 @@ def _scalar(field: Field) -> dict[str, Any]:
             document["defaultValue"] = dict(NULL) if default is None else value_json(default, kind.dtype)
         except DefinitionError:
             pass
+    if isinstance(field, WindowField):
+        document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
     return _put(
         document,
         nullable=kind.nullable,
@@ -134,6 +142,10 @@ def _scalar(field: Field) -> dict[str, Any]:
 def _input(item: InputSpec) -> dict[str, Any]:
     if item.is_now:
         return {"name": item.name, "now": {}}
+    if item.rows is not None:
+        return {"name": item.name, "rows": _put(item.rows.json(), optional=item.optional)}
+    if item.table is not None:
+        return {"name": item.name, "table": item.table.json()}
     feature: dict[str, Any] = {"path": item.path}
     if item.optional:
         feature["optional"] = True
@@ -165,6 +177,9 @@ def _resolver(spec: ResolverSpec) -> dict[str, Any]:
         description=definition.description,
         timeout=None if timeout is None else duration_json(timeout),
         schedule=None if options.cron is None else schedule_text(options.cron),
+        outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
+        total=options.total is True,
+        relation=spec.relation,
     )
 
 

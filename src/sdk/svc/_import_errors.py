@@ -1,4 +1,5 @@
-"""What went wrong when a module was imported, as a finding: rules 101, 102, 103 and, for a feature that does not exist, 142."""
+"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a feature
+that does not exist 142, and for a truth test of an expression 134."""
 
 from __future__ import annotations
 
@@ -15,11 +16,14 @@ from ._annotations import attribute_error
 from ._findings import Finding, Span
 from ._names import did_you_mean
 from ._source import Source, display_path, project_path, source_of
+from ._truth_tests import is_truth_test, truth_test_finding
 
 Frame = tuple[FrameType, int]
 Keyed = tuple[tuple[object, ...], Finding]
 
 _FRAMES = 5
+_NO_SOURCE = ("node_modules", "__pycache__", "site-packages")
+_REQUIREMENTS = re.compile(r"^[^#\n]*\brequirements\s*:\s*[\"']?([^\"'#\n,}]+?)[\"']?\s*(?:[#,}].*)?$", re.MULTILINE)
 #: Packages whose name differs from the module's.
 _DISTRIBUTIONS = {
     "attr": "attrs",
@@ -98,13 +102,15 @@ def _describe(
         text = f"importing {file} exits the interpreter: {_said(error)} ({place})"
         hint = 'Put what only a script does below \'if __name__ == "__main__":\'.'
         return Finding(103, text, whole_line, "exits here", hint=hint)
+    if is_innermost and is_truth_test(error):
+        return truth_test_finding(error, source, line, whole_line)
     span, label, hint = whole_line, "raised here", ""
     said = _said(error)
     if isinstance(error, AttributeError) and is_innermost:
         feature = attribute_error(error)
         span = _token(source, line, error.name) or span
-        if feature.code == 142:
-            return Finding(142, str(feature), span, feature.label)
+        if feature.code in (133, 142):
+            return Finding(feature.code, str(feature), span, feature.label)
     elif isinstance(error, NameError) and is_innermost and error.name:
         span = _token(source, line, error.name) or span
         label, hint = "not defined", _undefined(error.name, line, source, root)
@@ -175,7 +181,7 @@ def _project_classes(root: str) -> dict[str, set[str]]:
     """Names of the classes of every module of the project, by file."""
     found = {}
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in ("node_modules", "__pycache__", "site-packages"))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NO_SOURCE)
         for name in sorted(files):
             if name.endswith(".py"):
                 source = source_of(os.path.join(folder, name))
@@ -216,7 +222,7 @@ def requirement_files(root: str) -> list[str]:
                 text = stream.read()
         except (OSError, UnicodeDecodeError):
             continue
-        return list(dict.fromkeys(re.findall(r"^[^#\n]*\brequirements\s*:\s*[\"']?([^\"'#\n,}]+?)[\"']?\s*(?:[#,}].*)?$", text, re.MULTILINE)))
+        return list(dict.fromkeys(_REQUIREMENTS.findall(text)))
     return []
 
 

@@ -1,4 +1,4 @@
-"""Joins of has-one relations: spelt out with `has_one`, or inferred from foreign keys. Rules 120 to 123 and 126."""
+"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules 120 to 123 and 126."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from types import FunctionType
 from typing import Any, Callable, Optional
 
 from ._annotations import attribute_error
+from ._conditions import Comparison, Condition, Conjunction
 from ._dtypes import comparable, type_name
 from ._feature_class import FeatureClass
 from ._field import Field
 from ._findings import WARNING, BrokenReference, DefinitionError, Finding, Span
 from ._places import annotation_span, field_span, value_span
-from ._reference import Comparison, Condition, Conjunction, FeatureReference, field_of, type_of
+from ._reference import FeatureReference, field_of, type_of
 
 #: Pairs of (feature of the class that has the relation, feature of the other class).
 Join = list[tuple[Field, Field]]
@@ -45,7 +46,7 @@ def resolve_joins(classes: list[FeatureClass], report: Callable[[Finding], None]
             target = _target(field)
             if target is None:
                 continue
-            if field.has_one is not None:
+            if field.relation is not None:
                 join = _explicit(field, target, report)
                 if join:
                     joins[field] = join
@@ -87,14 +88,15 @@ def _foreign_keys(owner: FeatureClass, other: FeatureClass) -> list[tuple[Field,
 
 
 def _infer(field: Field, target: FeatureClass) -> tuple[Optional[tuple[Field, Field]], list[tuple[Field, Field]]]:
-    """The join by the rules 2 to 4, and all that were possible when there is no single one."""
+    """The join by the rules 2 to 4 (3 and 4 when it leads to several rows), and all that were possible when there is no single one."""
     owner = field.owner_class
-    here = _Candidates(_foreign_keys(owner, target))
-    there = _Candidates([] if owner is target else [(referred, key) for key, referred in _foreign_keys(target, owner)])
+    many = field.type.many
+    here = _Candidates([] if many else _foreign_keys(owner, target))
+    there = _Candidates([] if owner is target and not many else [(referred, key) for key, referred in _foreign_keys(target, owner)])
     chosen = here.choose((lambda pair: f"{field.attribute}_id", lambda pair: f"{field.attribute}_{pair[1].attribute}"), 0)
     chosen = chosen or there.choose((lambda pair: f"{owner.namespace}_id",), 1)
     if chosen is None:
-        keyed = [pair for pair in here.pairs if pair[0] in owner.primary_keys]
+        keyed = [(key, referred) for key, referred in _foreign_keys(owner, target) if key in owner.primary_keys]
         keyed += [pair for pair in there.pairs if pair[1] in target.primary_keys]
         chosen = keyed[0] if len(keyed) == 1 else None
     return chosen, here.pairs + there.pairs
@@ -118,13 +120,16 @@ def _key_of(item: FeatureClass) -> str:
 
 def _spelt(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
     owner, other = field.owner_class.cls.__name__, target.cls.__name__
+    if field.type.many:
+        return f'{field.attribute}: "DataFrame[{other}]" = has_many(lambda: {other}.{foreign} == {owner}.{local})'
     optional = " | None" if field.type.nullable else ""
     return f'{field.attribute}: "{other}{optional}" = has_one(lambda: {owner}.{local} == {other}.{foreign})'
 
 
 def _impossible(field: Field, target: FeatureClass) -> Finding:
     owner, other = field.owner_class, target
-    key = _key_of(other)
+    many = field.type.many
+    key = _key_of(owner) if many else _key_of(other)
     seen: list[tuple[Field, str]] = []
     for item in dict.fromkeys((owner, other)):
         for own in item.fields.values():
@@ -134,12 +139,16 @@ def _impossible(field: Field, target: FeatureClass) -> Finding:
             except DefinitionError:
                 continue
     listed = f"the foreign keys are: {', '.join(text for _, text in seen)}" if seen else "neither class has a foreign key"
+    if many:
+        back = f"{owner.namespace}_{key}"
+        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _spelt(field, target, key, back)
+    else:
+        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _spelt(field, target, f"{field.attribute}_{key}", key)
     text = (
         f"no join can be inferred from {owner.cls.__name__} to {other.cls.__name__} for '{field.fqn}': {listed}; "
-        f"add '{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"', or spell the join out"
+        f"add '{added}, or spell the join out"
     )
     related = tuple((field_span(own), words) for own, words in seen)
-    hint = _spelt(field, target, f"{field.attribute}_{key}", key)
     return Finding(120, text, annotation_span(field), "no join", related=related, hint=hint)
 
 
@@ -150,7 +159,8 @@ def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Fi
     text = f"several joins lead from {owner} to {other} for '{field.fqn}': {'; '.join(joins)}: say which one is meant"
     keys = [local if local.type.references is not None else foreign for local, foreign in several]
     related = tuple((field_span(key), f"possible: {join}") for key, join in zip(keys, joins))
-    return Finding(121, text, annotation_span(field), "ambiguous join", related=related, hint=_spelt(field, target, local.attribute, foreign.attribute))
+    hint = _spelt(field, target, local.attribute, foreign.attribute)
+    return Finding(121, text, annotation_span(field), "ambiguous join", related=related, hint=hint)
 
 
 def _evaluate(field: Field, join: Any) -> Any:
@@ -186,14 +196,16 @@ def _evaluate(field: Field, join: Any) -> Any:
 def _comparisons(condition: Any) -> list[Comparison]:
     if isinstance(condition, Conjunction):
         return _comparisons(condition.left) + _comparisons(condition.right)
-    return [condition] if isinstance(condition, Comparison) else []
+    if isinstance(condition, Comparison):
+        return [condition]
+    raise DefinitionError(122, f"'{condition!r}' is no part of a join: write comparisons with '==', joined by '&'", "not a join")
 
 
 def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], None]) -> Join:
     owner = field.owner_class
     names = f"{owner.cls.__name__} with one of {target.cls.__name__}"
     try:
-        condition = _evaluate(field, field.has_one.join if field.has_one else None)
+        condition = _evaluate(field, field.relation.join if field.relation else None)
         if not isinstance(condition, Condition):
             text = f"the join of '{field.fqn}' compares nothing: compare a feature of {names}, several comparisons joined by '&'"
             raise DefinitionError(122, text, "no comparison")
@@ -245,6 +257,8 @@ def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Ca
 
 
 def _check_nullable(field: Field, join: Join, report: Callable[[Finding], None]) -> None:
+    if field.type.many:
+        return
     for local, _ in join:
         if local.type.nullable and not field.type.nullable:
             target = field.type.target

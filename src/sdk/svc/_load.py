@@ -8,6 +8,7 @@ import sys
 from typing import Sequence
 
 from ._findings import Finding, Span
+from ._hook import install
 from ._import_errors import explain
 from ._source import display_path, read_source, set_project_root
 
@@ -35,11 +36,12 @@ def module_name(path: str) -> str:
 def load_project(root: str, files: Sequence[str]) -> list[Finding]:
     """Imports the Python files (paths relative to the root) and returns a finding for each that cannot be imported.
 
-    The root must be on `sys.path`. What the modules define is in `registry` afterwards. Nothing that a module does at import is
+    The root must be on `sys.path`. The modules are compiled by the import hook, which makes `and`, `or`, `not`, `in` and `is` visible in filters. What the modules define is in `registry` afterwards. Nothing that a module does at import is
     raised from here: exceptions and `SystemExit` become findings 101, 102 and 103.
     """
     root = os.path.realpath(root)
     set_project_root(root)
+    install(root)
     findings: list[Finding] = []
     seen: set[tuple[object, ...]] = set()
     for path in sorted(set(files)):

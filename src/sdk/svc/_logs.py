@@ -28,6 +28,10 @@ class LogSink:
         self._characters = 0
         self._dropped = 0
 
+    def redirect(self, send: Send) -> None:
+        """Sends later lines another way."""
+        self._send = send
+
     def emit(self, level: str, text: str, logger: str) -> None:
         """Sends a line, unless too much was said within this second."""
         second = int(time.monotonic())

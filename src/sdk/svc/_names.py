@@ -144,7 +144,10 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str]:
-    """At most `limit` names close to `wanted`, best first: within max(2, length / 3) edits (one for the shortest), then prefixes, then names that contain it."""
+    """At most `limit` names close to `wanted`, best first.
+
+    Within max(2, length / 3) edits (one for the shortest names), then those that begin it or that it begins, then those that contain it.
+    """
     target = wanted.lower()
     reach = max(2, len(target) // 3) if len(target) > 3 else 1
     scored: list[tuple[int, str]] = []

@@ -6,6 +6,7 @@ import math
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
+from ._expression import Expression
 from ._names import (
     CRON_GRAMMAR,
     DURATION_GRAMMAR,
@@ -98,6 +99,11 @@ def check_flag(option: str, value: Any) -> Optional[str]:
     return None if isinstance(value, bool) else f"{option} is {describe(value)}: write True or False"
 
 
+def check_expression(option: str, value: Any) -> Optional[str]:
+    """An expression of `_`."""
+    return None if isinstance(value, Expression) else f"{option} is {describe(value)}: write an expression such as _.total - _.tax"
+
+
 def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
     """The text of every problem by option; options that were not given are fine."""
     problems = {}
@@ -110,7 +116,7 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
 
 
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness}
-FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag}
+FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression}
 RESOLVER_CHECKS: dict[str, Check] = {
     "tags": check_tags,
     "environment": check_environments,
@@ -118,4 +124,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "cron": check_schedule,
     "owner": check_text,
     "name": check_name,
+    "total": check_flag,
 }

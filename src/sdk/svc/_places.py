@@ -71,6 +71,19 @@ def value_span(field: Field, option: str = "", token: str = "") -> Span:
     return _part(field.owner_class.source, chosen, token, field_span(field))
 
 
+def value_node(field: Field, option: str) -> Optional[ast.AST]:
+    """The syntax of an option of the call that stands to the right of `=`, else of all that stands there."""
+    value = field.node.value if field.node else None
+    return (_keyword([value], option) if value else None) or value
+
+
+def argument_span(field: Field, index: int) -> Span:
+    """A positional argument of the call that stands to the right of `=`."""
+    value = field.node.value if field.node else None
+    chosen = value.args[index] if isinstance(value, ast.Call) and index < len(value.args) else value
+    return _part(field.owner_class.source, chosen, "", field_span(field))
+
+
 def unannotated_span(item: FeatureClass, attribute: str) -> Span:
     """An attribute of a class that has a value and no annotation."""
     source, node = item.source, item.node
@@ -88,12 +101,14 @@ def resolver_span(item: ResolverDefinition) -> Span:
     return source.span_of_name(node) if source and node else origin_span(item.origin)
 
 
-def resolver_part_span(item: ResolverDefinition, part: str, name: str, token: str) -> Span:
+def resolver_part_span(item: ResolverDefinition, part: str, name: str, token: str, inner: Optional[ast.AST] = None) -> Span:
     """A part of a resolver, as `Problem` names it."""
     source, node = item.source, item.node
     fallback = resolver_span(item)
     if source is None or node is None or part == "name":
         return fallback
+    if part == "body":
+        return _part(source, inner, token, fallback)
     if part == "return":
         return _part(source, node.returns, token, fallback)
     if part == "option":

@@ -10,8 +10,10 @@ frame      from        fields
 HELLO      worker      role (``data``, ``control``), pid, python
 READY      worker      resolvers: by FQN isAsync, usesNow, file, line
 FAILED     worker      diagnostics: findings of the import
-CALL       server      id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext)
-RESULT     worker      id, columns by output FQN, errors (row, kind, message, stack, file, line), ranMs; or id, cancelled
+CALL       server      id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext);
+                       groups: rows of has-many relations by parameter, as offsets and columns by path; tables: columns by path, by parameter
+RESULT     worker      id, columns by output FQN, errors (row, kind, message, stack, file, line), ranMs; groups: offsets and columns by FQN of a
+                       resolver that gives rows; or id, cancelled, and leftovers when the interrupted call has left processes running
 CANCEL     server      id, interrupt: whether a call that runs is to be interrupted
 LOG        worker      level, text, logger, resolver, queryId, timestampMs
 DRAIN      server      none: the worker ends after the calls before it
@@ -41,8 +43,10 @@ Message = Dict[str, Any]
 
 
 def encode_frame(message: Message) -> bytes:
-    """The bytes of a frame. Raises ValueError or TypeError when a value is not JSON."""
+    """The bytes of a frame. Raises ValueError or TypeError when a value is not JSON, or the frame is longer than is read."""
     body = _encode(message).encode("ascii")
+    if len(body) > MAX_FRAME:
+        raise ValueError(f"the result takes {len(body)} bytes; a call may give {MAX_FRAME}: return fewer rows or columns")
     return _LENGTH.pack(len(body)) + body
 
 
@@ -63,6 +67,10 @@ class Connection:
         """Sends a frame made by ``encode_frame``."""
         with self._sending:
             self._socket.sendall(frame)
+
+    def close(self) -> None:
+        """Gives up this process's end; that of other processes stays."""
+        self._socket.close()
 
     def receive(self) -> Optional[Message]:
         """The next message; None when the server has gone."""

@@ -14,6 +14,7 @@ from ._options import Check, check_options, check_staleness, check_tags, check_t
 from ._places import call_span
 from ._reference import FeatureReference, field_of, path_of, type_of
 from ._selection import FeatureSelection
+from ._windows import format_window, split_windowed_name, window_seconds, windowed_name
 from .sources import DataSource
 
 Report = Callable[[Finding], None]
@@ -46,7 +47,8 @@ def check_queries(queries: list[NamedQuery], classes: list[FeatureClass], report
         if first is not query:
             version = f" in version '{query.version}'" if query.version else " without a version"
             text = f"the named query '{query.name}' is defined twice{version}: give one of them another version"
-            report(Finding(171, text, call_span(query, "name"), "defined twice", related=((call_span(first, "name"), "first defined here"),)))
+            related = ((call_span(first, "name"), "first defined here"),)
+            report(Finding(171, text, call_span(query, "name"), "defined twice", related=related))
             continue
         result = _resolve(query, namespaces, report)
         if result is not None:
@@ -104,13 +106,15 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
     core = read_annotation(item, query.scope).core if not isinstance(item, FeatureReference) else item
     if isinstance(core, type) and "__svc_features__" in core.__dict__:
         owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
-        return [own.fqn for own in owner.fields.values() if type_of(own).target is None]
+        return [own.fqn for own in owner.values()]
     if not isinstance(core, FeatureReference):
         raise DefinitionError(170, f"{item!r} is no feature", "no feature")
-    target = type_of(field_of(core)).target
+    field, path = field_of(core), path_of(core)
+    target = type_of(field).target
     if target is None:
-        return [path_of(core)]
-    return [f"{path_of(core)}.{own.name}" for own in target.fields.values() if type_of(own).target is None]
+        prefix = path[: len(path) - len(field.name)]
+        return [prefix + own.name for own in field.values()]
+    return [f"{path}.{own.name}" for own in target.values()]
 
 
 def _named(text: str, namespaces: dict[str, FeatureClass]) -> Any:
@@ -120,15 +124,28 @@ def _named(text: str, namespaces: dict[str, FeatureClass]) -> Any:
     if owner is None:
         raise DefinitionError(170, f"there is no namespace '{namespace}'{did_you_mean(namespace, namespaces)}", "no such namespace")
     found: Any = owner.cls
-    for name in names:
+    for written in names:
         if owner is None:
             raise DefinitionError(170, f"'{text}' goes through a value, not a relation", "not a relation")
         known = owner.by_name()
+        name = _without_brackets(written)
+        base, seconds = split_windowed_name(name)
+        if name not in known and base in known and seconds is not None:
+            listed = ", ".join(format_window(window) for window in known[base].windows) or "none"
+            text = f"{owner.cls.__name__}.{base} has no window '{format_window(seconds)}'; its windows are: {listed}"
+            raise DefinitionError(170, text, "no such window")
         if name not in known:
             raise DefinitionError(170, f"{owner.cls.__name__} has no feature '{name}'{did_you_mean(name, known)}", "no such feature")
         found = getattr(found, known[name].attribute)
         owner = type_of(known[name]).target
     return found
+
+
+def _without_brackets(name: str) -> str:
+    """`fails[10m]` as the name of the feature that holds the window; any other name as it is."""
+    base, opening, window = name.partition("[")
+    seconds = window_seconds(window[:-1]) if opening and window.endswith("]") else None
+    return name if seconds is None else windowed_name(base, seconds)
 
 
 def check_sources(sources: list[DataSource], report: Report) -> list[DataSource]:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._feature_class import FeatureClass
     from ._named_query import NamedQuery
     from ._resolver import ResolverDefinition, ResolverSpec
+    from ._source import Origin
     from .sources import DataSource
 
 
@@ -16,7 +17,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.classes: list[FeatureClass] = []
-        self.definitions: list[ResolverDefinition] = []
+        self._definitions: dict[tuple[Origin, str], ResolverDefinition] = {}
         self.named_queries: list[NamedQuery] = []
         self.sources: list[DataSource] = []
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
@@ -32,7 +33,8 @@ class Registry:
 
     def add_resolver(self, item: ResolverDefinition) -> None:
         key = (item.origin, item.fqn)
-        self.definitions = [old for old in self.definitions if (old.origin, old.fqn) != key] + [item]
+        self._definitions.pop(key, None)
+        self._definitions[key] = item
         self._resolvers = None
 
     def add_named_query(self, item: NamedQuery) -> None:
@@ -49,6 +51,11 @@ class Registry:
         here = [item for item in found if item.cls.__module__ == module]
         chosen = here or found
         return chosen[-1] if chosen else None
+
+    @property
+    def definitions(self) -> list[ResolverDefinition]:
+        """Every resolver as it was defined."""
+        return list(self._definitions.values())
 
     @property
     def resolvers(self) -> dict[str, ResolverSpec]:

@@ -11,8 +11,10 @@ from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
 from ._annotations import Scope, scope_of_frame
 from ._dtypes import DataType
 from ._field import MISSING, Tags
+from ._frame_spec import RowsSpec, TableSpec
 from ._registry import registry
 from ._source import FunctionNode, Origin, Source, source_of
+from ._windows import format_window, split_windowed_name, window_seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,11 +32,12 @@ class ResolverOptions:
     cron: Union[str, timedelta, None] = None
     owner: Optional[str] = None
     name: Optional[str] = None
+    total: Optional[bool] = None
 
 
 @dataclass(frozen=True)
 class InputSpec:
-    """A parameter of a resolver: a feature, or the query's time (`is_now`)."""
+    """A parameter of a resolver: a feature, the query's time (`is_now`), rows of a has-many relation (`rows`), or a table of features (`table`)."""
 
     name: str
     is_now: bool
@@ -47,6 +50,21 @@ class InputSpec:
     optional: bool = False
     #: Passed instead of None; None when the parameter has no default.
     default: Any = None
+    #: The parameter that takes all windows of a feature in a dict, and the key of this window in it; empty for any other.
+    windows_of: str = ""
+    window: str = ""
+    rows: Optional[RowsSpec] = None
+    table: Optional[TableSpec] = None
+
+    @property
+    def parameter(self) -> str:
+        """The name of the function's parameter."""
+        return self.windows_of or self.name
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether a DataFrame is passed."""
+        return self.rows is not None or self.table is not None
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,8 @@ class OutputSpec:
     python_type: Any
     dtype: DataType
     nullable: bool
+    #: The window's seconds, for one window of a feature.
+    window: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +100,20 @@ class ResolverSpec:
     #: Longest run of one call in seconds; None = the engine's default.
     timeout: Optional[float]
     definition: ResolverDefinition
+    #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty for values of the row asked.
+    shape: str = ""
+    #: The has-many relation that it fills, for example "user.txns".
+    relation: str = ""
+
+    @property
+    def takes_table(self) -> bool:
+        """Whether it runs once for the whole batch."""
+        return any(item.table is not None for item in self.inputs)
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether it takes or gives DataFrames."""
+        return bool(self.shape) or any(item.is_frame for item in self.inputs)
 
     def unpack(self, result: Any) -> tuple[Any, ...]:
         """One value per output from what the function returned. Raises TypeError when that is not what it declares."""
@@ -89,15 +123,30 @@ class ResolverSpec:
             return (result,)
         if result is None:
             return (None,) * len(self.outputs)
+        if isinstance(result, dict) and len({split_windowed_name(item.attribute)[0] for item in self.outputs}) == 1:
+            return self._unpack_windows(result)
         if isinstance(result, tuple):
             if len(result) != len(self.outputs):
                 raise TypeError(f"{self.fqn} returned {len(result)} values for {len(self.outputs)} features")
             return result
         name = self.output_class.__name__
+        if all(item.window is not None for item in self.outputs):
+            windows = ", ".join(f'"{format_window(item.window)}": ...' for item in self.outputs[:3] if item.window is not None)
+            raise TypeError(f"{self.fqn} returned {type(result).__name__} for the windows of a feature: return {{{windows}}}")
         raise TypeError(
             f"{self.fqn} returned {type(result).__name__} for {len(self.outputs)} features: "
             f"return {name}({', '.join(f'{item.attribute}=...' for item in self.outputs[:3])}) or a tuple"
         )
+
+    def _unpack_windows(self, values: dict[Any, Any]) -> tuple[Any, ...]:
+        """The values of a windowed feature, given as `{"10m": 3}`."""
+        found = {window_seconds(window): value for window, value in values.items()}
+        windows = [item.window for item in self.outputs]
+        for seconds, window in zip(found, values):
+            if seconds is None or seconds not in windows:
+                listed = ", ".join(format_window(known) for known in windows if known is not None)
+                raise TypeError(f"{self.fqn} returned a value for {window!r}, which is not among its windows: {listed}")
+        return tuple(found.get(window) for window in windows)
 
     def _unpack_instance(self, instance: Any) -> tuple[Any, ...]:
         values = vars(instance)
@@ -171,13 +220,18 @@ def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, Resolv
 def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
     if fn is None:
 
-        def decorate(decorated: F) -> F:
-            registry.add_resolver(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
-            return decorated
+        def decorate(decorated: F) -> Any:
+            return _register(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
 
         return decorate
-    registry.add_resolver(ResolverDefinition(fn, kind, options, sys._getframe(2)))
-    return fn
+    return _register(ResolverDefinition(fn, kind, options, sys._getframe(2)))
+
+
+def _register(definition: ResolverDefinition) -> Callable[..., Any]:
+    from ._unit_call import callable_in_tests
+
+    registry.add_resolver(definition)
+    return callable_in_tests(definition)
 
 
 @overload
@@ -193,6 +247,7 @@ def online(
     cron: Union[str, timedelta, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
+    total: Optional[bool] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -206,8 +261,10 @@ def online(
     cron: Union[str, timedelta, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
+    total: Optional[bool] = None,
 ) -> Any:
-    """Makes a function a resolver for online and offline queries. The function itself stays as it is and can be called in tests.
+    """Makes a function a resolver for online and offline queries. It can be called in tests like before; for a parameter that is a DataFrame it takes
+    a list of rows as well, and applies the filters and columns that the parameter declares.
 
         @online(timeout="200ms")
         def domain(email: User.email) -> User.domain:
@@ -219,8 +276,9 @@ def online(
     cron: when it runs by itself, a duration such as "1d" or a cron expression.
     owner: who answers for it.
     name: the last part of its FQN, when it differs from the function's name.
+    total: whether the DataFrame that it returns has every row of its class, so that other rows do not exist.
     """
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name))
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total))
 
 
 @overload
@@ -236,6 +294,7 @@ def offline(
     cron: Union[str, timedelta, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
+    total: Optional[bool] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -249,6 +308,7 @@ def offline(
     cron: Union[str, timedelta, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
+    total: Optional[bool] = None,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name))
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total))

@@ -24,7 +24,7 @@ class CallCancelled(BaseException):
     """Raised into a running resolver whose time is up. Not an Exception, so that ``except Exception`` lets it through."""
 
 
-class _Unreadable:
+class Unreadable:
     """Stands in a row for an input that could not be decoded."""
 
     def __init__(self, error: Exception) -> None:
@@ -44,7 +44,7 @@ def call_info(message: Dict[str, Any]) -> CallInfo:
     )
 
 
-def _column_decoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
+def column_decoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
     """Decodes a column; values that JSON says as they are take a short way."""
     slow = decoder(python_type)
     wanted = plain_type(python_type)
@@ -53,7 +53,7 @@ def _column_decoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
     return lambda values: [slow(value) for value in values]
 
 
-def _column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
+def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
     """Encodes a column; values that JSON can say as they are take a short way."""
     slow = encoder(python_type)
     wanted = plain_type(python_type)
@@ -69,7 +69,7 @@ def _column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
 
 
 class Runner:
-    """One resolver. `run` answers a CALL frame on the thread that calls it, `run_async` on an event loop."""
+    """One resolver of values. `run` answers a CALL frame on the thread that calls it, `run_async` on an event loop."""
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         self.fqn = spec.fqn
@@ -82,9 +82,9 @@ class Runner:
         keys = spec.output_class.__svc_features__.primary_keys  # type: ignore[attr-defined]
         self._allowed = frozenset((*self._attributes, *(key.attribute for key in keys)))
         self._function = spec.fn
-        self._inputs = [_Input(item) for item in spec.inputs]
+        self._inputs = [Input(item) for item in spec.inputs]
         self._names = [item.fqn for item in spec.outputs]
-        self._encoders = [_column_encoder(item.python_type) for item in spec.outputs]
+        self._encoders = [column_encoder(item.python_type) for item in spec.outputs]
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Calls the resolver once a row. A row that raises is an error of that row. Raises CallCancelled alone."""
@@ -100,7 +100,7 @@ class Runner:
             except BaseException as error:
                 returned.append(None)
                 self._failed(errors, index, error)
-        return self._result(message["id"], returned, errors, started)
+        return self._result(message, returned, errors, started)
 
     async def run_async(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Awaits the resolver for all rows at once. Raises asyncio.CancelledError alone."""
@@ -124,7 +124,7 @@ class Runner:
             await run_row(0, rows[0])
         else:
             await asyncio.gather(*(run_row(index, row) for index, row in enumerate(rows)))
-        return self._result(message["id"], returned, errors, started)
+        return self._result(message, returned, errors, started)
 
     def _prepare(self, message: Dict[str, Any]) -> Tuple[Callable[..., Any], Iterator[Row]]:
         """The function to call and its arguments, row by row."""
@@ -133,14 +133,18 @@ class Runner:
         given, now = message["columns"], message["now"]
         columns, readable = [], True
         for item in self._inputs:
-            column, clean = item.read(now if item.is_now else given[item.name])
+            column, clean = self._read(item, message, now if item.is_now else given.get(item.name))
             columns.append(column)
             readable = readable and clean
         return (self._function if readable else self._guarded), zip(*columns)
 
+    def _read(self, item: Input, _message: Dict[str, Any], values: Any) -> Tuple[List[Any], bool]:
+        """A parameter's values, one for each call, and whether all of them could be read."""
+        return item.read(values)
+
     def _guarded(self, *row: Any) -> Any:
         for value in row:
-            if type(value) is _Unreadable:
+            if type(value) is Unreadable:
                 raise value.error
         return self._function(*row)
 
@@ -149,12 +153,12 @@ class Runner:
         described["row"] = index
         errors.append(described)
 
-    def _result(self, call: int, returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
+    def _result(self, message: Dict[str, Any], returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
         try:
             columns = self._columns(returned)
         except Exception:
             columns = self._columns([self._checked(index, value, errors) for index, value in enumerate(returned)])
-        result: Dict[str, Any] = {"type": "RESULT", "id": call, "columns": columns, "ranMs": (time.perf_counter() - started) * 1000}
+        result: Dict[str, Any] = {"type": "RESULT", "id": message["id"], "columns": columns, "ranMs": (time.perf_counter() - started) * 1000}
         if errors:
             errors.sort(key=lambda error: error["row"])
             result["errors"] = errors
@@ -185,14 +189,14 @@ class Runner:
         return value
 
 
-class _Input:
+class Input:
     """A parameter with the way to decode its column."""
 
     def __init__(self, spec: InputSpec) -> None:
         self.name = spec.name
         self.is_now = spec.is_now
         self._decode = decoder(datetime if spec.is_now else spec.python_type)
-        self._decode_column = _column_decoder(datetime if spec.is_now else spec.python_type)
+        self._decode_column = column_decoder(datetime if spec.is_now else spec.python_type)
         self._default = spec.default
 
     def read(self, values: List[Any]) -> Tuple[List[Any], bool]:
@@ -201,12 +205,13 @@ class _Input:
         try:
             column = self._decode_column(values)
         except Exception:
-            column, clean = [_attempt(self._decode, value) for value in values], False
+            column, clean = [attempt(self._decode, value) for value in values], False
         return (column if self._default is None else [self._default if value is None else value for value in column]), clean
 
 
-def _attempt(decode: Callable[[Any], Any], value: Any) -> Any:
+def attempt(decode: Callable[[Any], Any], value: Any) -> Any:
+    """The value decoded, or what stands for one that cannot be."""
     try:
         return decode(value)
     except Exception as error:
-        return _Unreadable(error)
+        return Unreadable(error)

@@ -1,8 +1,8 @@
-"""`Features[...]`: the outputs of a resolver."""
+"""`Features[...]`, the outputs of a resolver, and `DataFrame[...]` in annotations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 
 class FeatureSelection:
@@ -22,6 +22,31 @@ class FeatureSelection:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Features[...] stands in annotations; return an instance of the feature class or a tuple")
+
+
+class TableType:
+    """What `DataFrame[...]` stands for: rows of a class, or a table of the features named. Called, it makes a DataFrame without other columns."""
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = items
+
+    def __or__(self, other: Any) -> Any:
+        return Optional[self] if other is None or other is type(None) else NotImplemented
+
+    __ror__ = __or__
+
+    def __repr__(self) -> str:
+        return f"DataFrame[{', '.join(item.__name__ if isinstance(item, type) else repr(item) for item in self.items)}]"
+
+    def __call__(self, data: Any = None) -> Any:
+        from ._dataframe import typed_frame
+
+        return typed_frame(self, data)
+
+
+def table_columns(core: Any) -> Optional[tuple[Any, ...]]:
+    """What stands in the brackets of `DataFrame[...]`; None for anything else."""
+    return core.items if isinstance(core, TableType) else None
 
 
 if TYPE_CHECKING:

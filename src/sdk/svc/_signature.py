@@ -3,57 +3,37 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Callable, Optional
 
 from ._annotations import read_annotation, spell, unreadable
+from ._dataframe import DataFrame
 from ._feature_class import FeatureClass
-from ._field import MISSING
-from ._findings import BrokenReference, DefinitionError
+from ._field import MISSING, WindowField
+from ._findings import ERROR, BrokenReference, DefinitionError
+from ._frame_signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
 from ._names import parse_duration
 from ._options import RESOLVER_CHECKS, check_options
-from ._reference import FeatureReference, field_of, path_of, type_of
+from ._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from ._resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
-from ._selection import FeatureSelection
+from ._selection import FeatureSelection, TableType
+from ._windows import format_window, readable_path, windowed_name
 from ._wire import value_json
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What is wrong with a resolver, and with which part of it.
-
-    `part` is "name", "return", "parameter" (its name), "annotation" or "default" (of a parameter), or "option" (of the decorator).
-    `related` is another part that matters, with the words to say.
-    """
-
-    error: DefinitionError
-    part: str
-    name: str = ""
-    related: Optional[tuple[str, str, str]] = None
-
-
-@dataclass
-class _Reader:
-    definition: ResolverDefinition
-    problems: list[Problem] = field(default_factory=list)
-    inputs: list[tuple[InputSpec, Optional[FeatureReference]]] = field(default_factory=list)
-    outputs: list[FeatureReference] = field(default_factory=list)
-    returns_several: bool = False
-    #: Whether it uses a feature whose own definition is at fault: nothing to say, but no resolver either.
-    is_broken: bool = False
-
-    def problem(self, code: int, message: str, label: str, part: str, name: str = "", **more: Any) -> None:
-        self.problems.append(Problem(DefinitionError(code, message, label, token=more.pop("token", "")), part, name, **more))
+class _Reader(FrameSignature):
+    """Reads a resolver's signature; what it finds is in its attributes afterwards."""
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
             self.problem(146, text, "bad value", "option", option)
         for parameter in self.definition.parameters.values():
             self.read_parameter(parameter)
+        self.check_tables()
         self.read_return()
         self.check_roots()
         self.check_overlap()
+        self.check_rows()
 
     def read_parameter(self, parameter: inspect.Parameter) -> None:
         name = parameter.name
@@ -69,6 +49,10 @@ class _Reader:
             if reading.now:
                 self.inputs.append((InputSpec(name, True, python_type=datetime), None))
                 return None
+            if isinstance(reading.core, TableType):
+                return self.read_table(parameter, reading.core)
+            if isinstance(reading.core, RowSelection) or is_many(reading.core):
+                return self.read_rows(parameter, reading.core, reading.nullable)
             target = field_of(reading.core) if isinstance(reading.core, FeatureReference) else None
             kind = type_of(target) if target else None
         except BrokenReference:
@@ -83,6 +67,10 @@ class _Reader:
             first = next(iter(kind.target.fields), "id")
             text = f"parameter '{name}' is a relation: take a feature of it, such as '{reading.core!r}.{first}'"
             return self.problem(140, text, "a relation", "annotation", name)
+        if crosses_many(reading.core):
+            text = f"parameter '{name}' goes through a has-many relation: take its rows as a DataFrame, {_as_rows(reading.core)}"
+            return self.problem(140, text, "many values", "annotation", name)
+        references = windows_of(reading.core)
         optional, default = reading.nullable, None
         if parameter.default is not parameter.empty:
             optional, default = True, parameter.default
@@ -92,8 +80,12 @@ class _Reader:
             except DefinitionError as error:
                 text = f"the default of parameter '{name}' does not fit '{path_of(reading.core)}': {error}"
                 return self.problem(115, text, error.label, "default", name)
-        spec = InputSpec(name, False, path_of(reading.core), kind.python_type, kind.dtype, optional, default)
-        self.inputs.append((spec, reading.core))
+        for reference in references:
+            one = field_of(reference)
+            window = format_window(one.seconds) if isinstance(one, WindowField) and kind.windowed else ""
+            parts = (windowed_name(name, one.seconds), name, window) if isinstance(one, WindowField) and kind.windowed else (name, "", "")
+            spec = InputSpec(parts[0], False, path_of(reference), kind.python_type, kind.dtype, optional, default, parts[1], parts[2])
+            self.inputs.append((spec, reference))
         return None
 
     def read_return(self) -> None:
@@ -106,17 +98,20 @@ class _Reader:
             return self.problem(143, text, "no return annotation", "name")
         try:
             reading = read_annotation(returns, self.definition.scope)
-            if reading.nullable and isinstance(reading.core, (FeatureReference, FeatureSelection)):
+            if reading.nullable and isinstance(reading.core, (FeatureReference, FeatureSelection, TableType, RowSelection)):
                 text = f"write '-> {reading.core!r}': whether it may be None is said where the feature is defined"
                 return self.problem(143, text, "not a feature", "return")
-            if isinstance(reading.core, FeatureReference):
-                self.outputs = [reading.core]
+            if isinstance(reading.core, (TableType, RowSelection)) or is_many(reading.core):
+                self.read_rows_returned(reading.core)
+            elif isinstance(reading.core, FeatureReference):
+                self.outputs = windows_of(reading.core)
+                self.returns_several = type_of(field_of(reading.core)).windowed
             elif isinstance(reading.core, FeatureSelection):
                 self.returns_several = True
                 self.outputs = self.select(reading.core)
             else:
                 return self.problem(143, _not_an_output(reading.core), "not a feature", "return")
-            for output in self.outputs:
+            for output in [] if self.relation is not None else self.outputs:
                 self.check_output(output)
             if not self.outputs:
                 self.problem(143, f"nothing is left in {reading.core!r}: name the features that '{name}' produces", "no output", "return")
@@ -129,17 +124,17 @@ class _Reader:
         return None
 
     def select(self, selection: FeatureSelection) -> list[FeatureReference]:
-        excluded = [self.reference(item) for item in selection.excluded]
+        excluded = [reference for item in selection.excluded for reference in windows_of(self.reference(item))]
         taken = [reference for _, reference in self.inputs if reference is not None]
         found: list[FeatureReference] = []
         for item in selection.items:
             core = read_annotation(item, self.definition.scope).core
             if isinstance(core, type) and "__svc_features__" in core.__dict__:
                 owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
-                values = [owner.reference(name) for name, own in owner.fields.items() if type_of(own).target is None]
+                values = [owner.reference(own.attribute) for own in owner.values()]
                 found.extend(value for value in values if value not in taken)
             elif isinstance(core, FeatureReference):
-                found.append(core)
+                found.extend(windows_of(core))
             else:
                 raise DefinitionError(143, _not_an_output(core), "not a feature")
         for reference in excluded:
@@ -171,12 +166,13 @@ class _Reader:
             self.problem(143, f"'{target.fqn}' stands twice among the outputs", "listed twice", "return", token=token)
 
     def check_roots(self) -> None:
-        owners = {reference._svc_root.namespace: reference._svc_root for reference in self.outputs}
+        starts = [self.relation] if self.relation is not None and self.outputs else self.outputs
+        owners = {reference._svc_root.namespace: reference._svc_root for reference in starts}
         roots = {reference._svc_root.namespace: reference._svc_root for _, reference in self.inputs if reference is not None}
         first = next(iter(owners), None)
         if len(owners) > 1:
             names = " and ".join(owner.cls.__name__ for owner in owners.values())
-            other = next(reference for reference in self.outputs if reference._svc_root.namespace != first)
+            other = next(reference for reference in starts if reference._svc_root.namespace != first)
             text = f"the outputs belong to {names}: a resolver produces features of one class; write a resolver for each"
             self.problem(145, text, "another class", "return", token=repr(other))
         if not roots:
@@ -184,31 +180,34 @@ class _Reader:
         root = roots[first] if first in roots else next(iter(roots.values()))
         for spec, reference in self.inputs:
             if reference is not None and reference._svc_root.namespace != root.namespace:
-                self.other_root(root, spec, reference)
+                self.other_root(root, spec.parameter, reference)
         if len(roots) == 1 and first is not None and first not in roots:
-            output = self.outputs[0]
+            output = starts[0]
             text = (
                 f"'{path_of(output)}' is a feature of {owners[first].cls.__name__}, but the parameters start from {root.cls.__name__}: "
-                f"a resolver produces features of the class it starts from"
+                f"a resolver produces features of the class it starts from{self.relation_to(root)}"
             )
             self.problem(145, text, "another class", "return", token=repr(output))
 
-    def other_root(self, root: FeatureClass, spec: InputSpec, reference: FeatureReference) -> None:
+    def other_root(self, root: FeatureClass, parameter: str, reference: FeatureReference) -> None:
         name = root.cls.__name__
-        sound = next(item.name for item, other in self.inputs if other is not None and other._svc_root.namespace == root.namespace)
+        sound = next(item.parameter for item, other in self.inputs if other is not None and other._svc_root.namespace == root.namespace)
         text = (
             f"the parameters start from {name} and from {reference._svc_root.cls.__name__}: "
             f"a resolver starts from one class{_relation_advice(root, reference)}"
         )
         related = ("annotation", sound, f"starts from {name}")
-        self.problem(141, text, f"not from {name}", "annotation", spec.name, related=related)
+        self.problem(141, text, f"not from {name}", "annotation", parameter, related=related)
 
     def check_overlap(self) -> None:
         for output in self.outputs:
+            if self.shape and (self.relation is not None or field_of(output) in output._svc_root.primary_keys):
+                continue
             for spec, reference in self.inputs:
-                if reference is not None and bool(reference == output):
-                    text = f"'{path_of(output)}' is an output and the input '{spec.name}': a resolver cannot produce what it needs"
-                    related = ("annotation", spec.name, "the input")
+                if any(item is output for item in _references_of(spec, reference)):
+                    shown = readable_path(path_of(output))
+                    text = f"'{shown}' is an output and the input '{spec.parameter}': a resolver cannot produce what it needs"
+                    related = ("annotation", spec.parameter, "the input")
                     self.problem(144, text, "also an input", "return", token=repr(output), related=related)
 
 
@@ -219,19 +218,33 @@ def _as(code: int, error: DefinitionError) -> DefinitionError:
     return DefinitionError(code, str(error), error.label, token=error.token)
 
 
-def _is_feature_class(core: Any) -> bool:
-    return isinstance(core, type) and "__svc_features__" in core.__dict__
+def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> list[FeatureReference]:
+    """The features of the row asked that a parameter needs."""
+    if spec.table is not None:
+        return [column.reference for column in spec.table.columns]
+    return [reference] if reference is not None and spec.rows is None else []
+
+
+def _as_rows(reference: FeatureReference) -> str:
+    """`User.txns[Txn.amount]` of `User.txns.amount`."""
+    parent = reference._svc_parent
+    target = type_of(field_of(parent)).target if parent is not None else None
+    return f"{parent!r}[{target.cls.__name__}.{reference._svc_names[-1]}]" if target is not None else repr(parent)
 
 
 def _not_a_feature(name: str, core: Any) -> str:
-    if _is_feature_class(core):
+    if core is DataFrame:
+        return f"parameter '{name}' does not say which rows: write '{name}: User.txns' for a relation's, or '{name}: DataFrame[User.id, User.name]'"
+    if is_feature_class(core):
         first = next(iter(core.__svc_features__.fields), "id")
         return f"parameter '{name}' is the class {core.__name__}: take its features one by one, such as '{name}: {core.__name__}.{first}'"
     return f"parameter '{name}' has the type '{spell(core)}', which names no feature: write '{name}: User.{name}' instead"
 
 
 def _not_an_output(core: Any) -> str:
-    if _is_feature_class(core):
+    if core is DataFrame:
+        return "'DataFrame' does not say which features: write '-> DataFrame[User.id, User.name]', or '-> DataFrame[User]' for all of them"
+    if is_feature_class(core):
         return f"'{core.__name__}' is a class: write '-> Features[{core.__name__}]', or name its features"
     return f"'{spell(core)}' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'"
 
@@ -240,6 +253,8 @@ def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
     other = reference._svc_root
     for attribute, own in root.fields.items():
         try:
+            if own.type.target is other and own.type.many:
+                return f"; write '{root.cls.__name__}.{attribute}[{reference!r}]'"
             if own.type.target is other:
                 return f"; write '{root.cls.__name__}.{attribute}.{'.'.join(reference._svc_names)}'"
         except DefinitionError:
@@ -257,22 +272,40 @@ def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
     return lambda *values: definition.fn(*values[:split], **dict(zip(names, values[split:])))
 
 
+def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Callable[..., Any]:
+    """The function, made to take the windows of a feature one by one where it has a parameter for all of them."""
+    if not any(spec.windows_of for spec in inputs):
+        return function
+
+    def call(*values: Any) -> Any:
+        given: dict[str, Any] = {}
+        for spec, value in zip(inputs, values):
+            if spec.windows_of:
+                given.setdefault(spec.windows_of, {})[spec.window] = value
+            else:
+                given[spec.name] = value
+        return function(*given.values())
+
+    return call
+
+
 def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
     """The resolver, or what is wrong with it."""
     reader = _Reader(definition)
     reader.read()
-    if reader.problems or reader.is_broken:
+    if reader.is_broken or any(problem.severity == ERROR for problem in reader.problems):
         return None, reader.problems
     outputs = []
     for reference in reader.outputs:
         target = field_of(reference)
         kind = target.type
-        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable))
+        window = target.seconds if isinstance(target, WindowField) else None
+        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
     micros = parse_duration(definition.options.timeout)
     return (
         ResolverSpec(
             definition.fqn,
-            _by_position(definition),
+            _with_windows(_by_position(definition), [spec for spec, _ in reader.inputs]),
             definition.kind,
             tuple(spec for spec, _ in reader.inputs),
             tuple(outputs),
@@ -281,6 +314,8 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
             reader.outputs[0]._svc_root.cls,
             None if micros is None else micros / 1_000_000,
             definition,
+            reader.shape,
+            path_of(reader.relation) if reader.relation is not None else "",
         ),
-        [],
+        reader.problems,
     )

@@ -33,6 +33,7 @@ class Comment:
     tags: tuple[str, ...] = ()
 
 
+_DEFINITION = re.compile(r"(?:class|(?:async\s+)?def)\s+(\w+)")
 _DIRECTIVE = re.compile(r"\s*:(owner|tags):\s*(.*?)\s*\Z")
 
 
@@ -102,20 +103,40 @@ class Source:
     def span_of_name(self, node: Union[ast.ClassDef, FunctionNode]) -> Span:
         """The name in a class or function definition."""
         start = self._code_points(node.lineno, node.col_offset)
-        match = re.compile(rf"(?:class|(?:async\s+)?def)\s+({re.escape(node.name)})\b").match(self.lines[node.lineno - 1], start)
-        if match is None:
+        match = _DEFINITION.match(self.lines[node.lineno - 1], start)
+        if match is None or match.group(1) != node.name:
             return self.span_of_line(node.lineno)
         return self.span_of_text(node.lineno, match.start(1), len(node.name))
+
+    def span_between(self, left: ast.AST, right: ast.AST, pattern: str) -> Optional[Span]:
+        """The first match of a pattern between two nodes, comments left out."""
+        line, column = left.end_lineno or 1, self._code_points(left.end_lineno or 1, left.end_col_offset or 0)  # type: ignore[attr-defined]
+        last, end = right.lineno, self._code_points(right.lineno, right.col_offset)  # type: ignore[attr-defined]
+        for at in range(line, last + 1):
+            text = self.lines[at - 1][: end if at == last else None]
+            comment = self.comments().get(at)
+            if comment is not None and text.rstrip().endswith(comment):
+                text = text.rstrip()[: -len(comment)]
+            match = re.compile(pattern).search(text, column if at == line else 0)
+            if match is not None:
+                return self.span_of_text(at, match.start(), match.end() - match.start())
+        return None
+
+    def text_at(self, span: Span) -> str:
+        """The text of a place within one line."""
+        return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
 
     def span_of_token(self, nodes: Iterable[ast.AST], token: str) -> Optional[Span]:
         """The first name, attribute or keyword called `token` among nodes; a dotted token is looked for as a whole first."""
         found = list(nodes)
         if "." in token:
             for node in found:
-                if isinstance(node, ast.Attribute) and ast.unparse(node) == token:
+                if isinstance(node, (ast.Attribute, ast.Subscript)) and ast.unparse(node).replace("'", '"') == token:
                     return self.span(node)
-            token = token.rpartition(".")[2]
+            token = token.rpartition(".")[2].partition("[")[0]
         for node in found:
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == token:
+                return self.span(node.slice)
             if isinstance(node, ast.Name) and node.id == token:
                 return self.span(node)
             if isinstance(node, ast.Attribute) and node.attr == token and node.end_lineno and node.end_col_offset is not None:
@@ -282,7 +303,8 @@ def project_path(filename: str) -> Optional[str]:
     """The path relative to the project root, with ``/``; None for a file outside of it."""
     if "site-packages" in filename or "dist-packages" in filename:
         return None
-    for candidate in (filename, os.path.realpath(filename)):
+    for resolved in (str, os.path.realpath):
+        candidate = resolved(filename)
         for root in _roots:
             if candidate.startswith(root + os.sep):
                 return candidate[len(root) + 1 :].replace(os.sep, "/")

@@ -15,7 +15,8 @@ Decimal        text of the digits
 Enum           the member's value
 dataclass      object with the fields in order
 list, set      array
-dict, Any      the same, with the tags above inside
+dict, Any      the same, with the tags above inside; the single name of an object
+               that looks like a tag gets one more ``$`` in front
 =============  ==================================================================
 """
 
@@ -24,6 +25,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
+import re
 import types
 import typing
 from datetime import date, datetime, timedelta, timezone
@@ -33,6 +35,8 @@ from functools import lru_cache
 from typing import Any, Callable
 
 _SAFE_INTEGER = 2**53 - 1
+_TAG_LIKE = re.compile(r"\$+(?:int|float|bytes)\Z")
+_ESCAPED = re.compile(r"\$\$+(?:int|float|bytes)\Z")
 Decoder = Callable[[Any], Any]
 Encoder = Callable[[Any], Any]
 
@@ -65,6 +69,8 @@ def untag(value: Any) -> Any:
                 return float(body)
             if tag == "$bytes":
                 return base64.b64decode(body)
+            if _ESCAPED.match(tag):
+                return {tag[1:]: untag(body)}
             if tag == "$micros":
                 return timedelta(microseconds=int(body))
         return {name: untag(item) for name, item in value.items()}
@@ -74,6 +80,8 @@ def untag(value: Any) -> Any:
 def _to_datetime(value: str) -> datetime:
     text = value[:-1] + "+00:00" if value.endswith(("Z", "z")) else value
     parsed = datetime.fromisoformat(text)
+    if parsed.tzinfo is timezone.utc:
+        return parsed
     return parsed.replace(tzinfo=timezone.utc) if parsed.tzinfo is None else parsed.astimezone(timezone.utc)
 
 
@@ -182,6 +190,9 @@ def encode_any(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [encode_any(item) for item in value]
     if isinstance(value, dict):
+        if len(value) == 1:
+            ((name, item),) = value.items()
+            return {f"${name}" if _TAG_LIKE.match(str(name)) else str(name): encode_any(item)}
         return {str(name): encode_any(item) for name, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: encode_any(getattr(value, name)) for name, _ in struct_hints(type(value))}

@@ -18,6 +18,7 @@ import threading
 from typing import Any, Dict, List, Optional, Set
 
 from ._context import current_call
+from ._frame_runner import runner_for
 from ._load import load_project
 from ._logs import LogHandler, LogSink, LogStream, level_from
 from ._protocol import Connection, Message
@@ -43,6 +44,8 @@ class Worker:
         self._last = 0
         self._interrupted = 0
         self._shielded = False
+        #: Whether this process is a fork that a resolver made, and no worker.
+        self._is_child = False
         self._loop: Any = None
         #: Calls of the event loop, which the control thread has handed on, and their tasks.
         self._concurrent: Set[int] = set()
@@ -60,6 +63,7 @@ class Worker:
         logging.getLogger().addHandler(LogHandler(self.sink))
         logging.getLogger().setLevel(level_from(os.environ.get("SVC_LOG_LEVEL")))
         logging.captureWarnings(True)
+        os.register_at_fork(after_in_child=self._in_child)
         threading.Thread(target=self._listen, name="svc-control", daemon=True).start()
 
     def fail(self, diagnostics: List[Dict[str, Any]]) -> None:
@@ -103,6 +107,10 @@ class Worker:
         except BaseException as error:
             self._running = 0
             result = self._broken(message, error)
+        if self._is_child:
+            os._exit(0)
+        if result.get("cancelled") and _has_children():
+            self._await_end({**result, "leftovers": True})
         self._end_call()
         del self._claims[call]
         self._send_result(self._data, message, result)
@@ -122,6 +130,19 @@ class Worker:
             "errors": [{**described, "row": row} for row in range(message["rows"])],
             "ranMs": 0,
         }
+
+    def _in_child(self) -> None:
+        """A fork keeps off the worker's connections; what it prints and logs goes to the worker's pipes, and it ends with the resolver's call."""
+        self._is_child = True
+        self.sink.redirect(_write_line)
+        self._data.close()
+        self._control.close()
+
+    def _await_end(self, result: Message) -> None:
+        """Has the server end this process together with what an interrupted call has started and left running."""
+        self._data.send(result)
+        while True:
+            signal.pause()
 
     def _end_call(self) -> None:
         self.stdout.end_call()
@@ -194,10 +215,26 @@ class Worker:
             result = {"type": "RESULT", "id": message["id"], "cancelled": True}
         except BaseException as error:
             result = self._broken(message, error)
+        if self._is_child:
+            os._exit(0)
         self._end_call()
         del self._tasks[message["id"]]
         self._concurrent.discard(message["id"])
         self._send_result(self._control, message, result)
+
+
+def _write_line(message: Message) -> None:
+    """Writes a LOG frame's text to the file descriptor that it would have gone to."""
+    os.write(1 if message["logger"] == "stdout" else 2, (message["text"] + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _has_children() -> bool:
+    """Whether this process has started others that it has not waited for. Asking takes nothing from whoever will."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except (ChildProcessError, AttributeError):
+        return False
+    return True
 
 
 def end_with_server() -> None:
@@ -226,14 +263,14 @@ def main(argv: List[str]) -> int:
     if findings:
         worker.fail([finding.json() for finding in findings])
         return 1
-    runners = {fqn: Runner(spec, project) for fqn, spec in registry.resolvers.items()}
+    runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
     worker.serve(runners, {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()})
     return 0
 
 
 def _place(spec: Any, project: Project) -> Dict[str, Any]:
     origin = spec.definition.origin
-    uses_now = any(item.is_now for item in spec.inputs)
+    uses_now = any(item.is_now or item.is_frame for item in spec.inputs)
     return {"isAsync": spec.is_async, "usesNow": uses_now, "file": project.relative(os.path.realpath(origin.filename)) or "", "line": origin.line}
 
 

@@ -9,23 +9,38 @@ from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
 from ._annotations import FeatureTime, Primary
+from ._conditions import Condition, after, before
+from ._dataframe import DataFrame
+from ._expression import Expression, underscore
 from ._feature_class import FeatureClass, features
-from ._field import MISSING, FeatureOptions, Field, HasOneOptions, Tags
+from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags
 from ._reference import FeatureReference, field_of
 from ._selection import Features
+from .streams import Windowed, windowed
 
 __all__ = [
+    "DataFrame",
     "Features",
     "FeatureTime",
     "Primary",
+    "Windowed",
+    "_",
+    "after",
+    "before",
     "description",
     "feature",
     "features",
+    "has_many",
     "has_one",
     "is_primary",
     "owner",
     "tags",
+    "windowed",
 ]
+
+#: The row of the class that is being defined, in expressions: `subtotal: float = _.total - _.tax`. In the brackets of a has-many relation,
+#: `_.txns[_.amount > 1000].count()`, it is the row of the other class.
+_: Any = underscore
 
 
 def feature(
@@ -37,6 +52,7 @@ def feature(
     description: Optional[str] = None,
     primary: bool = False,
     name: Optional[str] = None,
+    expression: Any = None,
 ) -> Any:
     """What there is to say about a feature beside its type; stands to the right of `=` in a feature class.
 
@@ -45,8 +61,9 @@ def feature(
     owner, tags, description: metadata. They may as well stand in the comment above, as text, `:owner:` and `:tags:`.
     primary: whether it identifies a row; `Primary[...]` says the same.
     name: its name in queries, when it differs from the attribute's.
+    expression: how it is computed without code, such as `_.total - _.tax`.
     """
-    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name)
+    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression)
 
 
 def has_one(join: Callable[[], Any]) -> Any:
@@ -56,9 +73,23 @@ def has_one(join: Callable[[], Any]) -> Any:
 
     Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign keys.
     """
-    if not callable(join) or isinstance(join, FeatureReference):
+    if not callable(join) or isinstance(join, (FeatureReference, Expression, Condition)):
         raise TypeError("has_one takes a function: has_one(lambda: Account.owner_id == User.id)")
-    return HasOneOptions(join)
+    return RelationOptions(join)
+
+
+def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, None] = None) -> Any:
+    """A relation to any number of rows of another class, with the join spelt out:
+
+        visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
+
+    Without `has_many` the join is inferred from the foreign keys of the other class, or from its relation back.
+
+    max_staleness: how old stored rows may be to be served.
+    """
+    if not callable(join) or isinstance(join, (FeatureReference, Expression, Condition)):
+        raise TypeError("has_many takes a function: has_many(lambda: Txn.user_id == User.id)")
+    return RelationOptions(join, True, max_staleness)
 
 
 def _definition(item: Any) -> Union[FeatureClass, Field]:

@@ -1,8 +1,8 @@
 /** The server's key: 32 random bytes in a file that only its owner may read. Keys for each purpose are derived from it. */
 
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { writePrivateFile } from "../../disk/private-file.ts";
 import { StartError } from "../failure.ts";
-import { writePrivateFile } from "../stores/private-file.ts";
 
 /** Derived keys. They stay the same as long as the key file does. */
 export interface ServerKeys {
@@ -21,7 +21,11 @@ export function loadServerKeys(path: string): ServerKeys {
   if (!existsSync(path)) writePrivateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
   const master = readPrivate(path);
   if (master.length !== KEY_BYTES) {
-    throw new StartError("data_unusable", `The key file ${path} is damaged: it holds ${master.length} bytes instead of ${KEY_BYTES}.`, `Delete it to have a new one made; everyone has to log in again.`);
+    throw new StartError(
+      "data_unusable",
+      `The key file ${path} is damaged: it holds ${master.length} bytes instead of ${KEY_BYTES}.`,
+      `Delete it to have a new one made; everyone has to log in again.`,
+    );
   }
   return { tokens: derive(master, "access tokens"), objects: derive(master, "object addresses"), forms: derive(master, "login forms") };
 }
@@ -30,7 +34,11 @@ function readPrivate(path: string): Uint8Array {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     if (process.platform !== "win32" && (fstatSync(fd).mode & 0o077) !== 0) {
-      throw new StartError("data_unusable", `Others than its owner may read the key file ${path}.`, `Run \`chmod 600 ${path}\`, or delete it to have a new one made.`);
+      throw new StartError(
+        "data_unusable",
+        `Others than its owner may read the key file ${path}.`,
+        `Run \`chmod 600 ${path}\`, or delete it to have a new one made.`,
+      );
     }
     return new Uint8Array(readFileSync(fd));
   } finally {

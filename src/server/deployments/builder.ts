@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { unpackArchive } from "../../disk/unpack.ts";
+import { ArchiveRefused } from "../../domain/archive.ts";
 import { isError } from "../../domain/finding.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
@@ -14,7 +16,7 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
-import { BundleRefused, unpackBundle } from "./bundle.ts";
+import { workerMemoryLimit } from "../worker-memory.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import type { DeploymentsOptions } from "./deployments.ts";
 import { featureKeys } from "./feature-keys.ts";
@@ -56,7 +58,7 @@ const MAX_WORKERS = 4;
 
 /** Makes the builder. */
 export function createBuilder(options: DeploymentsOptions): Builder {
-  const { metadata, objects, online, telemetry, clock, log, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, clock, log, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
@@ -71,9 +73,9 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     const size = await objects.size(deployment.sourceSha256);
     if (size === undefined) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
-      await unpackBundle(objects.slice(deployment.sourceSha256, 0, size), source);
+      await unpackArchive(objects.slice(deployment.sourceSha256, 0, size).stream(), source);
     } catch (error) {
-      if (error instanceof BundleRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
+      if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
       throw error;
     }
     return source;
@@ -84,7 +86,9 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     const files = await listFiles(source);
     const name = deployment.requirements.replace(/^\.\//, "");
     if (!files.includes(name)) {
-      throw new BuildFailed(`The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`);
+      throw new BuildFailed(
+        `The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
+      );
     }
     return readFile(join(source, name), "utf8");
   };
@@ -100,7 +104,14 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     return createSqlSources({ declared: of.sources, env, sourceRoot: source });
   };
 
-  const startPool = async (deployment: DeploymentRecord, environment: EnvironmentRecord, of: Graph, source: string, note: Note, signal: AbortSignal): Promise<PythonPool> => {
+  const startPool = async (
+    deployment: DeploymentRecord,
+    environment: EnvironmentRecord,
+    of: Graph,
+    source: string,
+    note: Note,
+    signal: AbortSignal,
+  ): Promise<PythonPool> => {
     const resolverFqns = of.resolvers
       .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
       .map(({ fqn }) => fqn);
@@ -114,6 +125,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
     });
     const { createWorkerPool } = await import("../python/worker-pool.ts");
+    const memoryLimitBytes = workerMemoryLimit(env);
     return createWorkerPool({
       python: interpreter,
       sdkRoot: await chain.sdkRoot(),
@@ -125,6 +137,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       deploymentId: deployment.id,
       environmentName: environment.name,
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
+      ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
       resolverFqns,
       onLog: (line) => telemetry.recordLog({ ...line, environmentId: environment.id, deploymentId: deployment.id }),
     });
@@ -141,7 +154,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       note("analyzing");
       const chain = await python();
       const files = analyzedFiles(await listFiles(source));
-      const { graph: found } = await mended(() =>
+      const { graph: found } = await mended(note, () =>
         chain.analyze({
           root: source,
           files,
@@ -171,7 +184,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       const source = await unpack(deployment);
       const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());
       note("starting workers");
-      const pool = await mended(() => startPool(deployment, environment, of, source, note, signal));
+      const pool = await mended(note, () => startPool(deployment, environment, of, source, note, signal));
       const sources = await sourcesOf(of, source);
       return {
         deployment: {
@@ -184,6 +197,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
           pool,
           sources,
           online,
+          sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
         },
         async stop(graceMs) {
           await pool.drain(graceMs);
@@ -195,7 +209,11 @@ export function createBuilder(options: DeploymentsOptions): Builder {
 
     unexpected(deployment, error) {
       const id = newId("req", clock.now());
-      log.error("building a deployment failed unexpectedly", { deployment: deployment.id, id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      log.error("building a deployment failed unexpectedly", {
+        deployment: deployment.id,
+        id,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
@@ -208,12 +226,14 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   };
 }
 
-async function mended<T>(work: () => Promise<T>): Promise<T> {
+/** Turns what the toolchain refuses into a failure of the build; the installer's log is noted first. */
+async function mended<T>(note: Note, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ToolchainError) throw new BuildFailed(error.message, error.diagnostics);
-    throw error;
+    if (!(error instanceof ToolchainError)) throw error;
+    for (const line of error.log.split("\n")) if (line.trim() !== "") note(line);
+    throw new BuildFailed(error.message, error.diagnostics);
   }
 }
 
@@ -227,7 +247,13 @@ function refuseErrors(heading: string, diagnostics: readonly Diagnostic[]): void
 
 async function listFiles(source: string): Promise<string[]> {
   const entries = await readdir(source, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(source.length + 1).replaceAll("\\", "/"));
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(source.length + 1)
+        .replaceAll("\\", "/"),
+    );
 }
 
 /** What user code sees of the server's environment: everything but the settings of this program and of its runtime. */

@@ -40,6 +40,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
     if (resolver.body.case !== "sql") continue;
     if (resolver.environments.length > 0 && !resolver.environments.includes(options.environmentName)) continue;
     const query = resolver.body.value;
+    if (options.unavailable?.has(sourceName(query.source, options.sources))) continue;
     let source: SqlSource;
     try {
       source = options.sources.get(query.source);
@@ -48,7 +49,6 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
       findings.push(noSource(resolver, query, options.sources, error));
       continue;
     }
-    if (options.unavailable?.has(source.name)) continue;
     const reason = await whyUnreachable(source);
     if (reason === undefined) findings.push(...(await checkStatement(graph, resolver, query, source)));
     else if (!reported.has(source.name)) {
@@ -57,6 +57,14 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
     }
   }
   return findings;
+}
+
+/** The name of the source that a query means: its own, or that of the only one of the kind that it names. */
+function sourceName(named: string, sources: SqlSources): string {
+  const listed = sources.list();
+  if (listed.some(({ name }) => name === named)) return named;
+  const [only, ...others] = listed.filter(({ kind }) => kindName(kind) === named.toLowerCase());
+  return only && others.length === 0 ? only.name : named;
 }
 
 function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, error: SqlError): Diagnostic {
@@ -71,7 +79,12 @@ function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, erro
 
 function unreachable(resolver: Resolver, source: SqlSource, reason: string): Diagnostic {
   const prefix = environmentPrefix(source.name);
-  const variable = source.kind === SourceKind.SQLITE ? `${prefix}_SQLITE_PATH` : source.kind === SourceKind.MYSQL ? `${prefix}_MYSQL_HOST and so on` : `${prefix}_PGHOST and so on`;
+  const variable =
+    source.kind === SourceKind.SQLITE
+      ? `${prefix}_SQLITE_PATH`
+      : source.kind === SourceKind.MYSQL
+        ? `${prefix}_MYSQL_HOST and so on`
+        : `${prefix}_PGHOST and so on`;
   return errorAt(154, resolver.span, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
     label: "reads this source",
     hint: `Its settings come from the code and from the server's environment variables (${variable}).`,
@@ -86,7 +99,11 @@ async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery,
   } catch (error) {
     if (!(error instanceof SqlError)) throw error;
     const span = error.offset === undefined ? resolver.span : spanInBody(resolver, query, statement.bodyOffset(error.offset));
-    return [errorAt(159, span, `${source.name} rejects the statement: ${error.message}`, { label: error.offset === undefined ? "in this resolver" : "here" })];
+    return [
+      errorAt(159, span, `${source.name} rejects the statement: ${error.message}`, {
+        label: error.offset === undefined ? "in this resolver" : "here",
+      }),
+    ];
   }
   const set = query.star ? graph.featureSets.find(({ namespace }) => namespace === query.namespace) : undefined;
   return set ? completeStar(resolver, columns, set) : [];

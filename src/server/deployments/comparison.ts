@@ -7,7 +7,12 @@ import { diffGraphs } from "../../domain/graph-diff.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 
 /** What deploying `after` changes against the deployment `base`; without one everything is added. */
-export async function compareWithLive(metadata: MetadataStore, environmentId: string, base: string | undefined, after: Graph): Promise<DeploymentDiff> {
+export async function compareWithLive(
+  metadata: MetadataStore,
+  environmentId: string,
+  base: string | undefined,
+  after: Graph,
+): Promise<DeploymentDiff> {
   const bytes = base === undefined ? undefined : await metadata.graph(base);
   const before = bytes && fromBinary(GraphSchema, bytes);
   const diff = diffGraphs(before, after, {

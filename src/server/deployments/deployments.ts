@@ -3,10 +3,10 @@
  * one step, and what it replaces ends its running queries. What was acknowledged is taken up again after the server died.
  */
 
-import type { Clock } from "../../context/clock.ts";
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Clock } from "../../context/clock.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
@@ -14,6 +14,7 @@ import type { DeploymentRecord, EnvironmentRecord, MetadataStore } from "../stor
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { ValueSinks } from "../writes/value-sinks.ts";
 import { type Builder, BuildFailed, createBuilder } from "./builder.ts";
 import { compareWithLive } from "./comparison.ts";
 import { createLiveScopes, onlineScope } from "./live-scopes.ts";
@@ -27,6 +28,7 @@ export interface DeploymentsOptions {
   readonly objects: ObjectStore;
   readonly online: OnlineStore;
   readonly telemetry: TelemetryStore;
+  readonly sinks: ValueSinks;
   readonly clock: Clock;
   readonly log: Log;
   /** Absolute folder for unpacked sources. */
@@ -74,7 +76,11 @@ export interface Deployments {
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
   /** Findings that only the server can make, and what deploying the graph would change. */
-  validate(environment: EnvironmentRecord, branch: string, graph: Graph): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff }>;
+  validate(
+    environment: EnvironmentRecord,
+    branch: string,
+    graph: Graph,
+  ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff }>;
   /** Id of the deployment that a target means. Throws Failure not_found or failed_precondition. */
   resolve(target: DeploymentTarget): Promise<string>;
   /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
@@ -118,7 +124,12 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const move = async (id: string, patch: Parameters<MetadataStore["updateDeployment"]>[1]): Promise<DeploymentRecord> => {
     const deployment = await metadata.updateDeployment(id, patch, clock.now());
     board.publish({ deployment, progress: "" });
-    log.info("deployment", { deployment: id, status: DeploymentStatus[deployment.status], branch: deployment.branch, ...(patch.error ? { error: patch.error } : {}) });
+    log.info("deployment", {
+      deployment: id,
+      status: DeploymentStatus[deployment.status],
+      branch: deployment.branch,
+      ...(patch.error ? { error: patch.error } : {}),
+    });
     return deployment;
   };
 
@@ -128,7 +139,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     return environment;
   };
 
-  const start = async (deployment: DeploymentRecord) => builder.start(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
+  const start = async (deployment: DeploymentRecord) =>
+    builder.start(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
 
   const build = async (queued: DeploymentRecord): Promise<void> => {
     let deployment = await move(queued.id, { status: DeploymentStatus.BUILDING, attempts: queued.attempts + 1 });
@@ -182,23 +194,32 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const find = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
     const deployment = await metadata.deployment(id);
     if (deployment?.environmentId === environmentId) return deployment;
-    throw new Failure("not_found", `There is no deployment '${id}' in this environment.`, { hint: "`svc branch list` and the dashboard show what there is." });
+    throw new Failure("not_found", `There is no deployment '${id}' in this environment.`, {
+      hint: "`svc branch list` and the dashboard show what there is.",
+    });
   };
 
   const liveOf = ({ environment, branch }: DeploymentTarget): string => {
     const live = scopes.get(environment.id, branch);
     if (live !== undefined) return live;
     if (branch !== "") {
-      throw new Failure("not_found", `Nothing is live on branch '${branch}' of environment '${environment.name}'.`, { hint: `Deploy to it with \`svc apply --branch ${branch}\`.` });
+      throw new Failure("not_found", `Nothing is live on branch '${branch}' of environment '${environment.name}'.`, {
+        hint: `Deploy to it with \`svc apply --branch ${branch}\`.`,
+      });
     }
-    throw new Failure("failed_precondition", `Nothing is deployed in environment '${environment.name}' yet.`, { hint: "Deploy a project with `svc apply`." });
+    throw new Failure("failed_precondition", `Nothing is deployed in environment '${environment.name}' yet.`, {
+      hint: "Deploy a project with `svc apply`.",
+    });
   };
 
   const acquireById = async (id: string, environmentId: string): Promise<Lease> => {
     const deployment = await find(id, environmentId);
     if (deployment.status !== DeploymentStatus.LIVE && deployment.status !== DeploymentStatus.INACTIVE) {
       const state = DeploymentStatus[deployment.status].toLowerCase();
-      throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it is ${state}${deployment.error ? ` (${deployment.error})` : ""}.`);
+      throw new Failure(
+        "failed_precondition",
+        `Deployment ${id} cannot answer queries: it is ${state}${deployment.error ? ` (${deployment.error})` : ""}.`,
+      );
     }
     try {
       return await running.acquire(id, () => start(deployment));
@@ -225,7 +246,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         try {
           (await acquireById(deploymentId, environmentId)).release();
         } catch (error) {
-          if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
+          if (!closing.signal.aborted)
+            log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
         }
       });
     return [...builds, ...starts];

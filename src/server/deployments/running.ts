@@ -54,7 +54,11 @@ interface Entry {
 }
 
 /** Makes the registry. */
-export function createRunningDeployments(options: { readonly clock: Clock; readonly log: Log; readonly idleMs?: number }): RunningDeployments {
+export function createRunningDeployments(options: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly idleMs?: number;
+}): RunningDeployments {
   const { clock, log, idleMs = IDLE_MS } = options;
   const entries = new Map<string, Entry>();
   const pinned = new Set<string>();
@@ -119,7 +123,9 @@ export function createRunningDeployments(options: { readonly clock: Clock; reado
 
   const sweep = async (): Promise<void> => {
     const limit = clock.now() - idleMs;
-    const idle = [...entries.values()].filter((entry) => entry.ready && entry.leases === 0 && entry.usedAt <= limit && !pinned.has(entry.id));
+    const idle = [...entries.values()].filter(
+      (entry) => entry.ready && entry.leases === 0 && entry.usedAt <= limit && !pinned.has(entry.id),
+    );
     await Promise.all(
       idle.map(({ id }) => {
         log.info("a deployment that nobody asked for was stopped", { deployment: id });

@@ -43,5 +43,11 @@ export function spanInBody(resolver: Resolver, query: SqlQuery, offset: number):
   const line = query.bodyLine + before.length - 1;
   const column = [...(before.at(-1) ?? "")].length + 1;
   const token = /^(?:[\p{L}\p{N}_$]+|[^\s])/u.exec(query.body.slice(offset))?.[0] ?? "";
-  return create(SpanSchema, { file: resolver.span?.file ?? "", line, column, endLine: line, endColumn: column + Math.max(1, [...token].length) });
+  return create(SpanSchema, {
+    file: resolver.span?.file ?? "",
+    line,
+    column,
+    endLine: line,
+    endColumn: column + Math.max(1, [...token].length),
+  });
 }

@@ -10,7 +10,11 @@ import { checkSqlResolvers } from "./checks.ts";
  * The server's findings on a graph. Statements on a SQLite file with a relative path are checked when the bundle that may hold the file is there,
  * at the deployment.
  */
-export async function validateGraph(graph: Graph, environment: EnvironmentRecord, env: Readonly<Record<string, string | undefined>>): Promise<Diagnostic[]> {
+export async function validateGraph(
+  graph: Graph,
+  environment: EnvironmentRecord,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Diagnostic[]> {
   if (!graph.resolvers.some(({ body }) => body.case === "sql")) return [];
   const { createSqlSources, environmentPrefix } = await import("../sql/create-sources.ts");
   const sources = createSqlSources({ declared: graph.sources, env });

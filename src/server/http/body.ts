@@ -20,7 +20,10 @@ export const BODY_DEADLINE_MS = 30_000;
  */
 export async function readBody(request: Request, maxBytes: number, deadlineMs = BODY_DEADLINE_MS): Promise<Uint8Array> {
   const tooLong = () => new BodyRefused(`The body is longer than ${maxBytes} bytes.`, 413);
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLong();
+  const tooSlow = () => new BodyRefused(`The body did not come within ${deadlineMs / 1000} s.`, 408);
+  const announced = request.headers.get("content-length");
+  if (Number(announced ?? 0) > maxBytes) throw tooLong();
+  if (announced !== null) return inTime(request.bytes(), deadlineMs, tooSlow);
   if (!request.body) return new Uint8Array(0);
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
@@ -33,7 +36,7 @@ export async function readBody(request: Request, maxBytes: number, deadlineMs = 
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (late) throw new BodyRefused(`The body did not come within ${deadlineMs / 1000} s.`, 408);
+      if (late) throw tooSlow();
       if (done) break;
       length += value.length;
       if (length > maxBytes) {
@@ -54,4 +57,11 @@ export async function readBody(request: Request, maxBytes: number, deadlineMs = 
     at += chunk.length;
   }
   return body;
+}
+
+function inTime<T>(work: Promise<T>, deadlineMs: number, failure: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(failure()), deadlineMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

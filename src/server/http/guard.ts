@@ -33,23 +33,24 @@ export function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
-/** Makes the guard of a server. */
+/**
+ * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a container) keeps the name and changes the number; a page elsewhere
+ * cannot make the browser send one of them. An Origin must be the very host that the request names.
+ */
 export function createGuard({ host, port, allowedHosts }: GuardOptions): Guard {
+  const names = new Set(LOOPBACK_NAMES);
   const hosts = new Set<string>();
-  for (const name of [...LOOPBACK_NAMES, urlHost(host), ...allowedHosts]) {
-    const lower = name.toLowerCase();
-    if (/:\d+$/.test(lower) && !lower.endsWith("]")) hosts.add(lower);
-    else {
-      hosts.add(`${lower}:${port}`);
-      if (port === 80) hosts.add(lower);
-    }
+  for (const name of [urlHost(host), ...allowedHosts].map((entry) => entry.toLowerCase())) {
+    if (/:\d+$/.test(name) && !name.endsWith("]")) hosts.add(name);
+    else hosts.add(port === 80 ? name : `${name}:${port}`);
   }
-  const origins = new Set([...hosts].flatMap((name) => [`http://${name}`, `https://${name}`]));
   return (headers) => {
-    const given = headers.get("host");
-    if (given === null || !hosts.has(given.toLowerCase())) return "The Host header does not name this server.";
-    const origin = headers.get("origin");
-    if (origin !== null && !origins.has(origin.toLowerCase())) return "Requests from other origins are not allowed.";
+    const given = headers.get("host")?.toLowerCase();
+    if (given === undefined || !(hosts.has(given) || names.has(given.replace(/:\d+$/, ""))))
+      return "The Host header does not name this server.";
+    const origin = headers.get("origin")?.toLowerCase();
+    if (origin !== undefined && origin !== `http://${given}` && origin !== `https://${given}`)
+      return "Requests from other origins are not allowed.";
     const site = headers.get("sec-fetch-site");
     if (site !== null && site !== "same-origin" && site !== "none" && headers.get("sec-fetch-mode") !== "navigate")
       return "Requests from other sites are not allowed.";

@@ -74,7 +74,8 @@ async function receive(platform: Platform, request: Request, { sha256, size }: {
     await platform.objects.put(sha256, size, request.body ? unstalled(request.body) : nothing());
   } catch (error) {
     if (error instanceof ObjectMismatch) return jsonError(400, "content_mismatch", `Nothing was kept: ${error.message}. Upload it again.`);
-    if (error instanceof StalledUpload) return jsonError(408, "upload_stalled", "Nothing was kept: the upload stopped halfway. Upload it again.");
+    if (error instanceof StalledUpload)
+      return jsonError(408, "upload_stalled", "Nothing was kept: the upload stopped halfway. Upload it again.");
     throw error;
   }
   return new Response(null, { status: 201, headers: { etag: `"${sha256}"`, "cache-control": "no-store" } });
@@ -98,7 +99,10 @@ async function send(platform: Platform, request: Request, sha256: string): Promi
   const { start, end } = range ?? { start: 0, end: size };
   headers["content-length"] = String(end - start);
   if (range) headers["content-range"] = `bytes ${start}-${end - 1}/${size}`;
-  return new Response(request.method === "HEAD" ? null : platform.objects.slice(sha256, start, end), { status: range ? 206 : 200, headers });
+  return new Response(request.method === "HEAD" ? null : platform.objects.slice(sha256, start, end), {
+    status: range ? 206 : 200,
+    headers,
+  });
 }
 
 /** Reads a single byte range (RFC 9110 section 14). Several ranges and other units are answered with the whole. `end` is exclusive. */

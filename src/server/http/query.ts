@@ -1,4 +1,4 @@
-/** `POST /v1/query/online`: the JSON query API for thin clients. */
+/** `POST /v1/query/online` and `POST /v1/query/bulk`: the JSON query API for thin clients. */
 
 import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
@@ -9,24 +9,40 @@ import { FAILURE_CODES } from "../failure-codes.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
 import type { Connection } from "../router.ts";
-import { createQueryHttp, MAX_QUERY_BYTES } from "../services/query-http.ts";
+import type { QueryDoorDeps } from "../services/query-door.ts";
+import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_BYTES } from "../services/query-http.ts";
 import { readBody } from "./body.ts";
 import { failureStatus, json } from "./respond.ts";
 
 type Handler = (request: Request, caller: Caller) => Promise<Response>;
 
-const handlers = new WeakMap<Platform, Promise<Handler>>();
+/** A door of the JSON query API: what its handler is, and how long a body may be. */
+interface Door {
+  readonly create: (deps: QueryDoorDeps<Caller>) => Handler;
+  readonly maxBytes: number;
+  readonly handlers: WeakMap<Platform, Promise<Handler>>;
+}
 
-/** Answers a query. Failures before it ran have the shape of a query's errors. */
-export async function serveQuery(platform: Platform, request: Request, connection: Connection): Promise<Response> {
-  const handler = handlers.get(platform) ?? createHandler(platform);
-  handlers.set(platform, handler);
+const ONLINE: Door = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, handlers: new WeakMap() };
+const BULK: Door = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, handlers: new WeakMap() };
+
+/** Answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's errors. */
+export function serveQuery(platform: Platform, request: Request, connection: Connection): Promise<Response> {
+  return serve(ONLINE, platform, request, connection);
+}
+
+/** Answers `POST /v1/query/bulk`. */
+export function serveBulkQuery(platform: Platform, request: Request, connection: Connection): Promise<Response> {
+  return serve(BULK, platform, request, connection);
+}
+
+async function serve(door: Door, platform: Platform, request: Request, connection: Connection): Promise<Response> {
   try {
     const caller = await authorize(platform.tokens, request.headers, Permission.QUERY_ONLINE);
     if (!caller) throw new Error("queries need credentials");
-    const bounded = await withBoundedBody(request);
+    const bounded = await withBoundedBody(request, door.maxBytes);
     connection.unhurried?.();
-    return await (await handler)(bounded, caller);
+    return await (await handlerOf(door, platform))(bounded, caller);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const [code, category] = FAILURE_CODES[error.kind];
@@ -36,20 +52,24 @@ export async function serveQuery(platform: Platform, request: Request, connectio
   }
 }
 
-async function createHandler(platform: Platform): Promise<Handler> {
-  const queries = await queriesOf(platform);
-  return createQueryHttp<Caller>({
-    engine: queries.engine,
-    clock: platform.clock,
-    resolveDeployment: (scope, caller) => queries.resolveDeployment(scope, caller),
-    recordQuery: (record) => queries.recordQuery(record),
-  });
+function handlerOf({ create, handlers }: Door, platform: Platform): Promise<Handler> {
+  const known = handlers.get(platform);
+  if (known) return known;
+  const handler = createHandler(create, platform);
+  handlers.set(platform, handler);
+  handler.catch(() => handlers.delete(platform));
+  return handler;
+}
+
+async function createHandler(create: Door["create"], platform: Platform): Promise<Handler> {
+  return create({ ...(await queriesOf(platform)), clock: platform.clock });
 }
 
 /** A request whose body is not longer than a query's may be: as it is when it says so itself, else read up to there. */
-async function withBoundedBody(request: Request): Promise<Request> {
+async function withBoundedBody(request: Request, maxBytes: number): Promise<Request> {
   const announced = request.headers.get("content-length");
-  if (!request.body || (announced !== null && Number(announced) <= MAX_QUERY_BYTES)) return request;
-  const body = (await readBody(request, MAX_QUERY_BYTES)) as Uint8Array<ArrayBuffer>;
+  if (announced !== null && Number(announced) <= maxBytes) return request;
+  if (!request.body) return request;
+  const body = (await readBody(request, maxBytes)) as Uint8Array<ArrayBuffer>;
   return new Request(request.url, { method: request.method, headers: request.headers, body, signal: request.signal });
 }

@@ -18,7 +18,8 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
   if (!given) return refusal(400, "invalid_request", "The body must be a JSON object with client_id, client_secret and grant_type.");
   if (given.grant_type !== "client_credentials") return refusal(400, "unsupported_grant_type", 'grant_type must be "client_credentials".');
   const { client_id: clientId, client_secret: clientSecret } = given;
-  if (typeof clientId !== "string" || typeof clientSecret !== "string") return refusal(400, "invalid_request", "client_id and client_secret must be strings.");
+  if (typeof clientId !== "string" || typeof clientSecret !== "string")
+    return refusal(400, "invalid_request", "client_id and client_secret must be strings.");
   const client = await platform.metadata.client(clientId);
   if (!secretMatches(clientSecret, client?.secretHash) || !client) {
     return refusal(401, "invalid_client", "The client id or secret is wrong.", { "www-authenticate": 'Bearer error="invalid_client"' });

@@ -41,23 +41,22 @@ export function timedOut(
 
 /** RESOLVER_FAILED: the call was running on a worker that had to be killed because of another one. */
 export function killedWith(call: ResolverCall, overrunner: string): ResolverResult {
-  return failedResult(call, ErrorCode.RESOLVER_FAILED, `worker killed because resolver '${overrunner}' overran its deadline`);
+  return failedResult(call, ErrorCode.RESOLVER_FAILED, `worker killed because ${overrunner} overran its deadline`);
 }
 
 /** RESOLVER_FAILED: the worker's process ended while the call was running. */
-export function crashed(call: ResolverCall, ending: WorkerEnding, sourceRoot: string): ResolverResult {
+export function crashed(call: ResolverCall, loaded: LoadedResolver | undefined, ending: WorkerEnding, sourceRoot: string): ResolverResult {
   const frame = crashedAt(ending.stderr, sourceRoot);
   const said = lastWords(ending.stderr, CRASH_LINES);
   const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
-  const message = [`the worker ${ending.how}${place} while it ran resolver '${call.resolver}'`, ...said.map((line) => `  ${line}`)].join(
-    "\n",
-  );
+  const what = `the worker ${ending.how}${place} while it ran ${named(call.resolver, loaded)}`;
+  const message = [what, ...said.map((line) => `  ${line}`)].join("\n");
   const exception = create(ExceptionInfoSchema, {
     kind: "WorkerCrashed",
     message: `the worker ${ending.how}`,
     stacktrace: said.join("\n"),
-    file: frame?.file ?? "",
-    line: frame?.line ?? 0,
+    file: frame?.file ?? loaded?.file ?? "",
+    line: frame?.line ?? loaded?.line ?? 0,
   });
   return failedResult(call, ErrorCode.RESOLVER_FAILED, message, exception);
 }

@@ -61,8 +61,7 @@ export class FrameWriter {
   private waiting: Buffer[] = [];
   constructor(private readonly socket: Pick<Socket, "write">) {}
 
-  send(message: Message): void {
-    const frame = encodeFrame(message);
+  send(frame: Buffer): void {
     if (this.waiting.length > 0) {
       this.waiting.push(frame);
       return;

@@ -82,12 +82,22 @@ export class OutputCapture {
 
   private take(text: string): void {
     let start = 0;
-    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+    for (let end = text.indexOf("\n"); end >= 0 && this.windowLines < this.limits.linesPerSecond; end = text.indexOf("\n", start)) {
       this.emit(this.partial + text.slice(start, end));
       this.partial = "";
       start = end + 1;
     }
-    if (this.partial.length < this.limits.lineLength) this.partial = (this.partial + text.slice(start)).slice(0, this.limits.lineLength);
+    const rest = text.slice(start);
+    if (rest.includes("\n")) this.drop(rest);
+    else if (this.partial.length < this.limits.lineLength) this.partial = (this.partial + rest).slice(0, this.limits.lineLength);
+  }
+
+  /** Counts lines without looking at them, and keeps the last ones. */
+  private drop(text: string): void {
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) this.dropped++;
+    const lines = text.slice(-this.limits.lineLength).split("\n");
+    this.partial = lines.pop() ?? "";
+    this.kept = [...this.kept, ...lines].slice(-this.limits.keptLines);
   }
 
   private emit(whole: string): void {
@@ -95,8 +105,7 @@ export class OutputCapture {
     this.kept.push(line);
     if (this.kept.length > this.limits.keptLines * 2) this.kept = this.kept.slice(-this.limits.keptLines);
     this.windowLines++;
-    if (this.windowLines <= this.limits.linesPerSecond) this.onLine(line);
-    else this.dropped++;
+    this.onLine(line);
   }
 
   private reportDropped(): void {

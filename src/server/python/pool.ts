@@ -11,6 +11,13 @@ export interface CallContext {
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
 }
 
+/** Child rows of a batch: those of row i are from `offsets[i]` to `offsets[i + 1]`. Columns by path or FQN of the child's feature. */
+export interface RowGroups {
+  /** One longer than the batch. */
+  readonly offsets: readonly number[];
+  readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+}
+
 /** One call: a batch of rows for one resolver. */
 export interface ResolverCall {
   /** Resolver FQN. */
@@ -19,6 +26,10 @@ export interface ResolverCall {
   readonly rows: number;
   /** Values per parameter, each as long as `rows`; parameters of kind `now` are left out. */
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  /** Child rows per parameter of kind `rows`. */
+  readonly groups?: Readonly<Record<string, RowGroups>>;
+  /** Columns per parameter of kind `table`, by path; each as long as the batch. Such a resolver runs once for the whole batch. */
+  readonly tables?: Readonly<Record<string, Readonly<Record<string, readonly FeatureValue[]>>>>;
   /** Canonical datetime per row, for `Now`. */
   readonly now: readonly string[];
   readonly deadlineMs: number;
@@ -36,6 +47,11 @@ export interface RowError {
 /** Results of a call: per output FQN a value per row (null where a row failed), not yet checked against the feature's type. */
 export interface ResolverResult {
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  /**
+   * Rows of a resolver of shape ROWS (offsets are `[0, n]`: rows of the class, keyed by the primary key among the columns) or RELATION (child rows
+   * of each row of the batch), by FQN.
+   */
+  readonly groups?: RowGroups;
   readonly errors: readonly RowError[];
   readonly ranMs: number;
 }

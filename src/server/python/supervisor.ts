@@ -7,9 +7,10 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { within } from "../../python/subprocess.ts";
-import { crashed, failedResult, killedWith, named, type RaisedError, raised, timedOut } from "./failures.ts";
+import { decodeResult, encodeCall } from "./call-codec.ts";
+import { CrashHistory } from "./crash-history.ts";
+import { crashed, failedResult, killedWith, named, timedOut } from "./failures.ts";
 import type { Message } from "./frames.ts";
 import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog } from "./pool.ts";
 import { type Pending, Slot } from "./slot.ts";
@@ -36,11 +37,10 @@ const PIPELINE_MS = 1;
 const SLOW_MS = 20;
 /** Time between the deadline and the kill. */
 const GRACE_MS = 250;
+/** Longest delay of a timer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Time that a worker has to end by itself. */
 const EXIT_MS = 1_000;
-/** Crashes within a minute after which the pool refuses calls. */
-const CRASH_LIMIT = 5;
-const CRASH_WINDOW_MS = 60_000;
 
 /** Runs calls on the workers of one deployment. */
 export class Supervisor implements PythonPool {
@@ -48,10 +48,9 @@ export class Supervisor implements PythonPool {
   private readonly loaded = new Map<string, LoadedResolver>();
   /** Calls that no worker has. */
   private waiting: Pending[] = [];
-  /** Milliseconds that a call of a resolver takes, averaged over the last ones. */
-  private readonly usualMs = new Map<string, number>();
-  private crashes: number[] = [];
-  private lastFailure: string | undefined;
+  /** Milliseconds that a row of a resolver takes, averaged over the last calls. */
+  private readonly usualRowMs = new Map<string, number>();
+  private readonly crashes: CrashHistory;
   private nextId = 1;
   private closing = false;
   private replacing = 0;
@@ -59,7 +58,9 @@ export class Supervisor implements PythonPool {
   private timer: Timer | undefined;
   private onIdle: (() => void) | undefined;
 
-  constructor(private readonly options: SupervisorOptions) {}
+  constructor(private readonly options: SupervisorOptions) {
+    this.crashes = new CrashHistory(options.clock, options.deploymentId);
+  }
 
   /** Starts the workers and returns the resolvers that the first one has loaded. Throws WorkerStartError. */
   async start(): Promise<ReadonlyMap<string, LoadedResolver>> {
@@ -73,6 +74,7 @@ export class Supervisor implements PythonPool {
     if (call.rows === 0) return Promise.resolve({ columns: {}, errors: [], ranMs: 0 });
     const refusal = this.refusal(call);
     if (refusal !== undefined) return Promise.resolve(failedResult(call, ErrorCode.RESOLVER_FAILED, refusal));
+    if (this.slots.size + this.replacing < this.options.size) this.replace(0);
     const limitMs = call.deadlineMs > 0 ? call.deadlineMs : this.options.defaultTimeoutMs;
     return new Promise((resolve) => {
       const pending: Pending = {
@@ -95,7 +97,8 @@ export class Supervisor implements PythonPool {
 
   health(): PoolHealth {
     const workers = [...this.slots].filter((slot) => slot.state === "ready").length;
-    return { workers, degraded: this.degraded(), ...(this.lastFailure !== undefined && { lastFailure: this.lastFailure }) };
+    const { lastFailure } = this.crashes;
+    return { workers, degraded: this.crashes.degraded(), ...(lastFailure !== undefined && { lastFailure }) };
   }
 
   async drain(graceMs: number): Promise<void> {
@@ -122,16 +125,12 @@ export class Supervisor implements PythonPool {
   private refusal(call: ResolverCall): string | undefined {
     if (this.closing) return "the deployment's workers are being stopped";
     if (!this.loaded.has(call.resolver)) return `resolver '${call.resolver}' is not defined in the deployment's Python code`;
-    if (this.degraded())
-      return `${named(call.resolver, this.loaded.get(call.resolver))} was not run: the Python workers of deployment ${this.options.deploymentId} crashed ${CRASH_LIMIT} times within a minute and are stopped for now. Last failure: ${this.lastFailure}`;
-    if (this.slots.size === 0 && this.replacing === 0) this.replace(0);
-    return undefined;
+    const reason = this.crashes.refusal(call.resolver);
+    return reason === undefined ? undefined : `${this.named(call)} ${reason}`;
   }
 
-  private degraded(): boolean {
-    const since = this.options.clock.now() - CRASH_WINDOW_MS;
-    this.crashes = this.crashes.filter((at) => at > since);
-    return this.crashes.length >= CRASH_LIMIT;
+  private named(call: ResolverCall): string {
+    return named(call.resolver, this.loaded.get(call.resolver));
   }
 
   private spawn(): Slot {
@@ -171,6 +170,13 @@ export class Supervisor implements PythonPool {
   private send(slot: Slot, pending: Pending): void {
     const { call } = pending;
     pending.id = this.nextId++;
+    let frame: Buffer;
+    try {
+      frame = encodeCall(pending.id, call, this.loaded.get(call.resolver)?.usesNow ?? false);
+    } catch (error) {
+      this.settle(pending, failedResult(call, ErrorCode.RESOLVER_FAILED, `${this.named(call)} was not run: ${describe(error)}`));
+      return;
+    }
     if (pending.isAsync) slot.concurrent.set(pending.id, pending);
     else {
       if (slot.queue.length === 0) slot.headSince = performance.now();
@@ -178,24 +184,13 @@ export class Supervisor implements PythonPool {
       slot.queue.push(pending);
       slot.expectedMs += this.expected(call);
     }
-    const columns: Record<string, unknown> = {};
-    for (const [name, values] of Object.entries(call.columns)) columns[name] = values.map(tagged);
-    const { queryContext, ...context } = call.context;
-    const message = {
-      type: "CALL",
-      id: pending.id,
-      resolver: call.resolver,
-      rows: call.rows,
-      columns,
-      now: this.loaded.get(call.resolver)?.usesNow ? call.now : [],
-      context: { ...context, queryContext: tagged(queryContext as { [name: string]: FeatureValue }) },
-    };
-    slot.worker.call(message, pending.isAsync);
+    slot.worker.call(frame, pending.isAsync);
   }
 
   /** Until a resolver is known its calls are expected to be slow, so that none waits behind them. */
   private expected(call: ResolverCall): number {
-    return this.usualMs.get(call.resolver) ?? PIPELINE_MS;
+    const rowMs = this.usualRowMs.get(call.resolver);
+    return rowMs === undefined ? PIPELINE_MS : rowMs * call.rows;
   }
 
   private pump(): void {
@@ -209,6 +204,10 @@ export class Supervisor implements PythonPool {
   }
 
   private received(slot: Slot, message: Message): void {
+    if (message.leftovers === true && slot.queue[0]?.id === Number(message.id)) {
+      this.killFor(slot, slot.queue[0]);
+      return;
+    }
     const pending = slot.take(Number(message.id));
     if (!pending) return;
     if (!pending.isAsync) slot.expectedMs = slot.queue.length === 0 ? 0 : Math.max(0, slot.expectedMs - this.expected(pending.call));
@@ -218,11 +217,21 @@ export class Supervisor implements PythonPool {
         this.waiting.unshift(pending);
       }
     } else {
-      const ranMs = Number(message.ranMs);
-      this.usualMs.set(pending.call.resolver, (this.usualMs.get(pending.call.resolver) ?? ranMs) * 0.8 + ranMs * 0.2);
-      if (!pending.settled) this.settle(pending, resultOf(pending.call, message, ranMs));
+      const { resolver, rows } = pending.call;
+      const rowMs = Number(message.ranMs) / rows;
+      this.usualRowMs.set(resolver, (this.usualRowMs.get(resolver) ?? rowMs) * 0.8 + rowMs * 0.2);
+      if (!pending.settled) this.settle(pending, this.resultOf(pending.call, message));
     }
+    if (slot.queue[0]?.settled) this.wakeBy(performance.now());
     if (this.waiting.length > 0) this.pump();
+  }
+
+  private resultOf(call: ResolverCall, message: Message): ResolverResult {
+    try {
+      return decodeResult(call, message);
+    } catch (error) {
+      return failedResult(call, ErrorCode.RESOLVER_FAILED, `what ${this.named(call)} returned cannot be read: ${describe(error)}`);
+    }
   }
 
   private settle(pending: Pending, result: ResolverResult): void {
@@ -249,7 +258,7 @@ export class Supervisor implements PythonPool {
     if (at >= this.wakeAt) return;
     this.wakeAt = at;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.supervise(), Math.max(0, at - performance.now()));
+    this.timer = setTimeout(() => this.supervise(), Math.min(Math.max(0, at - performance.now()), LONGEST_TIMER_MS));
   }
 
   private supervise(): void {
@@ -259,14 +268,9 @@ export class Supervisor implements PythonPool {
     for (const slot of this.slots) {
       const head = slot.queue[0];
       for (const pending of slot.pending()) {
-        const began = pending.isAsync || pending === head;
-        if (!pending.settled && pending.deadline <= now) this.expire(slot, pending, began, now);
-        if (pending.killAt <= now && slot.state !== "ending") {
-          slot.state = "ending";
-          slot.overrunner = pending;
-          slot.worker.kill();
-        }
-        next = Math.min(next, pending.settled ? (slot.state === "ending" ? next : pending.killAt) : pending.deadline);
+        if (pending.deadline <= now) this.expire(slot, pending, pending.isAsync || pending === head, now);
+        if (pending.killAt <= now && slot.state !== "ending") this.killFor(slot, pending);
+        if (slot.state !== "ending") next = Math.min(next, pending.settled ? pending.killAt : pending.deadline);
       }
       next = Math.min(next, this.takeBack(slot, now));
     }
@@ -280,10 +284,18 @@ export class Supervisor implements PythonPool {
     if (Number.isFinite(next)) this.wakeBy(next);
   }
 
-  private expire(slot: Slot, pending: Pending, began: boolean, now: number): void {
-    this.settle(pending, timedOut(pending, this.loaded.get(pending.call.resolver), began));
-    slot.worker.cancel(pending.id, began);
-    if (began) pending.killAt = now + GRACE_MS;
+  /** Answers a call whose time is up and has the worker give it up; one that has begun is killed if the worker does not. */
+  private expire(slot: Slot, pending: Pending, begun: boolean, now: number): void {
+    if (Number.isFinite(pending.killAt) || (pending.settled && !begun)) return;
+    this.settle(pending, timedOut(pending, this.loaded.get(pending.call.resolver), begun));
+    slot.worker.cancel(pending.id, begun);
+    if (begun) pending.killAt = now + GRACE_MS;
+  }
+
+  private killFor(slot: Slot, overrunner: Pending): void {
+    slot.state = "ending";
+    slot.overrunner = overrunner;
+    slot.worker.kill();
   }
 
   /** Asks for the calls behind a slow one; returns when to look again. */
@@ -305,8 +317,8 @@ export class Supervisor implements PythonPool {
     const { overrunner } = slot;
     for (const pending of begun) {
       if (pending.settled) continue;
-      if (overrunner) this.settle(pending, killedWith(pending.call, overrunner.call.resolver));
-      else this.settle(pending, crashed(pending.call, ending, this.options.spec.sourceRoot));
+      if (overrunner) this.settle(pending, killedWith(pending.call, this.named(overrunner.call)));
+      else this.settle(pending, crashed(pending.call, this.loaded.get(pending.call.resolver), ending, this.options.spec.sourceRoot));
     }
     this.waiting.unshift(...behind.filter((pending) => !pending.settled));
     if (this.closing) return;
@@ -316,41 +328,40 @@ export class Supervisor implements PythonPool {
     }
     const running = begun.map((pending) => pending.call.resolver);
     const doing = running.length > 0 ? ` while it ran '${running.join("', '")}'` : "";
-    this.crashed(ending.startFailure ?? `a worker ${ending.how}${doing}`);
+    this.crashed(ending.startFailure ?? `a worker ${ending.how}${doing}`, running);
   }
 
   private refuseWaiting(): void {
-    for (const pending of this.waiting)
-      this.settle(pending, failedResult(pending.call, ErrorCode.RESOLVER_FAILED, this.refusal(pending.call) ?? "the workers crashed"));
-    this.waiting = [];
+    for (const pending of this.waiting) {
+      const reason = this.refusal(pending.call);
+      if (reason !== undefined) this.settle(pending, failedResult(pending.call, ErrorCode.RESOLVER_FAILED, reason));
+    }
+    this.waiting = this.waiting.filter((pending) => !pending.settled);
   }
 
   private replace(delay: number): void {
     this.replacing++;
-    setTimeout(() => {
+    const timer = setTimeout(() => {
       this.replacing--;
       if (this.closing || this.slots.size >= this.options.size) return;
       try {
         this.spawn();
       } catch (error) {
-        this.crashed(`a worker could not be started: ${error instanceof Error ? error.message : String(error)}`);
+        this.crashed(`a worker could not be started: ${describe(error)}`, []);
       }
     }, delay);
+    timer.unref();
     this.pump();
   }
 
   /** Counts a crash, and starts another worker unless there were too many. */
-  private crashed(failure: string): void {
-    this.lastFailure = failure;
-    this.crashes.push(this.options.clock.now());
-    if (this.degraded()) this.refuseWaiting();
-    else this.replace(this.crashes.length > 1 ? 100 * 2 ** (this.crashes.length - 2) : 0);
+  private crashed(failure: string, running: readonly string[]): void {
+    this.crashes.record(failure, running);
+    this.refuseWaiting();
+    if (!this.crashes.degraded()) this.replace(this.crashes.delay());
   }
 }
 
-function resultOf(call: ResolverCall, message: Message, ranMs: number): ResolverResult {
-  const columns: Record<string, FeatureValue[]> = {};
-  for (const [fqn, values] of Object.entries(message.columns as Record<string, unknown[]>)) columns[fqn] = values.map(untagged);
-  const errors = (message.errors as RaisedError[] | undefined) ?? [];
-  return { columns, errors: errors.map((error) => raised(call, error)), ranMs };
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

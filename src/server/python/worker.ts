@@ -8,7 +8,7 @@ import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.
 import { errorAt } from "../../domain/finding.ts";
 import { crashedAt, lastWords } from "../../python/crash.ts";
 import { killGroup, within } from "../../python/subprocess.ts";
-import { FrameReader, FrameWriter, type Message } from "./frames.ts";
+import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { WorkerLog } from "./pool.ts";
 
@@ -168,8 +168,8 @@ export class Worker {
   }
 
   /** Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue. */
-  call(message: Message, isAsync: boolean): void {
-    (isAsync ? this.control : this.data)?.send(message);
+  call(frame: Buffer, isAsync: boolean): void {
+    (isAsync ? this.control : this.data)?.send(frame);
   }
 
   /**
@@ -177,13 +177,13 @@ export class Worker {
    * answered as cancelled when it gives way.
    */
   cancel(id: number, interrupt: boolean): void {
-    this.control?.send({ type: "CANCEL", id, interrupt });
+    this.control?.send(encodeFrame({ type: "CANCEL", id, interrupt }));
   }
 
   /** Lets the worker end after the calls it has been sent. */
   drain(): void {
     this.draining = true;
-    this.data?.send({ type: "DRAIN" });
+    this.data?.send(encodeFrame({ type: "DRAIN" }));
   }
 
   /** Kills it and everything it started. */

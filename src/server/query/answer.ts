@@ -13,10 +13,11 @@ import { microsToTimestamp, msToDuration, msToTimestamp } from "../../domain/pro
 import { toProtoValue } from "../../domain/proto-value.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { type CellFailure, CellOrigin, CellState } from "./cells.ts";
+import { listFailures, rowsAsList } from "./child-rows.ts";
 import type { LiveDeployment } from "./engine.ts";
 import type { Execution } from "./executor.ts";
 import type { ScalarInfo } from "./index-types.ts";
-import type { PlanFrame, PlanSlot } from "./plan.ts";
+import type { PlanFrame, PlanOutput, PlanSlot } from "./plan.ts";
 
 /** One feature of an answer. */
 export interface AnswerField {
@@ -34,6 +35,8 @@ export interface AnswerField {
   /** The row's primary key and its value; undefined when it is not known. */
   readonly key: { readonly feature: ScalarInfo; readonly value: FeatureValue } | undefined;
   readonly failure: CellFailure | undefined;
+  /** For a list over child rows: why values in it are null. */
+  readonly inner?: readonly CellFailure[] | undefined;
 }
 
 /** What a query came to. */
@@ -53,24 +56,20 @@ export interface Answer {
   readonly explanation: string;
 }
 
-/** The outputs of a row of a run. */
+/** The outputs of a row of a run. Fields of the same row of a relation share their key. */
 export function answerFields(execution: Execution, row: number): AnswerField[] {
   const { plan, cells, rows } = execution;
+  const keys = new Map<number, AnswerField["key"]>();
   const fields: AnswerField[] = new Array(plan.outputs.length);
   for (let i = 0; i < fields.length; i++) {
     const output = plan.outputs[i] as (typeof plan.outputs)[number];
     const slot = plan.slots[output.slot];
-    fields[i] = slot
-      ? answerField(execution, slot, slot.id * rows + row, row)
-      : unprovided(output.path, output.feature, output.reason ?? "");
+    fields[i] = slot ? answerField(slot, slot.id * rows + row, output) : unprovided(output.path, output.feature, output.reason ?? "");
   }
   return fields;
 
-  function answerField(run: Execution, slot: PlanSlot, cell: number, at: number): AnswerField {
-    const frame = run.plan.frames[slot.frame] as PlanFrame;
-    const keyCell = frame.primarySlot * run.rows + at;
-    const primary = frame.namespace.primaryKey;
-    const keyKnown = primary && frame.primarySlot >= 0 && cells.state[keyCell] === CellState.OK && cells.values[keyCell] !== null;
+  function answerField(slot: PlanSlot, cell: number, output: PlanOutput): AnswerField {
+    if (slot.feature.rowsOf) return rowsField(execution, cell, output);
     const origin = cells.origin[cell];
     const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
     return {
@@ -82,13 +81,58 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
         origin === CellOrigin.STORED
           ? (cells.storedBy.get(cell) ?? "")
           : origin === CellOrigin.COMPUTED
-            ? (run.plan.ops[slot.op]?.resolver?.fqn ?? "")
+            ? (plan.ops[slot.op]?.resolver?.fqn ?? "")
             : "",
       observedAt: failure ? undefined : (cells.observed[cell] as number),
-      key: keyKnown ? { feature: primary, value: cells.values[keyCell] as FeatureValue } : undefined,
+      key: keyOf(plan.frames[slot.frame] as PlanFrame),
       failure,
     };
   }
+
+  function keyOf({ id, namespace, primarySlot }: PlanFrame): AnswerField["key"] {
+    if (keys.has(id)) return keys.get(id);
+    const { primaryKey } = namespace;
+    const cell = primarySlot * rows + row;
+    const value = primarySlot >= 0 && cells.state[cell] === CellState.OK ? (cells.values[cell] as FeatureValue) : null;
+    const key = primaryKey && value !== null ? { feature: primaryKey, value } : undefined;
+    keys.set(id, key);
+    return key;
+  }
+}
+
+function rowsField({ cells, context }: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
+  const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
+  const rows = cells.rowsAt.get(cell);
+  return {
+    path,
+    feature,
+    value: failure ? null : rowsAsList(rows, pick),
+    hit: false,
+    resolver: "",
+    observedAt: failure ? undefined : context.nowMs,
+    key: undefined,
+    failure,
+    inner: listFailures(rows, pick),
+  };
+}
+
+/** The values of an output for every row of a run, with the reasons of those that failed. */
+export function answerCells(
+  { plan, cells, rows }: Execution,
+  position: number,
+): { readonly values: FeatureValue[]; readonly failures: ReadonlyMap<number, CellFailure> } {
+  const { slot: id, pick, feature } = plan.outputs[position] as PlanOutput;
+  const values = new Array<FeatureValue>(rows).fill(null);
+  const failures = new Map<number, CellFailure>();
+  for (let row = 0; id >= 0 && row < rows; row++) {
+    const cell = id * rows + row;
+    if (cells.state[cell] === CellState.FAILED) failures.set(row, cells.failures[cell] as CellFailure);
+    else if (cells.state[cell] !== CellState.OK) continue;
+    else values[row] = plan.slots[id]?.feature.rowsOf ? rowsAsList(cells.rowsAt.get(cell), pick) : (cells.values[cell] as FeatureValue);
+    if (feature.rowsOf)
+      for (const failure of listFailures(cells.rowsAt.get(cell), pick)) if (!failures.has(row)) failures.set(row, failure);
+  }
+  return { values, failures };
 }
 
 function unprovided(path: string, feature: ScalarInfo, message: string): AnswerField {
@@ -99,7 +143,10 @@ function unprovided(path: string, feature: ScalarInfo, message: string): AnswerF
 /** Every failure of the fields, and of the inputs at the root of them, each once. */
 export function answerFailures(fields: readonly AnswerField[]): CellFailure[] {
   const found = new Set<CellFailure>();
-  for (const { failure } of fields) if (failure) found.add(failure);
+  for (const { failure, inner } of fields) {
+    if (failure) found.add(failure);
+    if (inner) for (const one of inner) found.add(one);
+  }
   for (const failure of [...found]) {
     let root = failure;
     while (root.cause) root = root.cause;
@@ -120,8 +167,18 @@ export function failureDetail(failure: CellFailure): ErrorDetail {
   });
 }
 
-/** The answer as a message. */
-export function answerToProto(answer: Answer, includeMeta: boolean): QueryResponse {
+/** Where each field came from, for the log: a line each, `+` when the online store served it, then the FQN of the resolver. */
+export function answerOrigins({ fields }: Answer): string {
+  let lines = "";
+  for (const { hit, resolver } of fields) lines += hit ? `+${resolver}\n` : `${resolver}\n`;
+  return lines;
+}
+
+/**
+ * The answer as a message.
+ * @param url page of the run; empty = none
+ */
+export function answerToProto(answer: Answer, includeMeta: boolean, url = ""): QueryResponse {
   const details = new Map(answer.failures.map((failure) => [failure, failureDetail(failure)]));
   const { deployment } = answer;
   return create(QueryResponseSchema, {
@@ -148,6 +205,7 @@ export function answerToProto(answer: Answer, includeMeta: boolean): QueryRespon
       queryId: answer.queryId,
       queryTimestamp: microsToTimestamp(answer.nowMicros),
       queryHash: answer.queryHash,
+      url,
     }),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],

@@ -3,7 +3,8 @@
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { type CellFailure, CellState, type Cells } from "./cells.ts";
-import { absentArgument } from "./graph-index.ts";
+import { firstFailure } from "./child-rows.ts";
+import { absentArgument } from "./parameter-index.ts";
 import type { Plan, PlanFrame, PlanInput, PlanOp, PlanSlot } from "./plan.ts";
 
 /** Whether an op runs for a row: yes, no because an optional row is missing, or no because an input failed. */
@@ -18,10 +19,14 @@ interface Running {
 /** Looks at an op's settled inputs. Parameters that take null never stop it. */
 export function verdictOf({ plan, rows, cells }: Running, op: PlanOp, row: number): OpVerdict {
   const frame = plan.frames[op.frame] as PlanFrame;
-  for (const { slot, parameter, nullable } of op.inputs) {
+  for (const { slot, parameter, nullable, needs } of op.inputs) {
     if (slot < 0) continue;
     const cell = slot * rows + row;
     const state = cells.state[cell];
+    if (needs && state === CellState.OK && !parameter.optional) {
+      const failure = firstFailure(cells.rowsAt.get(cell), needs);
+      if (failure) return { input: failure.path, failure };
+    }
     if (state === CellState.OK && (op.kind !== "join" || cells.values[cell] !== null)) continue;
     const { path } = plan.slots[slot] as PlanSlot;
     if (state === CellState.FAILED) {

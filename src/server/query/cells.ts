@@ -3,6 +3,8 @@
 import type { ErrorCode, ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 
+import type { RowsValue } from "./child-rows.ts";
+
 /** What is known of a cell. From `OK` on it is settled. */
 export const CellState = {
   IDLE: 0,
@@ -40,6 +42,8 @@ export class Cells {
   readonly failures: (CellFailure | undefined)[];
   /** FQN of the resolver that computed a stored value, by cell. */
   readonly storedBy = new Map<number, string>();
+  /** The child rows of cells that stand for rows of has-many relations. */
+  readonly rowsAt = new Map<number, RowsValue>();
 
   constructor(
     slots: number,

@@ -1,19 +1,20 @@
 /** The engine: prepares, runs and answers online queries. */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import type { QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { QueryBulkRequest, QueryBulkResponse, QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { type Answer, answerFailures, answerFields, answerToProto } from "./answer.ts";
+import { type BulkAnswer, BulkRun, bulkAnswerToProto } from "./bulk.ts";
 import type { LiveDeployment, QueryEngine } from "./engine.ts";
 import { Execution } from "./executor.ts";
 import { explainRun } from "./explain.ts";
 import { buildGraphIndex } from "./graph-index.ts";
 import { type Prepared, Preparer } from "./prepare.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
-import { type Ask, askFromProto } from "./request.ts";
+import { type Ask, askFromProto, type BulkAsk, bulkAskFromProto } from "./request.ts";
 import type { RunContext } from "./run-context.ts";
 import { storeFresh } from "./store-access.ts";
 import { Trace } from "./trace.ts";
@@ -35,6 +36,8 @@ export interface OnlineEngine extends QueryEngine {
    * @param now epoch milliseconds at arrival; default the clock's
    */
   answer(deployment: LiveDeployment, ask: Ask, now?: number, signal?: AbortSignal): Answer | Promise<Answer>;
+  /** Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows. */
+  answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now?: number, signal?: AbortSignal): Promise<BulkAnswer>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -57,12 +60,28 @@ class Engine implements OnlineEngine {
     return answerToProto(await this.answer(deployment, askFromProto(request), now, signal), request.includeMeta);
   }
 
+  async queryBulk(deployment: LiveDeployment, request: QueryBulkRequest, now: number, signal?: AbortSignal): Promise<QueryBulkResponse> {
+    return bulkAnswerToProto(await this.answerBulk(deployment, bulkAskFromProto(request), now, signal));
+  }
+
+  async answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now = this.options.clock.now(), signal?: AbortSignal): Promise<BulkAnswer> {
+    checkNow(bulk.ask);
+    const preparer = this.#preparer(deployment);
+    const run = new BulkRun(
+      bulk,
+      preparer,
+      (tags) => new QueryContext(deployment, bulk.ask, tags, now, this.options.log, signal, preparer.index.compile),
+      (execution, context) => keep(execution, context as QueryContext, now),
+    );
+    return run.answer();
+  }
+
   answer(deployment: LiveDeployment, ask: Ask, now = this.options.clock.now(), signal?: AbortSignal): Answer | Promise<Answer> {
     const started = performance.now();
-    if (ask.now !== undefined && (ask.now > LAST_MICROS || ask.now < FIRST_MICROS))
-      throw new QueryRefused([refusal(ErrorCode.PARSE_FAILED, "now must lie between the years 1 and 9999")]);
-    const prepared = this.#preparer(deployment).prepare(ask);
-    const context = new QueryContext(deployment, ask, prepared.tags, now, this.options.log, signal);
+    checkNow(ask);
+    const preparer = this.#preparer(deployment);
+    const prepared = preparer.prepare(ask);
+    const context = new QueryContext(deployment, ask, prepared.tags, now, this.options.log, signal, preparer.index.compile);
     const execution = new Execution(prepared.plan, 1, context);
     const running = execution.run(columnsOf(prepared.values));
     if (running) return running.then(() => conclude(execution, prepared, context, now, started));
@@ -80,12 +99,16 @@ class Engine implements OnlineEngine {
   }
 }
 
+function checkNow(ask: Ask): void {
+  if (ask.now !== undefined && (ask.now > LAST_MICROS || ask.now < FIRST_MICROS))
+    throw new QueryRefused([refusal(ErrorCode.PARSE_FAILED, "now must lie between the years 1 and 9999")]);
+}
+
 /** The world of a query; the time as text is made only when somebody reads it. */
 class QueryContext implements RunContext {
   readonly queryId: string;
   readonly nowMicros: bigint;
   readonly nowMs: number;
-  readonly asOf: boolean;
   readonly queryContext: Ask["queryContext"];
   readonly trace: Trace | undefined;
   #nowText: string | undefined;
@@ -97,9 +120,9 @@ class QueryContext implements RunContext {
     arrival: number,
     readonly log: Log,
     readonly signal: AbortSignal | undefined,
+    readonly compile: RunContext["compile"],
   ) {
     this.queryId = Bun.randomUUIDv7("hex", arrival);
-    this.asOf = ask.now !== undefined;
     this.nowMicros = ask.now ?? BigInt(Math.round(arrival * 1000));
     this.nowMs = ask.now === undefined ? arrival : Number(ask.now) / 1000;
     this.queryContext = ask.queryContext;
@@ -118,7 +141,7 @@ function columnsOf(values: readonly FeatureValue[]): FeatureValue[][] {
   return columns;
 }
 
-/** Stores what is fresh and puts the answer together. What was computed for a time yet to come is not stored: it would hide the present. */
+/** Stores what is fresh and puts the answer together. */
 function conclude(
   execution: Execution,
   prepared: Prepared,
@@ -126,11 +149,16 @@ function conclude(
   arrival: number,
   started: number,
 ): Answer | Promise<Answer> {
-  const storing = context.nowMs <= arrival ? storeFresh(execution) : undefined;
+  const storing = keep(execution, context, arrival);
+  return storing ? storing.then(() => assemble(execution, prepared, context, started)) : assemble(execution, prepared, context, started);
+}
+
+/** Stores what is fresh. What was computed for a time yet to come is not stored: it would hide the present. */
+function keep(execution: Execution, context: QueryContext, arrival: number): undefined | Promise<void> {
   if (execution.covered.length > 0 && context.log.enabled("debug"))
     for (const failure of execution.covered)
       context.log.debug("a default stands in for a failure", { queryId: context.queryId, feature: failure.path, error: failure.message });
-  return storing ? storing.then(() => assemble(execution, prepared, context, started)) : assemble(execution, prepared, context, started);
+  return context.nowMs <= arrival ? storeFresh(execution) : undefined;
 }
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {

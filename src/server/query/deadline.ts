@@ -8,6 +8,23 @@ export class Overran extends Error {
   }
 }
 
+/** Waits for what cannot be called off, at most `limitMs`; rejects with Overran then. */
+export function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Overran(limitMs)), limitMs);
+    work.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
 /**
  * Waits for a call, at most `limitMs`. The call is handed a signal that is aborted when time is up or the caller goes away; the promise then rejects at once,
  * with Overran or the caller's reason, whether the call heeds the signal or not.
@@ -28,7 +45,7 @@ export function withDeadline<T>(limitMs: number, caller: AbortSignal | undefined
     const timer = setTimeout(() => stop(new Overran(limitMs)), limitMs);
     if (caller?.aborted) return leave();
     caller?.addEventListener("abort", leave, { once: true });
-    start(controller.signal).then(
+    Promise.try(start, controller.signal).then(
       (value) => {
         done();
         resolve(value);

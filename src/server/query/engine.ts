@@ -1,10 +1,12 @@
 /** The query engine as the server's services see it. */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import type { QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { QueryBulkRequest, QueryBulkResponse, QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online.ts";
+import type { QueryLogEntry } from "../stores/telemetry/store.ts";
+import type { ValueSink } from "../writes/sink.ts";
 
 /** A deployment that answers queries. */
 export interface LiveDeployment {
@@ -19,21 +21,15 @@ export interface LiveDeployment {
   readonly pool: PythonPool;
   readonly sources: SqlSources;
   readonly online: OnlineStore;
+  /** Takes what is computed, for the offline store; undefined = nothing is kept there. */
+  readonly sink?: ValueSink | undefined;
 }
 
 /** A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail. */
 export { QueryRefused } from "./refusal.ts";
 
-/** What became of a query, for the log. */
-export interface QueryRecord {
-  readonly queryId: string;
-  readonly deploymentId: string;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly request: QueryRequest;
-  readonly response?: QueryResponse;
-  readonly error?: string;
-}
+/** What became of a query, for the log, which knows itself where the deployment belongs. */
+export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch">;
 
 /** The engine. */
 export interface QueryEngine {
@@ -42,4 +38,6 @@ export interface QueryEngine {
    * @param now epoch milliseconds at arrival
    */
   query(deployment: LiveDeployment, request: QueryRequest, now: number, signal?: AbortSignal): Promise<QueryResponse>;
+  /** Runs an online query for many rows, as `query` does for one. What is wrong with single rows is in the response. */
+  queryBulk(deployment: LiveDeployment, request: QueryBulkRequest, now: number, signal?: AbortSignal): Promise<QueryBulkResponse>;
 }

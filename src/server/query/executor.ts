@@ -7,29 +7,39 @@
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { StoredValue } from "../stores/online.ts";
-import { type OpVerdict, upstreamFailure, verdictOf } from "./arguments.ts";
+import { upstreamFailure, verdictOf } from "./arguments.ts";
 import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
+import { evaluate } from "./expression-op.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
 import { OpQueue } from "./op-queue.ts";
 import type { Plan, PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import { callPython } from "./python-op.ts";
-import type { OpResults, RunContext } from "./run-context.ts";
+import { takeJoin, takeResults, takeRows, takeVerdict } from "./results.ts";
+import { findRows } from "./rows-op.ts";
+import type { RunContext } from "./run-context.ts";
+import { callScan } from "./scan-op.ts";
+import { Settlement } from "./settlement.ts";
 import { callSql } from "./sql-op.ts";
 import { readStored } from "./store-access.ts";
+import { Waiters } from "./waiters.ts";
+
+/** How resolvers are called. */
+const CALLS = { python: callPython, sql: callSql, scan: callScan };
 
 /** One run of a plan. */
 export class Execution {
   readonly cells: Cells;
-  /** Failures that a default covered. */
-  readonly covered: CellFailure[] = [];
+  /** Runs of child rows. */
+  readonly children: Execution[] = [];
+  readonly #settlement: Settlement;
   readonly #wanted: number[] = [];
   readonly #frames: FrameStates;
   readonly #queue: OpQueue;
   /** Cells to be read from the online store, by frame. */
   readonly #reads = new Map<PlanFrame, number[]>();
   /** Cells that wait for a frame's row, and for its key, by frame and row. */
-  readonly #frameWaiters = new Map<number, number[]>();
-  readonly #keyWaiters = new Map<number, number[]>();
+  readonly #frameWaiters = new Waiters();
+  readonly #keyWaiters = new Waiters();
   #running = 0;
   #over = false;
   #finish: () => void = () => {};
@@ -41,21 +51,34 @@ export class Execution {
     readonly context: RunContext,
   ) {
     this.cells = new Cells(plan.slots.length, rows);
+    this.#settlement = new Settlement(plan, this.cells, context.nowMs, (slot, row) => this.#notify(slot, row));
     this.#frames = new FrameStates(plan, rows);
     this.#queue = new OpQueue(plan.ops, rows);
+  }
+
+  /** Failures that a default covered. */
+  get covered(): readonly CellFailure[] {
+    return this.children.length === 0
+      ? this.#settlement.covered
+      : [...this.#settlement.covered, ...this.children.flatMap((run) => run.covered)];
   }
 
   /**
    * Settles every output.
    * @param columns for each given slot of the plan, a value per row
+   * @param failures cells of given slots that have no value, and why
    * @returns a promise only when something has to be waited for
    */
-  run(columns: readonly (readonly FeatureValue[])[]): undefined | Promise<void> {
+  run(columns: readonly (readonly FeatureValue[])[], failures?: ReadonlyMap<number, CellFailure>): undefined | Promise<void> {
     const { plan, rows, cells } = this;
     for (let position = 0; position < plan.givenSlots.length; position++)
       for (let row = 0; row < rows; row++) {
         const cell = (plan.givenSlots[position] as number) * rows + row;
-        cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.context.nowMs);
+        const failure = failures?.get(cell);
+        if (failure) {
+          cells.failures[cell] = failure;
+          cells.state[cell] = CellState.FAILED;
+        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.context.nowMs);
       }
     for (const { slot } of plan.outputs) for (let row = 0; slot >= 0 && row < rows; row++) this.#want(slot * rows + row);
     this.#drain();
@@ -95,11 +118,11 @@ export class Execution {
     const frame = this.plan.frames[slot.frame] as PlanFrame;
     if (this.#frames.get(frame.id, row) === FrameState.IDLE) this.#enterFrame(frame, row);
     const state = this.#frames.get(frame.id, row);
-    if (state === FrameState.WAITING) waitIn(this.#frameWaiters, frame.id * this.rows + row, cell);
-    else if (state === FrameState.ABSENT) this.#settleAbsent(cell, slot, row);
+    if (state === FrameState.WAITING) this.#frameWaiters.add(frame.id * this.rows + row, cell);
+    else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
     else if (state === FrameState.FAILED) {
       const cause = this.#frames.failure(frame.id, row);
-      this.#fail(cell, slot, row, upstreamFailure(slot.path, cause?.path ?? frame.path, cause));
+      this.#settlement.fail(cell, slot, row, upstreamFailure(slot.path, cause?.path ?? frame.path, cause));
     } else if (slot.readMs === 0 || !this.#lookUp(cell, frame, row)) this.#compute(cell, slot, row);
   }
 
@@ -108,7 +131,7 @@ export class Execution {
     const key = frame.keySlot * this.rows + row;
     this.#want(key);
     if (!this.cells.settled(key)) {
-      waitIn(this.#keyWaiters, frame.id * this.rows + row, cell);
+      this.#keyWaiters.add(frame.id * this.rows + row, cell);
       return true;
     }
     if (this.cells.state[key] !== CellState.OK || this.cells.values[key] === null) return false;
@@ -127,10 +150,10 @@ export class Execution {
     }
     const { defaultValue } = slot.feature;
     if (defaultValue !== undefined) {
-      this.#settle(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.context.nowMs);
+      this.#settlement.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.context.nowMs);
       return;
     }
-    this.#fail(cell, slot, row, {
+    this.#settlement.fail(cell, slot, row, {
       code: ErrorCode.RESOLVER_NOT_FOUND,
       message: `${slot.path} is not in the online store, and no resolver can produce it from the inputs`,
       path: slot.path,
@@ -181,7 +204,7 @@ export class Execution {
       if (!hit) this.#compute(cell, slot, cell % this.rows);
       else {
         this.cells.storedBy.set(cell, hit.resolver);
-        this.#settle(cell, slot, cell % this.rows, hit.value, CellOrigin.STORED, hit.observedAt);
+        this.#settlement.value(cell, slot, cell % this.rows, hit.value, CellOrigin.STORED, hit.observedAt);
       }
     }
   }
@@ -200,79 +223,16 @@ export class Execution {
     for (const row of rows) {
       const verdict = verdictOf(this, op, row);
       if (verdict === "run") ready.push(row);
-      else for (const id of op.outputs) this.#takeVerdict(id, row, verdict);
+      else for (const id of op.outputs) takeVerdict(this.#settlement, id, row, verdict);
     }
     if (ready.length === 0) return;
-    if (op.kind === "join") this.#copy(op, ready);
-    else
-      this.#follow(op.kind === "python" ? callPython(this, op, ready) : callSql(this, op, ready), (results) =>
-        this.#takeResults(op, ready, results),
-      );
-  }
-
-  /** A join gives the far side the near side's value. */
-  #copy(op: PlanOp, rows: readonly number[]): void {
-    for (const id of op.outputs)
-      for (const row of rows) {
-        const cell = id * this.rows + row;
-        if (this.cells.settled(cell)) continue;
-        const value = this.cells.values[(op.inputSlots[0] as number) * this.rows + row] as FeatureValue;
-        this.#settle(cell, this.plan.slots[id] as PlanSlot, row, value, CellOrigin.JOINED, this.context.nowMs);
-      }
-  }
-
-  #takeVerdict(id: number, row: number, verdict: Exclude<OpVerdict, "run">): void {
-    const cell = id * this.rows + row;
-    if (this.cells.settled(cell)) return;
-    const slot = this.plan.slots[id] as PlanSlot;
-    if (verdict === "absent") this.#settleAbsent(cell, slot, row);
-    else this.#fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
-  }
-
-  #takeResults(op: PlanOp, rows: readonly number[], results: OpResults): void {
-    for (let position = 0; position < op.outputs.length; position++) {
-      const slot = this.plan.slots[op.outputs[position] as number] as PlanSlot;
-      for (let index = 0; index < rows.length; index++) {
-        const row = rows[index] as number;
-        const cell = slot.id * this.rows + row;
-        const outcome = results.outcomes[position]?.[index];
-        if (!outcome || this.cells.settled(cell)) continue;
-        if (outcome.kind === "value")
-          this.#settle(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? this.context.nowMs);
-        else if (outcome.kind === "absent") this.#settleAbsent(cell, slot, row);
-        else this.#fail(cell, slot, row, outcome.failure, outcome.final);
-      }
-    }
-  }
-
-  #settle(cell: number, slot: PlanSlot, row: number, value: FeatureValue, origin: number, observed: number): void {
-    this.cells.settle(cell, value, origin, observed);
-    this.#notify(slot, row);
-  }
-
-  #settleAbsent(cell: number, slot: PlanSlot, row: number): void {
-    const frame = this.plan.frames[slot.frame] as PlanFrame;
-    if (!frame.optional) {
-      const message = `${slot.path} has no value, because ${frame.path} has no row`;
-      this.#fail(cell, slot, row, { code: ErrorCode.UPSTREAM_FAILED, message, path: slot.path, resolver: "" });
-      return;
-    }
-    this.cells.state[cell] = CellState.ABSENT;
-    this.cells.observed[cell] = this.context.nowMs;
-    this.#notify(slot, row);
-  }
-
-  /** Settles a cell with its feature's default, or as failed. `final` = a default does not help. */
-  #fail(cell: number, slot: PlanSlot, row: number, failure: CellFailure, final = false): void {
-    const { defaultValue } = slot.feature;
-    if (defaultValue !== undefined && !final) {
-      this.covered.push(failure);
-      this.#settle(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.context.nowMs);
-      return;
-    }
-    this.cells.failures[cell] = failure;
-    this.cells.state[cell] = CellState.FAILED;
-    this.#notify(slot, row);
+    if (op.kind === "join") takeJoin(this.#settlement, op, ready);
+    else if (op.kind === "expression") takeResults(this.#settlement, op, ready, evaluate(this, op, ready));
+    else if (op.kind === "rows") {
+      const found = findRows(this, op, ready);
+      if (found instanceof Promise) this.#follow(found, (results) => takeRows(this.#settlement, op, ready, results));
+      else takeRows(this.#settlement, op, ready, found);
+    } else this.#follow(CALLS[op.kind](this, op, ready), (results) => takeResults(this.#settlement, op, ready, results));
   }
 
   /** Tells whoever waits for a cell that it is settled. */
@@ -286,11 +246,8 @@ export class Execution {
     if (slot.isKey) this.#release(this.#keyWaiters, slot.frame * this.rows + row);
   }
 
-  #release(waiters: Map<number, number[]>, at: number): void {
-    const cells = waiters.get(at);
-    if (!cells) return;
-    waiters.delete(at);
-    for (const cell of cells) this.#wanted.push(cell);
+  #release(waiters: Waiters, at: number): void {
+    for (const cell of waiters.take(at)) this.#wanted.push(cell);
   }
 
   #slotOf(cell: number): PlanSlot {
@@ -321,7 +278,7 @@ export class Execution {
   #cancel(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#settleRest((path) => ({
+    this.#settlement.rest((path) => ({
       code: ErrorCode.CANCELLED,
       message: "the caller went away before the value was there",
       path,
@@ -331,24 +288,8 @@ export class Execution {
   }
 
   #conclude(): void {
-    this.#settleRest((path) => {
+    this.#settlement.rest((path) => {
       throw new Error(`the plan stalled: ${path} was never settled`);
     });
   }
-
-  #settleRest(failure: (path: string) => CellFailure): void {
-    for (const { slot, path } of this.plan.outputs)
-      for (let row = 0; slot >= 0 && row < this.rows; row++) {
-        const cell = slot * this.rows + row;
-        if (this.cells.settled(cell)) continue;
-        this.cells.failures[cell] = failure(path);
-        this.cells.state[cell] = CellState.FAILED;
-      }
-  }
-}
-
-function waitIn(waiters: Map<number, number[]>, at: number, cell: number): void {
-  const cells = waiters.get(at);
-  if (cells) cells.push(cell);
-  else waiters.set(at, [cell]);
 }

@@ -1,10 +1,11 @@
 /** How a query was answered, as a text tree: from each output to what it was made of. */
 
 import { formatDuration } from "../../domain/duration.ts";
+import { readableName } from "../../domain/name.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { CellOrigin, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
-import type { PlanFrame, PlanSlot } from "./plan.ts";
+import type { OpKind, PlanFrame, PlanSlot, RowsSourceKind } from "./plan.ts";
 import { nameResolver } from "./plan-reasons.ts";
 
 const MAX_VALUE_LENGTH = 48;
@@ -25,27 +26,56 @@ export function explainRun(execution: Execution, head: ExplainHead): string {
     `${milliseconds(head.durationMs)}, plan ${plan.hash} (${head.planned ? "new" : "remembered"})`,
     "Output",
   ];
-  const seen = new Set<number>();
-  for (const [position, output] of plan.outputs.entries()) {
-    const last = position === plan.outputs.length - 1;
-    const slot = plan.slots[output.slot];
-    if (slot) describe(slot, "", last);
-    else lines.push(`${branch(last)}${output.path}: ${(output.reason ?? "").replaceAll("\n", " ")}`);
-  }
+  new Tree(execution, lines, "").outputs();
   const rest = execution.covered.map((failure) => `covered by a default: ${failure.message}`);
   return [...lines, ...rest].join("\n");
+}
 
-  function describe(slot: PlanSlot, indent: string, last: boolean): void {
-    const again = seen.has(slot.id);
-    lines.push(`${indent}${branch(last)}${slot.path}${valueText(execution, slot)}${again ? " (above)" : ""}`);
+/** The tree of a run, or of the run of child rows below it. */
+class Tree {
+  readonly #seen = new Set<number>();
+
+  constructor(
+    readonly execution: Execution,
+    readonly lines: string[],
+    readonly indent: string,
+  ) {}
+
+  outputs(): void {
+    const { plan } = this.execution;
+    for (const [position, output] of plan.outputs.entries()) {
+      const last = position === plan.outputs.length - 1;
+      const slot = plan.slots[output.slot];
+      if (slot) this.#describe(slot, this.indent, last);
+      else this.lines.push(`${this.indent}${branch(last)}${output.path}: ${(output.reason ?? "").replaceAll("\n", " ")}`);
+    }
+  }
+
+  #describe(slot: PlanSlot, indent: string, last: boolean): void {
+    const { execution, lines } = this;
+    const again = this.#seen.has(slot.id);
+    lines.push(`${indent}${branch(last)}${nameOf(slot)}${valueText(execution, slot)}${again ? " (above)" : ""}`);
     if (again) return;
-    seen.add(slot.id);
+    this.#seen.add(slot.id);
     const inner = `${indent}${last ? "   " : "│  "}`;
-    const children = execution.cells.state[slot.id * execution.rows] === CellState.IDLE ? [] : childrenOf(execution, slot);
+    const isIdle = execution.cells.state[slot.id * execution.rows] === CellState.IDLE;
+    const children = isIdle ? [] : childrenOf(execution, slot);
     const bar = children.length > 0 ? "│  " : "   ";
     for (const text of provenance(execution, slot)) lines.push(`${inner}${bar}${text}`);
-    for (const [position, child] of children.entries()) describe(plan.slots[child] as PlanSlot, inner, position === children.length - 1);
+    const op = execution.plan.ops[slot.op];
+    const run = op?.rows && execution.children.find((child) => child.plan === op.rows?.child);
+    if (run) {
+      lines.push(`${inner}${bar}the first of ${run.rows} rows:`);
+      new Tree(run, lines, `${inner}${bar}   `).outputs();
+    }
+    for (const [position, child] of children.entries())
+      this.#describe(execution.plan.slots[child] as PlanSlot, inner, position === children.length - 1);
   }
+}
+
+/** Rows as they were given stand apart from the rows that are made of them. */
+function nameOf(slot: PlanSlot): string {
+  return slot.path.endsWith("=") ? `${slot.path.slice(0, -1)} as given` : readableName(slot.path);
 }
 
 function branch(last: boolean): string {
@@ -56,6 +86,10 @@ function valueText({ cells, rows }: Execution, slot: PlanSlot): string {
   const cell = slot.id * rows;
   switch (cells.state[cell]) {
     case CellState.OK: {
+      if (slot.feature.rowsOf) {
+        const rowsValue = cells.rowsAt.get(cell);
+        return ` = ${rowsValue ? rowsValue.to - rowsValue.from : 0} rows`;
+      }
       const text = JSON.stringify(toPlainJson(cells.values[cell] as FeatureValue, slot.feature.dtype)) ?? "null";
       return ` = ${text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH - 3)}...` : text}`;
     }
@@ -82,21 +116,40 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
     const result =
       origin === CellOrigin.STORED
         ? `hit, ${age} old, by ${cells.storedBy.get(cell)}`
-        : `miss: ${context.trace?.misses.get(cell) ?? "key unknown"}`;
+        : `miss: ${context.trace?.miss(cells, cell) ?? "key unknown"}`;
     lines.push(`CacheRead ${frame.namespace.name}, ${limit}: ${result}`);
   } else if (slot.feature.stalenessMs > 0)
     lines.push(`CacheRead skipped: ${frame.keySlot < 0 ? "the primary key is not known" : "staleness 0s asks for a fresh value"}`);
   const op = plan.ops[slot.op];
   if (op && origin !== CellOrigin.STORED) {
-    const figures = context.trace?.ops.get(op.id);
+    const figures = context.trace?.ops.get(op);
     const ran = figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
-    if (op.resolver) lines.push(`${op.kind === "sql" ? "SqlResolver" : "PyResolver"} ${nameResolver(op.resolver)}${ran}`);
+    if (op.kind === "expression") lines.push(`Expr ${readableName(slot.feature.fqn)}${ran}`);
+    else if (op.rows)
+      lines.push(`Rows of ${op.rows.many.fqn}, ${SOURCES[op.rows.source]}${op.resolver ? ` ${nameResolver(op.resolver)}${ran}` : ""}`);
+    else if (op.resolver) lines.push(`${RESOLVERS[op.kind]} ${nameResolver(op.resolver)}${ran}`);
     else lines.push(`Join ${frame.relation?.fqn ?? frame.path}`);
   }
   if (origin === CellOrigin.DEFAULT) lines.push("Default");
   lines.push(...slot.notes);
   return lines;
 }
+
+const RESOLVERS: Readonly<Record<OpKind, string>> = {
+  python: "PyResolver",
+  sql: "SqlResolver",
+  scan: "PyScan",
+  join: "Join",
+  expression: "Expr",
+  rows: "Rows",
+};
+
+const SOURCES: Readonly<Record<RowsSourceKind, string>> = {
+  given: "given with the query",
+  relation: "PyResolver",
+  sql: "SqlResolver",
+  scan: "PyScan",
+};
 
 function childrenOf({ plan, cells, rows }: Execution, slot: PlanSlot): readonly number[] {
   if (cells.origin[slot.id * rows] === CellOrigin.GIVEN) return [];

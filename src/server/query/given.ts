@@ -1,8 +1,10 @@
 /** Values given with a query: from the form in which they came to the declared type. */
 
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { describeValue, type FeatureValue, TypeMismatch } from "../../domain/value.ts";
-import type { ScalarInfo } from "./index-types.ts";
+import { closestNames } from "../../domain/closest.ts";
+import { parseWindow, readableName } from "../../domain/name.ts";
+import { describeValue, type FeatureValue, parseExactJson, TypeMismatch } from "../../domain/value.ts";
+import type { ManyInfo, ScalarInfo } from "./index-types.ts";
 import type { AskInput } from "./request.ts";
 
 /** A given value does not fit; the message names the feature, the type wanted and the value given. */
@@ -14,16 +16,6 @@ export class BadGiven extends Error {
   ) {
     super(message);
   }
-}
-
-/** JSON with integers beyond 2^53 kept exactly, as bigints. Throws SyntaxError. */
-export function parseExactJson(text: string): unknown {
-  return /\d{16}/.test(text) ? JSON.parse(text, keepIntegers as (key: string, value: unknown) => unknown) : JSON.parse(text);
-}
-
-function keepIntegers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value) || !context?.source) return value;
-  return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
 }
 
 /** The value of a feature. Throws BadGiven. */
@@ -62,6 +54,115 @@ export function givenRow(path: string, className: string, input: AskInput): Read
   if (typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
     throw new BadGiven(path, `${path}: expected a row of ${className} as an object, got ${describeValue(value)}`);
   return value as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Rows of a has-many relation, given as a list of objects of the child's features. Every row must have the same features.
+ * Throws BadGiven.
+ */
+export function givenChildren(
+  path: string,
+  many: ManyInfo,
+  input: AskInput,
+): { readonly columns: readonly ScalarInfo[]; readonly rows: { [field: string]: FeatureValue }[] } {
+  let { value } = input;
+  if (input.form !== "typed" && typeof value === "string") {
+    try {
+      value = parseExactJson(value);
+    } catch {
+      throw new BadGiven(path, `${path}: expected a JSON list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
+    }
+  }
+  if (!Array.isArray(value))
+    throw new BadGiven(path, `${path}: expected a list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
+  const fields = value.map((row: unknown, at) => {
+    const given = givenRow(`${path}[${at}]`, many.foreign.className, { name: path, form: "typed", value: row });
+    if (given === null) throw new BadGiven(path, `${path}[${at}]: expected a row of ${many.foreign.className}, got null`);
+    return given;
+  });
+  const names = [...new Set(fields.flatMap((row) => Object.keys(row)))];
+  const columns = names.map((name) => {
+    const member = many.foreign.members.get(name);
+    if (member?.kind === "scalar") return member;
+    const near = closestNames(name, many.foreign.members.keys());
+    const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${one}'`).join(", ")}?` : "";
+    if (member) throw new BadGiven(path, `${path}: '${name}' is a relation; rows of ${many.fqn} are given by their own features`);
+    throw new BadGiven(path, `unknown feature '${path}.${name}' in the inputs${hint}`);
+  });
+  const rows = fields.map((row, at) =>
+    Object.fromEntries(
+      columns.map((feature) => {
+        const given = row[feature.name];
+        const where = `${path}[${at}].${feature.name}`;
+        if (given === undefined) throw new BadGiven(path, `${where} is missing, and other rows have it; give it in every row or in none`);
+        return [feature.name, givenValue(feature, where, { name: where, form: "typed", value: given })];
+      }),
+    ),
+  );
+  return { columns, rows };
+}
+
+/** A feature of child rows given as a list with a value per row. */
+export interface GivenList {
+  readonly path: string;
+  readonly feature: ScalarInfo;
+  readonly values: readonly FeatureValue[];
+}
+
+/** The values of a child's feature, a list with one per row. Throws BadGiven. */
+export function givenList(many: ManyInfo, name: string, path: string, input: AskInput): GivenList {
+  const feature = many.foreign.members.get(name);
+  if (feature?.kind !== "scalar") throw new BadGiven(path, `${path} is no value of a row of ${many.fqn}`);
+  let { value } = input;
+  if (input.form !== "typed" && typeof value === "string") {
+    try {
+      value = parseExactJson(value);
+    } catch {
+      value = undefined;
+    }
+  }
+  if (!Array.isArray(value))
+    throw new BadGiven(path, `${path}: expected a list with a value for each row of ${many.fqn}, got ${describeValue(input.value)}`);
+  const values = value.map((one: unknown, at) => givenValue(feature, `${path}[${at}]`, { name: path, form: "typed", value: one }));
+  return { path, feature, values };
+}
+
+/** Rows made of lists. Throws BadGiven when two are not equally long. */
+export function zipped(path: string, lists: readonly GivenList[]): FeatureValue {
+  const [first, ...others] = lists;
+  const odd = others.find((list) => list.values.length !== first?.values.length);
+  if (first && odd)
+    throw new BadGiven(
+      path,
+      `lists of the rows of ${path} must be equally long: ${first.path} has ${first.values.length} values, ${odd.path} has ${odd.values.length}`,
+    );
+  return (first?.values ?? []).map((_, row) =>
+    Object.fromEntries(lists.map((list) => [list.feature.name, list.values[row] as FeatureValue])),
+  );
+}
+
+/** Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`). Throws BadGiven. */
+export function givenWindows(features: readonly ScalarInfo[], path: string, input: AskInput): (readonly [ScalarInfo, string, AskInput])[] {
+  let { value } = input;
+  if (input.form !== "typed" && typeof value === "string") {
+    try {
+      value = parseExactJson(value);
+    } catch {
+      value = undefined;
+    }
+  }
+  const windows = features.map((feature) => readableName(feature.name).replace(/^.*\[(.*)\]$/, "$1"));
+  if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
+    throw new BadGiven(
+      path,
+      `${path} is windowed: give an object with a value per window (${windows.join(", ")}), or one window, for example ${path}[${windows[0]}]`,
+    );
+  return Object.entries(value).map(([window, one]) => {
+    const ms = parseWindow(window);
+    const feature = features.find((candidate) => ms !== undefined && candidate.name.endsWith(`__${ms / 1000}__`));
+    if (!feature) throw new BadGiven(path, `${path} has no window '${window}'; its windows are ${windows.join(", ")}`);
+    return [feature, `${path}[${window}]`, { name: path, form: "typed", value: one }] as const;
+  });
 }
 
 /** The primitive below a type, through enums; undefined for lists and structs. */

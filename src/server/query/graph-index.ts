@@ -1,11 +1,15 @@
 /** A graph turned into lookup tables, once per deployment: what name resolution, the planner and the executor read. */
 
-import type { Feature, Graph, NamedQuery, Resolver, ResolverInput } from "../../../gen/svc/v1/graph_pb.ts";
-import { ResolverKind, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
-import { compileCoercer, type FeatureValue, typeName } from "../../domain/value.ts";
-import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
+import { compileCoercer, typeName } from "../../domain/value.ts";
+import type { CompiledExpression } from "../expressions/compiled.ts";
+import { compilerOf } from "./expressions.ts";
+import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
+import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
+import { linkRelations } from "./relation-index.ts";
 
 /** How long a resolver may run when it does not say, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -31,6 +35,11 @@ export interface GraphIndex {
   readonly resolvers: ReadonlyMap<string, ResolverInfo>;
   /** Named queries by name, then by version (empty = unversioned). */
   readonly namedQueries: ReadonlyMap<string, ReadonlyMap<string, NamedQuery>>;
+  /**
+   * Compiles an expression, once: of a feature, or of the rows of a class (a filter).
+   * @returns why it cannot be evaluated when it cannot
+   */
+  compile(expression: Expression, of: ScalarInfo | NamespaceInfo | undefined): CompiledExpression | string;
 }
 
 /** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
@@ -38,7 +47,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
   const scalars = new Map<string, ScalarInfo>();
   const namespaces = new Map<string, NamespaceInfo>();
   for (const set of graph.featureSets) {
-    const members = new Map<string, ScalarInfo | RelationInfo | "has_many">();
+    const members = new Map<string, Member>();
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
     for (const feature of set.features) {
@@ -47,8 +56,8 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
       own.push(scalar);
-      const window = /^(.+)__\d+__$/.exec(scalar.name);
-      if (window) windows.set(window[1] as string, [...(windows.get(window[1] as string) ?? []), scalar]);
+      const base = windowedBase(feature);
+      if (base) windows.set(base, [...(windows.get(base) ?? []), scalar]);
     }
     namespaces.set(set.namespace, {
       name: set.namespace,
@@ -65,6 +74,11 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
   for (const resolver of graph.resolvers) {
     const info = resolverInfo(resolver, namespaces, scalars, options.sources);
     resolvers.set(info.fqn, info);
+    if (info.shape === "relation") {
+      const many = namespaces.get(info.namespace)?.members.get(resolver.relation.slice(info.namespace.length + 1));
+      if (many?.kind === "has_many") many.fillers.push(info);
+      continue;
+    }
     for (const output of info.outputs) scalars.get(output)?.producers.push(info);
   }
   const namedQueries = new Map<string, Map<string, NamedQuery>>();
@@ -73,12 +87,36 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     versions.set(query.version, query);
     namedQueries.set(query.name, versions);
   }
-  return { environmentName: options.environmentName, namespaces, scalars, relations, resolvers, namedQueries };
+  const compiled = new Map<Expression, CompiledExpression | string>();
+  const compile = compilerOf(graph);
+  return {
+    environmentName: options.environmentName,
+    namespaces,
+    scalars,
+    relations,
+    resolvers,
+    namedQueries,
+    compile(expression, of) {
+      let known = compiled.get(expression);
+      if (known === undefined) {
+        known = compile(expression, of);
+        compiled.set(expression, known);
+      }
+      return known;
+    },
+  };
+}
+
+/** The bare name of a windowed feature; undefined for others. */
+function windowedBase(feature: Feature): string | undefined {
+  const { value } = feature.kind.case === "scalar" ? feature.kind : { value: undefined };
+  if (value?.windowedBase) return value.windowedBase.slice(value.windowedBase.lastIndexOf(".") + 1);
+  return /^(.+)__\d+__$/.exec(feature.name)?.[1];
 }
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime } = feature.kind.value;
+  const { dtype, nullable, defaultValue, primary, featureTime, expression, window } = feature.kind.value;
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -95,43 +133,9 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): 
     strict: compileCoercer(dtype, "strict"),
     lenient: compileCoercer(dtype, "lenient"),
     producers: [],
+    expression,
+    windowMs: window ? durationToMs(window) : undefined,
   };
-}
-
-function linkRelations(
-  graph: Graph,
-  namespaces: ReadonlyMap<string, NamespaceInfo>,
-  scalars: ReadonlyMap<string, ScalarInfo>,
-): Map<string, RelationInfo> {
-  const relations = new Map<string, RelationInfo>();
-  for (const set of graph.featureSets) {
-    const members = namespaces.get(set.namespace)?.members as Map<string, ScalarInfo | RelationInfo | "has_many">;
-    for (const feature of set.features) {
-      if (feature.kind.case === "hasMany") members.set(feature.name, "has_many");
-      if (feature.kind.case !== "hasOne") continue;
-      const { foreignNamespace, optional, join } = feature.kind.value;
-      const foreign = namespaces.get(foreignNamespace);
-      const pairs = join.flatMap((key) => {
-        const local = scalars.get(key.local);
-        const other = scalars.get(key.foreign);
-        return local && other ? [{ local, foreign: other }] : [];
-      });
-      if (!foreign || pairs.length === 0 || pairs.length !== join.length) continue;
-      const relation: RelationInfo = {
-        kind: "has_one",
-        fqn: feature.fqn,
-        name: feature.name,
-        namespace: feature.namespace,
-        foreign,
-        optional,
-        join: pairs,
-        onPrimaryKey: pairs.some((pair) => pair.foreign === foreign.primaryKey),
-      };
-      relations.set(relation.fqn, relation);
-      members.set(relation.name, relation);
-    }
-  }
-  return relations;
 }
 
 function resolverInfo(
@@ -141,9 +145,13 @@ function resolverInfo(
   sources: IndexOptions["sources"],
 ): ResolverInfo {
   const outputs = new Set(resolver.outputs.filter((fqn) => scalars.has(fqn)));
-  const namespace = scalars.get(resolver.outputs.find((fqn) => scalars.has(fqn)) ?? "")?.namespace ?? "";
+  const shape = SHAPES[resolver.outputShape];
+  const namespace =
+    shape === "relation"
+      ? (resolver.relation.split(".", 1)[0] as string)
+      : (scalars.get(resolver.outputs.find((fqn) => scalars.has(fqn)) ?? "")?.namespace ?? "");
   const timeout = resolver.timeout ? durationToMs(resolver.timeout) : 0;
-  const inputs = resolver.inputs.map((input) => parameterInfo(input, namespace, namespaces));
+  const inputs = resolver.inputs.flatMap((input) => parameterInfos(input, namespace, namespaces));
   const sql = resolver.body.case === "sql" ? sqlInfo(resolver, namespace, namespaces, inputs, sources) : undefined;
   const parameters = sql ? sql.parameters : inputs;
   const broken =
@@ -156,56 +164,24 @@ function resolverInfo(
     offline: resolver.kind === ResolverKind.OFFLINE,
     inputs: parameters,
     outputs,
+    features: [...outputs].flatMap((fqn) => scalars.get(fqn) ?? []),
     tags: resolver.tags,
     environments: resolver.environments,
     timeoutMs: timeout > 0 && Number.isFinite(timeout) ? timeout : DEFAULT_TIMEOUT_MS,
     place: resolver.span?.file ? `${resolver.span.file}:${resolver.span.line}` : "",
     file: resolver.span?.file ?? "",
     sql,
+    shape,
+    total: sql?.total ?? (shape === "rows" && resolver.total),
     broken,
   };
 }
 
-function parameterInfo(input: ResolverInput, namespace: string, namespaces: ReadonlyMap<string, NamespaceInfo>): ParameterInfo {
-  if (input.kind.case === "now") return { name: input.name, now: true, relations: [], optional: false, hasDefault: false };
-  if (input.kind.case !== "feature") return brokenParameter(input.name, `its parameter ${input.name} reads no feature`);
-  const { path, optional, defaultValue } = input.kind.value;
-  const found = followPath(path, namespace, namespaces);
-  if (typeof found === "string") return brokenParameter(input.name, found);
-  return {
-    name: input.name,
-    now: false,
-    ...found,
-    optional: optional || defaultValue !== undefined,
-    hasDefault: defaultValue !== undefined,
-    defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
-  };
-}
-
-function brokenParameter(name: string, broken: string): ParameterInfo {
-  return { name, now: false, relations: [], optional: false, hasDefault: false, broken };
-}
-
-function followPath(
-  path: string,
-  namespace: string,
-  namespaces: ReadonlyMap<string, NamespaceInfo>,
-): { relations: RelationInfo[]; feature: ScalarInfo } | string {
-  const [root, ...segments] = path.split(".");
-  if (root !== namespace) return `it reads ${path}, but what it produces belongs to ${namespace || "no class"}`;
-  const relations: RelationInfo[] = [];
-  let at = namespaces.get(root);
-  for (const [index, segment] of segments.entries()) {
-    const member = at?.members.get(segment);
-    if (member === undefined) return `it reads ${path}, which does not exist`;
-    if (member === "has_many") return `it reads ${path}, which goes through a has-many relation`;
-    if (member.kind === "scalar")
-      return index === segments.length - 1 ? { relations, feature: member } : `it reads ${path}, which does not exist`;
-    relations.push(member);
-    at = member.foreign;
-  }
-  return `it reads ${path}, which is a whole row`;
-}
+const SHAPES: Readonly<Record<OutputShape, ResolverInfo["shape"]>> = {
+  [OutputShape.UNSPECIFIED]: "values",
+  [OutputShape.ROWS]: "rows",
+  [OutputShape.RELATION]: "relation",
+};
 
 function sqlInfo(
   resolver: Resolver,
@@ -227,11 +203,7 @@ function sqlInfo(
     return { name: parameter.path, now: false, ...found, optional: false, hasDefault: false };
   });
   const columns = new Map(query.columns.map((column) => [column.feature, column.column]));
-  if (query.star) {
-    for (const fqn of resolver.outputs) if (!columns.has(fqn)) columns.set(fqn, fqn.slice(fqn.lastIndexOf(".") + 1));
-    const own = namespaces.get(namespace);
-    for (const key of [own?.primaryKey, own?.featureTime]) if (key && !columns.has(key.fqn)) columns.set(key.fqn, key.name);
-  }
+  for (const fqn of resolver.outputs) if (!columns.has(fqn)) columns.set(fqn, fqn.slice(fqn.lastIndexOf(".") + 1));
   return {
     source: source?.name ?? query.source,
     sourceKind: source?.kind ?? SourceKind.UNSPECIFIED,
@@ -255,18 +227,3 @@ const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
 };
-
-/** A parameter's path from a namespace, for example `flight.origin.latitude`. */
-export function pathOf(
-  namespace: string,
-  to: { readonly relations: readonly RelationInfo[]; readonly feature?: { readonly name: string } | undefined },
-): string {
-  let path = namespace;
-  for (const relation of to.relations) path += `.${relation.name}`;
-  return to.feature ? `${path}.${to.feature.name}` : path;
-}
-
-/** The value passed for a parameter whose feature has none. */
-export function absentArgument(parameter: ParameterInfo): FeatureValue {
-  return parameter.defaultValue ?? null;
-}

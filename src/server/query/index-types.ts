@@ -1,6 +1,6 @@
 /** The rows of the graph index: features, relations, classes and resolvers with everything about them resolved. */
 
-import type { RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Expression, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { Coercer, FeatureValue } from "../../domain/value.ts";
 
@@ -28,6 +28,12 @@ export interface ScalarInfo {
   readonly lenient: Coercer;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
+  /** How it is computed without code. */
+  readonly expression?: Expression | undefined;
+  /** The window of a windowed feature in milliseconds. */
+  readonly windowMs?: number | undefined;
+  /** Set for what stands for the rows of a has-many relation among the features of a plan. */
+  readonly rowsOf?: ManyInfo | undefined;
 }
 
 /** A has-one relation. */
@@ -44,8 +50,35 @@ export interface RelationInfo {
   readonly onPrimaryKey: boolean;
 }
 
+/** A has-many relation. */
+export interface ManyInfo {
+  readonly kind: "has_many";
+  readonly fqn: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly foreign: NamespaceInfo;
+  /** Empty when it cannot be joined: its rows are given, or a resolver's. */
+  readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
+  /** Stands for its rows in a plan. */
+  readonly rows: ScalarInfo;
+  /** Stands for its rows as given with a query. */
+  readonly given: ScalarInfo;
+  /** Resolvers that return its rows. */
+  readonly fillers: ResolverInfo[];
+}
+
 /** What a name within a class means. */
-export type Member = ScalarInfo | RelationInfo | "has_many";
+export type Member = ScalarInfo | RelationInfo | ManyInfo;
+
+/** Rows of a has-many relation as a parameter. */
+export interface RowsParameter {
+  readonly many: ManyInfo;
+  /** The child's features that are the columns, as spelled in the resolver with the path from the child; empty = its scalars that can be had. */
+  readonly columns: readonly { readonly name: string; readonly path: string }[];
+  readonly filters: readonly Expression[];
+  /** 0 = all. */
+  readonly limit: number;
+}
 
 /** A feature class. */
 export interface NamespaceInfo {
@@ -76,6 +109,10 @@ export interface ParameterInfo {
   readonly defaultValue?: FeatureValue | undefined;
   /** Why it cannot be passed. */
   readonly broken?: string | undefined;
+  /** Set for rows of a has-many relation. */
+  readonly rows?: RowsParameter | undefined;
+  /** Set for a column of a table: the parameter of the function that it belongs to, and the column's name there. */
+  readonly table?: { readonly parameter: string; readonly column: string } | undefined;
 }
 
 /** A SQL resolver's query. */
@@ -107,6 +144,8 @@ export interface ResolverInfo {
   readonly inputs: readonly ParameterInfo[];
   /** FQNs of the known features that it produces. */
   readonly outputs: ReadonlySet<string>;
+  /** The same features. */
+  readonly features: readonly ScalarInfo[];
   readonly tags: readonly string[];
   readonly environments: readonly string[];
   readonly timeoutMs: number;
@@ -114,6 +153,10 @@ export interface ResolverInfo {
   readonly place: string;
   readonly file: string;
   readonly sql: SqlInfo | undefined;
+  /** What its result is: values for a row, rows of its class, or the rows of a has-many relation. */
+  readonly shape: "values" | "rows" | "relation";
+  /** Whether its rows are all rows of its class. */
+  readonly total: boolean;
   /** Why it can never run in this deployment. */
   readonly broken: string | undefined;
 }

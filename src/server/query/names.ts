@@ -3,7 +3,7 @@
 import { closestNames } from "../../domain/closest.ts";
 import { rawName } from "../../domain/name.ts";
 import type { GraphIndex } from "./graph-index.ts";
-import type { NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
+import type { ManyInfo, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** A feature, reached from the root class through has-one relations. */
 export interface FeatureTarget {
@@ -30,8 +30,18 @@ export interface GroupTarget {
   readonly features: readonly ScalarInfo[];
 }
 
+/** Rows of a has-many relation, or features of them. */
+export interface RowsTarget {
+  readonly kind: "rows";
+  readonly root: string;
+  readonly relations: readonly RelationInfo[];
+  readonly many: ManyInfo;
+  /** Paths from the child's class; undefined = whole rows. */
+  readonly picks: readonly string[] | undefined;
+}
+
 /** What a name means. */
-export type Target = FeatureTarget | RowTarget | GroupTarget;
+export type Target = FeatureTarget | RowTarget | GroupTarget | RowsTarget;
 
 /** A name that means nothing, or nothing that an online query can use. */
 export interface UnknownName {
@@ -64,7 +74,7 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
       if (windows) return { kind: "group", root: rootName, relations, features: windows };
       return unknownMember(index, text, at, [rootName, ...segments.slice(0, position)].join("."), segment);
     }
-    if (member === "has_many") return hasMany(text, `${at.name}.${segment}`);
+    if (member.kind === "has_many") return resolveRows(index, text, rootName, relations, member, segments.slice(position + 1));
     if (member.kind === "scalar") {
       if (last) return { kind: "feature", root: rootName, relations, feature: member };
       return {
@@ -85,20 +95,37 @@ export function absoluteRoot(index: GraphIndex, text: string): string | undefine
   return index.namespaces.has(first) ? first : undefined;
 }
 
-function hasMany(text: string, fqn: string): UnknownName {
-  return {
-    kind: "unknown",
-    unsupported: true,
-    message: `'${text}' goes through the has-many relation ${fqn}, which online queries cannot read yet; ask for features of one row`,
-  };
+function resolveRows(
+  index: GraphIndex,
+  text: string,
+  root: string,
+  relations: readonly RelationInfo[],
+  many: ManyInfo,
+  rest: readonly string[],
+): Target | UnknownName {
+  const base = { kind: "rows" as const, root, relations, many };
+  if (rest.length === 0) return { ...base, picks: undefined };
+  const path = rest.join(".");
+  const target = resolveName(index, `.${many.foreign.name}.${path}`, undefined);
+  if (target.kind === "unknown") return { ...target, message: target.message.replace(`'.${many.foreign.name}.${path}'`, `'${text}'`) };
+  if (target.kind === "group") {
+    const parent = path.slice(0, path.lastIndexOf(".") + 1);
+    return { ...base, picks: target.features.map((feature) => parent + feature.name) };
+  }
+  if (target.kind === "row")
+    return {
+      kind: "unknown",
+      unsupported: true,
+      message: `'${text}' is a whole row of every row of ${many.fqn}; name its features, for example '${text}.${target.namespace.scalars[0]?.name ?? "id"}'`,
+    };
+  return { ...base, picks: [path] };
 }
 
 function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefix: string, segment: string): UnknownName {
   const found = closestNames(segment, at.members.keys()).map((name) => `${prefix}.${name}`);
   if (found.length < 3)
     for (const member of at.members.values())
-      if (typeof member === "object" && member.kind === "has_one" && member.foreign.members.has(segment))
-        found.push(`${prefix}.${member.name}.${segment}`);
+      if (member.kind !== "scalar" && member.foreign.members.has(segment)) found.push(`${prefix}.${member.name}.${segment}`);
   if (found.length < 3) found.push(...closestNames(rawName(text).replace(/^\./, ""), index.scalars.keys()));
   return { kind: "unknown", message: sentence(text, [...new Set(found)].slice(0, 3)) };
 }

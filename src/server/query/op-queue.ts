@@ -60,6 +60,7 @@ export class OpQueue {
       if (!rows || this.#unready[id] !== 0) continue;
       this.#pending[id] = undefined;
       for (const row of rows) this.#state[id * this.rows + row] = STARTED;
+      if (rows.length > 1) rows.sort((a, b) => a - b);
       return { op: this.ops[id] as PlanOp, rows };
     }
     return undefined;

@@ -1,9 +1,16 @@
 /** From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can reach. */
 
-import type { CallNode, FrameNode, Goal, GoalGraph } from "./goals.ts";
-import { pathOf } from "./graph-index.ts";
-import type { Plan, PlanFrame, PlanOp, PlanOutput, PlanShape, PlanSlot } from "./plan.ts";
+import { create } from "@bufbuild/protobuf";
+import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
+import { typeName } from "../../domain/value.ts";
+import { mergeNeeds, planChildren } from "./child-plan.ts";
+import type { CallNode, FrameNode, Goal } from "./goal-nodes.ts";
+import type { GoalGraph } from "./goals.ts";
+import type { ScalarInfo } from "./index-types.ts";
+import { pathOf } from "./parameter-index.ts";
+import type { OutputFeature, Plan, PlanFrame, PlanOp, PlanOutput, PlanRows, PlanShape, PlanSlot, RowsNeeds } from "./plan.ts";
 import type { BuiltCall, Decision } from "./planner.ts";
+import { outputPath } from "./resolve.ts";
 
 /** What the search found. */
 export interface SearchResult {
@@ -14,6 +21,8 @@ export interface SearchResult {
   readonly unprovided: ReadonlyMap<Goal, string>;
   readonly decisions: ReadonlyMap<Goal, Decision>;
   readonly calls: ReadonlyMap<string, BuiltCall>;
+  /** Plans the shape of child rows. */
+  readonly plan: (shape: PlanShape) => Plan;
 }
 
 /** What holds for a given value that no output needs. */
@@ -29,6 +38,7 @@ export function emitPlan(result: SearchResult): Plan {
   const ops: PlanOp[] = [];
   const opOf = new Map<string, number>();
   const opOutputs: number[][] = [];
+  const needs = rowsNeeds(result, goals);
   for (const goal of goals) {
     const call = decisions.get(goal)?.call;
     if (!call) continue;
@@ -37,7 +47,12 @@ export function emitPlan(result: SearchResult): Plan {
       op = ops.length;
       opOf.set(call.key, op);
       opOutputs.push([]);
-      ops.push(emitOp(op, call, result.calls.get(call.key) as BuiltCall, slotOf, frameOf, opOutputs[op] as number[]));
+      const many = goal.feature.rowsOf;
+      const rows =
+        many && call.source
+          ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, result.plan)
+          : undefined;
+      ops.push(emitOp(op, call, result.calls.get(call.key) as BuiltCall, slotOf, frameOf, opOutputs[op] as number[], rows));
     }
     (opOutputs[op] as number[]).push(slotOf.get(goal) as number);
   }
@@ -66,9 +81,15 @@ export function emitPlan(result: SearchResult): Plan {
       notes: decision.notes,
     };
   });
-  const outputs = result.outputs.map((goal): PlanOutput => {
+  const outputs = result.outputs.map((goal, position): PlanOutput => {
     const reason = result.unprovided.get(goal);
-    const base = { path: goal.path, feature: goal.feature };
+    const wanted = shape.outputs[position] as OutputFeature;
+    if (goal.feature.rowsOf && reason === undefined) {
+      const slot = slotOf.get(goal) as number;
+      const rows = ops[(slots[slot] as PlanSlot).op]?.rows;
+      return { path: outputPath(shape.root.name, wanted), feature: rowsFeature(goal.feature, rows, wanted.pick), slot, pick: wanted.pick };
+    }
+    const base = { path: outputPath(shape.root.name, wanted), feature: goal.feature };
     return reason === undefined ? { ...base, slot: slotOf.get(goal) as number } : { ...base, slot: -1, reason };
   });
   const givenSlots = goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
@@ -81,6 +102,46 @@ export function emitPlan(result: SearchResult): Plan {
     givenSlots: givenSlots.map((goal) => slotOf.get(goal) as number),
     storedSlots: slots.filter((slot) => slot.stored).map((slot) => slot.id),
   };
+}
+
+/** What is needed of the rows of has-many relations by outputs and by the calls of a plan. */
+function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: readonly Goal[]): Map<Goal, RowsNeeds[]> {
+  const found = new Map<Goal, RowsNeeds[]>();
+  const add = (goal: Goal, needs: RowsNeeds) => {
+    const known = found.get(goal);
+    if (known) known.push(needs);
+    else found.set(goal, [needs]);
+  };
+  for (const [position, goal] of outputs.entries()) {
+    const needs = shape.outputs[position]?.needs;
+    if (needs) add(goal, needs);
+  }
+  for (const key of new Set(goals.flatMap((goal) => decisions.get(goal)?.call?.key ?? [])))
+    for (const { goal, needs } of calls.get(key)?.call.needs ?? []) add(goal, needs);
+  return found;
+}
+
+/** The feature of an output of child rows: a list of values, or of objects of what can be had. */
+function rowsFeature(feature: ScalarInfo, rows: PlanRows | undefined, pick: string | undefined): ScalarInfo {
+  if (!rows) return feature;
+  const outputAt = (position: number | undefined) => rows.child.outputs[position ?? -1];
+  const element =
+    pick === undefined
+      ? create(DataTypeSchema, {
+          kind: {
+            case: "struct",
+            value: {
+              name: rows.many.foreign.className,
+              fields: rows.whole.flatMap((position) => {
+                const one = outputAt(position)?.feature;
+                return one ? [{ name: one.name, dtype: one.dtype, nullable: one.nullable }] : [];
+              }),
+            },
+          },
+        })
+      : outputAt(rows.columns.get(pick))?.feature.dtype;
+  const dtype = create(DataTypeSchema, { kind: { case: "list", value: element ? { element } : {} } });
+  return { ...feature, dtype, typeName: typeName(dtype) };
 }
 
 /** Every goal that is given or that an output can come to need, in a stable order. */
@@ -104,10 +165,12 @@ function emitOp(
   slotOf: ReadonlyMap<Goal, number>,
   frameOf: ReadonlyMap<FrameNode, number>,
   outputs: readonly number[],
+  rows: PlanRows | undefined,
 ): PlanOp {
   const inputs = call.inputs.map(({ parameter, nullable }, position) => {
     const goal = built.inputs[position];
-    return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable };
+    const needs = call.needs?.find((one) => one.goal === goal)?.needs;
+    return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable, needs };
   });
   return {
     id,
@@ -118,6 +181,8 @@ function emitOp(
     inputSlots: [...new Set(inputs.map((input) => input.slot).filter((slot) => slot >= 0))],
     outputs,
     keys: call.keys,
+    expression: call.expression,
+    rows,
   };
 }
 
@@ -144,9 +209,9 @@ function shapeHash(shape: PlanShape, environment: string): string {
   const text = JSON.stringify([
     environment,
     root,
-    shape.givens.map((given) => pathOf(root, given)).sort(),
+    shape.givens.map((given) => [pathOf(root, given), given.columns?.map((column) => column.name) ?? []]).sort(),
     shape.rows.map((row) => [pathOf(root, row), row.absent]).sort(),
-    shape.outputs.map((output) => [pathOf(root, output), output.named]).sort(),
+    shape.outputs.map((output) => [outputPath(root, output), output.named]).sort(),
     [...shape.tags].sort(),
     [...shape.staleness].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([fqn, ms]) => [fqn, String(ms)]),
     Object.entries(shape.plannerOptions).sort(),

@@ -1,6 +1,6 @@
 /** What the planner says about providers that it did not choose, and about goals that have none or too many. */
 
-import type { Candidate, Goal } from "./goals.ts";
+import type { Candidate, Goal } from "./goal-nodes.ts";
 import type { ResolverInfo } from "./index-types.ts";
 import type { PlanShape } from "./plan.ts";
 
@@ -28,6 +28,10 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
   const stuck = stuckGate(goal, can);
   if (stuck) return `${goal.path} cannot be read${from}: its row needs ${stuck.path}, ${whyMissing(stuck, can, [goal])}`;
   const lines = [
+    ...(goal.obstacle === undefined ? [] : [`\n  - ${goal.feature.expression ? "its expression" : goal.path}: ${goal.obstacle}`]),
+    ...goal.candidates.flatMap((candidate) =>
+      candidate.kind === "expression" ? [`\n  - its expression: ${whyImpossible(candidate, can, [goal])}`] : [],
+    ),
     ...goal.rejected.map(({ resolver, reason }) => `\n  - ${nameResolver(resolver)}: ${reason}`),
     ...goal.candidates.flatMap((candidate) => {
       if (candidate.kind !== "resolver" || !candidate.call?.resolver) return [];
@@ -56,10 +60,12 @@ export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candid
 
 function lostTo(resolver: ResolverInfo, chosen: Candidate): string {
   const winner = chosen.call?.resolver;
+  if (chosen.kind === "expression") return "its expression gives the value";
+  if (chosen.call?.kind === "rows" && !winner) return "the rows were given";
   if (!winner) return "the join gives the value";
   if (winner.tags.length > resolver.tags.length) return `${winner.fqn} matches more tags`;
-  if (winner.sql?.total && !resolver.sql?.total) return `${winner.fqn} has all rows (total)`;
-  return `${winner.fqn} is called for another feature anyway`;
+  if (winner.total && !resolver.total) return `${winner.fqn} has all rows (total)`;
+  return `${winner.fqn} ${chosen.call?.kind === "rows" ? "comes before it" : "is called for another feature anyway"}`;
 }
 
 function whyImpossible(candidate: Candidate, can: (goal: Goal) => boolean, trail: readonly Goal[]): string {
@@ -83,6 +89,8 @@ function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Go
   const stuck = stuckGate(goal, can);
   if (stuck) return `whose row needs ${stuck.path}, ${whyMissing(stuck, can, [...trail, goal])}`;
   const { relation, mode } = goal.frame;
+  const byExpression = goal.candidates.find((candidate) => candidate.kind === "expression");
+  if (byExpression) return `whose expression cannot be evaluated: ${whyImpossible(byExpression, can, [...trail, goal])}`;
   const byResolver = goal.candidates.find((candidate) => candidate.kind === "resolver" && !candidate.required.includes(goal));
   if (byResolver?.call?.resolver)
     return `which ${byResolver.call.resolver.fqn} could give, but ${whyImpossible(byResolver, can, [...trail, goal])}`;
@@ -92,5 +100,6 @@ function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Go
   }
   const [rejected] = goal.rejected;
   if (rejected) return `which was not given, and ${nameResolver(rejected.resolver)} cannot run: ${rejected.reason}`;
+  if (goal.obstacle) return `which cannot be computed: ${goal.obstacle}`;
   return "which was not given and which no resolver produces";
 }

@@ -1,6 +1,7 @@
 /** What the planner makes and the executor runs. A plan holds no values: queries of the same shape share it. */
 
-import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "./index-types.ts";
+import type { CompiledExpression } from "../expressions/compiled.ts";
+import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "./index-types.ts";
 
 /** The shape of a request: everything of it that the choice of providers can depend on. */
 export interface PlanShape {
@@ -16,12 +17,25 @@ export interface PlanShape {
   /** Overrides of staleness in milliseconds, by FQN. */
   readonly staleness: ReadonlyMap<string, number>;
   readonly plannerOptions: Readonly<Record<string, string>>;
+  /** For a plan of child rows, the has-many relations passed on the way to them. */
+  readonly nesting?: readonly ManyInfo[];
 }
 
 /** A feature reached from the root class. */
 export interface PathFeature {
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
+  /** For rows of a has-many relation given with the query: the child's features that every row has. */
+  readonly columns?: readonly ScalarInfo[];
+}
+
+/** What is needed of child rows; paths start at the child's class. */
+export interface RowsNeeds {
+  readonly paths: ReadonlySet<string>;
+  /** Whether every scalar that can be had is needed. */
+  readonly all: boolean;
+  /** Has-many relations of the child whose rows an expression aggregates. */
+  readonly relations: ReadonlyMap<string, RowsNeeds>;
 }
 
 /** A row given in place of a join. */
@@ -35,6 +49,10 @@ export interface GivenRow {
 export interface OutputFeature extends PathFeature {
   /** Whether it was named by itself and not by its class: then it must have a provider. */
   readonly named: boolean;
+  /** For rows of a has-many relation, what is needed of them. */
+  readonly needs?: RowsNeeds;
+  /** For rows of a has-many relation, the child's feature whose values are wanted as a list; undefined = whole rows. */
+  readonly pick?: string | undefined;
 }
 
 /**
@@ -98,12 +116,14 @@ export interface PlanInput {
   readonly slot: number;
   /** Whether the way from the op's frame to the feature's goes through an optional relation. */
   readonly nullable: boolean;
+  /** For rows of a has-many relation, what the op reads of them. */
+  readonly needs?: RowsNeeds | undefined;
 }
 
 /** One call of a resolver for a frame, or the copy of a join's value to the far side. */
 export interface PlanOp {
   readonly id: number;
-  readonly kind: "python" | "sql" | "join";
+  readonly kind: OpKind;
   readonly frame: number;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
@@ -112,8 +132,41 @@ export interface PlanOp {
   readonly inputSlots: readonly number[];
   /** The slots it provides. */
   readonly outputs: readonly number[];
-  /** For a SQL query without placeholders: the features that its rows are looked up by, in the order of the inputs. */
+  /** For a SQL query that takes no features: the features that its rows are looked up by, in the order of the inputs. */
   readonly keys: readonly ScalarInfo[];
+  /** Of kind `expression`: the computation. */
+  readonly expression?: CompiledExpression | undefined;
+  /** Of kind `rows`: what is done with the child rows. */
+  readonly rows?: PlanRows | undefined;
+}
+
+/**
+ * What an op does. `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
+ * and their features computed.
+ */
+export type OpKind = "python" | "sql" | "join" | "scan" | "expression" | "rows";
+
+/** Where the rows of a has-many relation come from. */
+export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
+
+/** How child rows are found, and the plan that is run on all of them together. */
+export interface PlanRows {
+  readonly many: ManyInfo;
+  readonly source: RowsSourceKind;
+  /** Features of the child that the source has; of the join, the parent's values. */
+  readonly givens: readonly ScalarInfo[];
+  /** Those among them that somebody reads. */
+  readonly used: ReadonlySet<ScalarInfo>;
+  /** The plan of the child rows; its given slots are those of `givens`. */
+  readonly child: Plan;
+  /** Positions of the child plan's outputs by path from the child's class. */
+  readonly columns: ReadonlyMap<string, number>;
+  /** The same for has-many relations of the child whose rows are aggregated. */
+  readonly relations: ReadonlyMap<string, number>;
+  /** The child's scalars that can be had, as its outputs' positions. */
+  readonly whole: readonly number[];
+  /** Whether the source gives all that is needed, so that nothing has to be run. */
+  readonly isComplete: boolean;
 }
 
 /** A feature of the answer. */
@@ -123,6 +176,8 @@ export interface PlanOutput {
   readonly slot: number;
   /** Set, with slot -1, when nothing provides it. */
   readonly reason?: string;
+  /** For rows of a has-many relation: the child's feature that is listed; empty = whole rows. */
+  readonly pick?: string | undefined;
 }
 
 /** A plan. */

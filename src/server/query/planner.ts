@@ -4,13 +4,16 @@
  */
 
 import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { needsKey } from "./child-plan.ts";
 import { derive, findKnots, type Strength } from "./derivable.ts";
-import { type CallNode, type Candidate, type Goal, GoalGraph, PlanTooLarge } from "./goals.ts";
+import { type CallNode, type Candidate, type Goal, PlanTooLarge } from "./goal-nodes.ts";
+import { GoalGraph } from "./goals.ts";
 import type { GraphIndex } from "./graph-index.ts";
 import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
 import { ambiguousMessage, lostNotes, missingMessage } from "./plan-reasons.ts";
 import { QueryRefused } from "./refusal.ts";
+import { outputPath } from "./resolve.ts";
 
 /** The provider chosen for a goal. */
 export interface Decision {
@@ -31,8 +34,41 @@ export interface BuiltCall {
 
 /** Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that nothing separates. */
 export function planQuery(index: GraphIndex, shape: PlanShape): Plan {
+  const children = new Map<string, Plan | QueryRefused>();
+  const planChild = (child: PlanShape): Plan => {
+    const key = shapeKey(child);
+    let known = children.get(key);
+    if (known === undefined) {
+      known = planOrRefuse(index, child, planChild);
+      children.set(key, known);
+    }
+    if (known instanceof QueryRefused) throw known;
+    return known;
+  };
+  return plan(index, shape, planChild);
+}
+
+function planOrRefuse(index: GraphIndex, shape: PlanShape, planChild: (child: PlanShape) => Plan): Plan | QueryRefused {
   try {
-    return new Search(index, shape).run();
+    return plan(index, shape, planChild);
+  } catch (error) {
+    if (error instanceof QueryRefused) return error;
+    throw error;
+  }
+}
+
+/** Everything that plans of child rows within one query differ by. */
+function shapeKey({ root, givens, outputs, nesting }: PlanShape): string {
+  const wanted = outputs.map(
+    (output) => `${outputPath(root.name, output)}${output.named ? "!" : ""}${output.needs ? needsKey(output.needs) : ""}`,
+  );
+  const passed = (nesting ?? []).map((many) => many.fqn).sort();
+  return [root.name, givens.map((given) => given.feature.name).join(" "), wanted.join(" "), passed.join(" ")].join("|");
+}
+
+function plan(index: GraphIndex, shape: PlanShape, planChild: (child: PlanShape) => Plan): Plan {
+  try {
+    return new Search(index, shape, planChild).run();
   } catch (error) {
     if (!(error instanceof PlanTooLarge)) throw error;
     throw new QueryRefused([
@@ -67,8 +103,9 @@ class Search {
   constructor(
     index: GraphIndex,
     readonly shape: PlanShape,
+    readonly planChild: (child: PlanShape) => Plan,
   ) {
-    this.#graph = new GoalGraph(index, shape);
+    this.#graph = new GoalGraph(index, shape, planChild);
     this.#outputs = this.#graph.outputs();
     this.#knots = findKnots(this.#graph.goals);
     this.#derivable = { strong: derive(this.#graph.goals, "strong", isBase), weak: derive(this.#graph.goals, "weak", isBase) };
@@ -91,6 +128,7 @@ class Search {
       unprovided,
       decisions: this.#decisions,
       calls: this.#calls,
+      plan: this.planChild,
     });
   }
 
@@ -205,15 +243,16 @@ class Search {
   }
 
   #choose(goal: Goal, viable: readonly Candidate[]): Candidate {
-    const join = viable.find((candidate) => candidate.kind === "join");
+    const join = viable.find((candidate) => candidate.kind === "join") ?? viable.find((candidate) => candidate.kind === "expression");
     if (join) return join;
-    let best = viable;
+    let best = goal.feature.rowsOf ? rowsSources(viable) : viable;
     if (best.length > 1) {
       const most = Math.max(...best.map(tagCount));
       best = best.filter((candidate) => tagCount(candidate) === most);
     }
     if (best.length > 1) {
-      const total = best.filter((candidate) => candidate.call?.resolver?.sql?.total);
+      const total = best.filter((candidate) => candidate.call?.resolver?.total);
+      if (total.length > 1) throw new Ambiguous(goal, total);
       if (total.length === 1) best = total;
     }
     if (best.length > 1) {
@@ -223,6 +262,13 @@ class Search {
     if (best.length > 1) throw new Ambiguous(goal, best);
     return best[0] as Candidate;
   }
+}
+
+/** Of the sources of child rows those that come first: given, a resolver of the relation, the one with all rows, queries by key, scans. */
+function rowsSources(viable: readonly Candidate[]): readonly Candidate[] {
+  const rank = Math.min(...viable.map((candidate) => candidate.rank ?? 0));
+  const total = rank < 2 ? [] : viable.filter((candidate) => candidate.call?.resolver?.total);
+  return total.length > 0 ? total : viable.filter((candidate) => candidate.rank === rank);
 }
 
 function isBase(goal: Goal): boolean {

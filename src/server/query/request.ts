@@ -1,9 +1,12 @@
 /** A query as the engine takes it, whichever door it came through. */
 
-import type { QueryRequest } from "../../../gen/svc/v1/query_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { type QueryBulkRequest, type QueryInput, type QueryRequest, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { durationToMs, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import { QueryRefused, refusal } from "./refusal.ts";
 
 /** A value given for a feature or a row. */
 export interface AskInput {
@@ -36,21 +39,60 @@ export interface Ask {
   readonly includeMeta: boolean;
 }
 
-/** Reads a request message. */
-export function askFromProto(request: QueryRequest): Ask {
+/** One input column of a bulk query. */
+export interface BulkColumnAsk {
+  readonly name: string;
+  readonly length: number;
+  /** The value of a row; a column of length 1 has it for every row. */
+  at(row: number): AskInput;
+}
+
+/** A bulk query: a query whose inputs are columns. */
+export interface BulkAsk {
+  /** Its inputs are empty. */
+  readonly ask: Ask;
+  readonly columns: readonly BulkColumnAsk[];
+}
+
+/** A column of typed values. */
+export function bulkColumn(name: string, values: readonly unknown[]): BulkColumnAsk {
+  const single = values.length === 1;
+  return { name, length: values.length, at: (row) => ({ name, form: "typed", value: values[single ? 0 : row] }) };
+}
+
+/** Reads a bulk request message. Throws QueryRefused when it asks for what this server does not have, or has inputs that are no columns. */
+export function bulkAskFromProto(request: QueryBulkRequest): BulkAsk {
+  if (request.query && request.query.inputs.length > 0)
+    throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
   return {
-    inputs: request.inputs.map(({ feature, value }): AskInput => {
-      switch (value.case) {
-        case "text":
-          return { name: feature, form: "text", value: value.value };
-        case "raw":
-          return { name: feature, form: "raw", value: value.value };
-        case "typed":
-          return { name: feature, form: "typed", value: fromProtoValue(value.value, { markDurations: true }) };
-        default:
-          return { name: feature, form: "typed", value: undefined };
-      }
-    }),
+    ask: { ...askFromProto(request.query ?? create(QueryRequestSchema)), inputs: [] },
+    columns: request.inputs.map(({ feature, values }) => ({
+      name: feature,
+      length: values.length,
+      at: (row) => inputFromProto(feature, values[values.length === 1 ? 0 : row]?.value),
+    })),
+  };
+}
+
+function inputFromProto(name: string, value: QueryInput["value"] | undefined): AskInput {
+  switch (value?.case) {
+    case "text":
+      return { name, form: "text", value: value.value };
+    case "raw":
+      return { name, form: "raw", value: value.value };
+    case "typed":
+      return { name, form: "typed", value: fromProtoValue(value.value, { markDurations: true }) };
+    default:
+      return { name, form: "typed", value: undefined };
+  }
+}
+
+/** Reads a request message. Throws QueryRefused when it asks for what this server does not have. */
+export function askFromProto(request: QueryRequest): Ask {
+  if (request.storePlanStages) throw notYet("store_plan_stages");
+  if (request.trace) throw notYet("trace");
+  return {
+    inputs: request.inputs.map(({ feature, value }) => inputFromProto(feature, value)),
     outputs: request.outputs,
     staleness: mapValues(request.staleness, durationToMs),
     tags: request.tags,
@@ -65,8 +107,10 @@ export function askFromProto(request: QueryRequest): Ask {
   };
 }
 
+function notYet(name: string): QueryRefused {
+  return new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `this server does not have ${name} yet; leave it out, or use explain`)]);
+}
+
 function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> {
-  const result: Record<string, B> = {};
-  for (const key in record) result[key] = map(record[key] as A);
-  return result;
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -4,16 +4,26 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { NamedQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
-import { type GraphIndex, pathOf } from "./graph-index.ts";
+import type { GraphIndex } from "./graph-index.ts";
 import type { NamespaceInfo } from "./index-types.ts";
-import { absoluteRoot, type FeatureTarget, type RowTarget, resolveName, type Target, type UnknownName } from "./names.ts";
+import {
+  absoluteRoot,
+  type FeatureTarget,
+  type GroupTarget,
+  type RowsTarget,
+  type RowTarget,
+  resolveName,
+  type Target,
+  type UnknownName,
+} from "./names.ts";
+import { pathOf } from "./parameter-index.ts";
 import type { OutputFeature, PlanShape } from "./plan.ts";
 import { QueryRefused, type Refusal, refusal } from "./refusal.ts";
 import type { Ask } from "./request.ts";
 
 /** What an input's name means. */
 export interface ResolvedInput {
-  readonly target: FeatureTarget | RowTarget;
+  readonly target: FeatureTarget | RowTarget | RowsTarget | GroupTarget;
   /** Its FQN from the root. */
   readonly path: string;
 }
@@ -47,9 +57,13 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   for (const { name } of ask.inputs) {
     const target = resolveName(index, name, rootName);
     if (target.kind === "unknown") wrong.push(unknownName(target, name, "inputs"));
-    else if (target.kind === "group")
+    else if (target.kind === "rows" && target.picks && (target.picks.length > 1 || target.picks[0]?.includes(".")))
       wrong.push(
-        refusal(ErrorCode.PARSE_FAILED, `input '${name}' is windowed; give one window, for example ${target.features[0]?.fqn}`, name),
+        refusal(
+          ErrorCode.INVALID_QUERY,
+          `input '${name}': of the rows of ${target.many.fqn} give own features of ${target.many.foreign.className}, or whole rows as a list of objects`,
+          name,
+        ),
       );
     else if (target.kind === "row" && target.relations.length === 0)
       wrong.push(
@@ -82,7 +96,7 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   if (wrong.length > 0 || !root) throw new QueryRefused(wrong);
   return {
     inputs,
-    hasRows: inputs.some((input) => input.target.kind === "row"),
+    hasRows: inputs.some((input) => input.target.kind !== "feature"),
     inferred,
     shape: {
       root,
@@ -131,9 +145,18 @@ function stalenessOf(
   return result;
 }
 
-function outputFeatures(targets: readonly Target[]): OutputFeature[] {
+/** The features that targets mean. */
+export function outputFeatures(targets: readonly Target[]): OutputFeature[] {
   const found = new Map<string, OutputFeature>();
   for (const target of targets) {
+    if (target.kind === "rows") {
+      for (const pick of target.picks ?? [undefined]) {
+        const needs = { paths: new Set(pick === undefined ? [] : [pick]), all: pick === undefined, relations: new Map() };
+        const output = { relations: target.relations, feature: target.many.rows, named: true, needs, pick };
+        found.set(outputPath(target.root, output), output);
+      }
+      continue;
+    }
     const features = target.kind === "feature" ? [target.feature] : target.kind === "group" ? target.features : target.namespace.scalars;
     for (const feature of features) {
       const path = pathOf(target.root, { relations: target.relations, feature });
@@ -144,8 +167,17 @@ function outputFeatures(targets: readonly Target[]): OutputFeature[] {
   return [...found.values()];
 }
 
+/** An output's FQN from the root. */
+export function outputPath(root: string, output: OutputFeature): string {
+  const path = pathOf(root, output);
+  return output.pick === undefined ? path : `${path}.${output.pick}`;
+}
+
 function pathOfTarget(target: Target): string {
-  return pathOf(target.root, { relations: target.relations, feature: target.kind === "feature" ? target.feature : undefined });
+  const feature = target.kind === "feature" ? target.feature : target.kind === "rows" ? target.many : undefined;
+  if (target.kind === "group") return `${pathOf(target.root, target)}.${(target.features[0]?.name ?? "").replace(/__\d+__$/, "")}`;
+  const path = pathOf(target.root, { relations: target.relations, feature });
+  return target.kind === "rows" && target.picks ? `${path}.${target.picks.join(",")}` : path;
 }
 
 function firstRoot(index: GraphIndex, names: readonly string[]): string | undefined {

@@ -4,6 +4,7 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import type { CellFailure } from "./cells.ts";
 import type { LiveDeployment } from "./engine.ts";
+import type { GraphIndex } from "./graph-index.ts";
 import type { Trace } from "./trace.ts";
 
 /** The world of one query. */
@@ -11,10 +12,10 @@ export interface RunContext {
   readonly deployment: LiveDeployment;
   /** The time that the query answers as of, epoch milliseconds (with a fraction where it was given one). */
   readonly nowMs: number;
-  /** Whether that time was asked for, and is not simply the present. */
-  readonly asOf: boolean;
   /** The same as a canonical datetime. */
   readonly nowText: string;
+  /** The same in microseconds since 1970. */
+  readonly nowMicros: bigint;
   readonly queryId: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
@@ -22,6 +23,8 @@ export interface RunContext {
   readonly signal: AbortSignal | undefined;
   /** Set when the query is to be explained. */
   readonly trace: Trace | undefined;
+  /** The deployment's compiled expressions. */
+  readonly compile: GraphIndex["compile"];
 }
 
 /** What became of one cell. */

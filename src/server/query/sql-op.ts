@@ -1,22 +1,18 @@
 /** Running a SQL resolver for the rows of an op. */
 
-import { create } from "@bufbuild/protobuf";
-import { ErrorCode, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { RowCount } from "../../../gen/svc/v1/graph_pb.ts";
-import { describeValue, encodeStored, type FeatureValue, TypeMismatch } from "../../domain/value.ts";
-import { SqlError, type SqlSource } from "../sql/source.ts";
+import { describeValue, encodeStored, type FeatureValue } from "../../domain/value.ts";
+import type { SqlSource } from "../sql/source.ts";
 import { argumentOf } from "./arguments.ts";
-import type { CellFailure } from "./cells.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Execution } from "./executor.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
-import { accept, callFailure, failed, missingRow, observedTime } from "./outcome.ts";
+import { accept, failed, missingRow, observedTime } from "./outcome.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import type { OpResults, Outcome } from "./run-context.ts";
+import { columnPosition, eachOf, keyOf, relocate, sqlFailure } from "./sql-rows.ts";
 import { boundStatement, columnSpelling, MAX_KEYS, paddedCount, type ScanStatement, scanStatement } from "./sql-statement.ts";
-
-/** Statements of one op that run at the same time. */
-const MAX_STATEMENTS = 8;
 
 /** A row as the database gave it, by feature; `undefined` = none; a text = why there is no single one. */
 type Found = ReadonlyMap<ScalarInfo, unknown> | undefined | string;
@@ -50,10 +46,10 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
       op.keys.length > 0 ? scan(call, source, args, signal) : runBodies(call, source, args, rows, signal),
     );
   } catch (error) {
-    context.trace?.ran(op.id, rows.length, 0, performance.now() - started);
-    return { outcomes: slots.map((slot) => rows.map(() => failed(sqlFailure(error, slot, resolver, sql)))), observedAt: [] };
+    context.trace?.ran(op, rows.length, 0, performance.now() - started);
+    return { outcomes: slots.map((slot) => rows.map(() => failed(sqlFailure(error, slot.path, resolver, sql)))), observedAt: [] };
   }
-  context.trace?.ran(op.id, rows.length, found.filter((row) => typeof row === "object").length, performance.now() - started);
+  context.trace?.ran(op, rows.length, found.filter((row) => typeof row === "object").length, performance.now() - started);
   const mustExist = sql.count === RowCount.ONE || sql.total;
   return {
     outcomes: slots.map((slot) =>
@@ -69,7 +65,7 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
   };
 }
 
-/** Looks up the rows of a body without placeholders by key. */
+/** Looks up the rows of a body that takes no features by key. */
 async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { op, sql } = call;
   const spelling = columnSpelling(sql, source);
@@ -80,13 +76,14 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const keys = [...distinct.values()];
   const chunks: FeatureValue[][][] = [];
   for (let at = 0; at < keys.length; at += MAX_KEYS) chunks.push(keys.slice(at, at + MAX_KEYS));
+  const times = sql.places.map(() => call.execution.context.nowText);
   const byKey = new Map<string, ReadonlyMap<ScalarInfo, unknown>[]>();
   await eachOf(chunks, async (chunk) => {
     const count = paddedCount(chunk.length);
     while (chunk.length < count) chunk.push(chunk.at(-1) as FeatureValue[]);
     const text = statement.text(count);
     const { rows } = await source
-      .query(text, chunk.flat(), signal)
+      .query(text, [...times, ...chunk.flat()], signal)
       .catch((error: unknown) => relocate(error, sql, text, statement.linesBefore));
     for (const row of rows) {
       const id = distinct.size === 1 ? ids.find((known) => known !== undefined) : keyOf(op.keys, row);
@@ -98,16 +95,6 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
     }
   });
   return ids.map((id) => single(id === undefined ? [] : (byKey.get(id) ?? [])));
-}
-
-/** The id of a result row; undefined when its key is not of the key's type, so that it can be nobody's. */
-function keyOf(keys: readonly ScalarInfo[], row: readonly unknown[]): string | undefined {
-  try {
-    return encodeStored(keys.map((feature, position) => feature.lenient(row[position])));
-  } catch (error) {
-    if (error instanceof TypeMismatch) return undefined;
-    throw error;
-  }
 }
 
 /** Runs a body with placeholders, once for each distinct set of arguments. */
@@ -147,18 +134,11 @@ function sameKey(primary: ScalarInfo, raw: unknown, key: FeatureValue | undefine
   return key !== undefined && keyOf([primary], [raw]) === encodeStored([key]);
 }
 
-function columnPosition(columns: readonly string[], name: string): number {
-  const exact = columns.indexOf(name);
-  const position = exact >= 0 ? exact : columns.findIndex((column) => column.toLowerCase() === name.toLowerCase());
-  if (position < 0) throw new SqlError(`the result has no column '${name}'; its columns are ${columns.join(", ")}`);
-  return position;
-}
-
 /** Rows whose feature time lies after the time asked about are not seen. */
 function isVisible({ execution, frame }: SqlCall, row: ReadonlyMap<ScalarInfo, unknown>): boolean {
-  const { asOf, nowMs } = execution.context;
+  const { nowMs } = execution.context;
   const time = frame.namespace.featureTime;
-  if (!asOf || !time) return true;
+  if (!time) return true;
   const observed = observedTime(row.get(time));
   return observed === undefined || observed <= nowMs;
 }
@@ -185,49 +165,10 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
   return statement;
 }
 
-async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  const [only] = items;
-  if (items.length === 1 && only !== undefined) return run(only);
-  let next = 0;
-  const lane = async () => {
-    while (next < items.length) await run(items[next++] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(MAX_STATEMENTS, items.length) }, lane));
-}
-
 function describeKeys(op: PlanOp, args: readonly FeatureValue[]): string {
   const parts = op.inputs.map(({ parameter }, i) => {
     const name = parameter.now ? "now" : (op.keys[i]?.fqn ?? parameter.feature?.fqn ?? parameter.name);
     return `${name} = ${describeValue(args[i]).replace(/^(?:int|float|str|bool) /, "")}`;
   });
   return parts.length > 0 ? parts.join(" and ") : "no arguments";
-}
-
-/** A database's refusal with the line of the file that it speaks of. */
-class SqlRefusal extends Error {
-  constructor(
-    message: string,
-    readonly line: number,
-  ) {
-    super(message);
-  }
-}
-
-function relocate(error: unknown, sql: SqlInfo, statement: string, linesBefore: number): never {
-  if (!(error instanceof SqlError)) throw error;
-  const before = error.offset === undefined ? 0 : statement.slice(0, error.offset).split("\n").length - 1 - linesBefore;
-  const lines = sql.body.split("\n").length;
-  throw new SqlRefusal(error.message, sql.bodyLine + Math.min(Math.max(before, 0), lines - 1));
-}
-
-function sqlFailure(error: unknown, slot: PlanSlot, resolver: ResolverInfo, sql: SqlInfo): CellFailure {
-  if (!(error instanceof SqlError || error instanceof SqlRefusal)) return callFailure(error, slot, resolver);
-  const line = error instanceof SqlRefusal ? error.line : sql.bodyLine;
-  return {
-    code: ErrorCode.RESOLVER_FAILED,
-    message: `${resolver.fqn}: ${error.message}`,
-    path: slot.path,
-    resolver: resolver.fqn,
-    exception: create(ExceptionInfoSchema, { kind: "SqlError", message: error.message, file: resolver.file, line }),
-  };
 }

@@ -1,6 +1,7 @@
 /** Statements of SQL resolvers: placeholders bound, keys pushed down, the user's body never rewritten inside. */
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import type { SqlSource } from "../sql/source.ts";
 import type { ScalarInfo, SqlInfo } from "./index-types.ts";
 
@@ -13,11 +14,11 @@ export interface ScanStatement {
   readonly features: readonly ScalarInfo[];
   /** Lines of the statement before the body's first. */
   readonly linesBefore: number;
-  /** The text for a number of keys; parameters are the keys' values, key after key. */
+  /** The text for a number of keys; parameters are the time for each `${now}`, then the keys' values, key after key. */
   text(keys: number): string;
 }
 
-/** Wraps a body without placeholders: `select <columns> from (<body>) q where q.<key> in (...)`. */
+/** Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`. Its `${now}` placeholders come first. */
 export function scanStatement(
   sql: SqlInfo,
   source: Pick<SqlSource, "quote" | "placeholder">,
@@ -28,7 +29,7 @@ export function scanStatement(
   const features = [...keys, ...wanted];
   const column = (feature: ScalarInfo) => `q.${source.quote(spell(sql.columns.get(feature.fqn) ?? feature.name))}`;
   const names = keys.map(column);
-  const head = `select ${features.map(column).join(", ")} from (\n${withoutTerminator(sql.body)}\n) q where `;
+  const head = `select ${features.map(column).join(", ")} from (\n${boundStatement(sql, source)}\n) q where `;
   const texts = new Map<number, string>();
   return {
     features,
@@ -36,7 +37,7 @@ export function scanStatement(
     text(count) {
       let text = texts.get(count);
       if (text === undefined) {
-        text = head + condition(names, count, source);
+        text = head + condition(names, count, sql.sourceKind, (position) => placeholderOf(sql, source, keys, position));
         texts.set(count, text);
       }
       return text;
@@ -44,17 +45,26 @@ export function scanStatement(
   };
 }
 
-function condition(names: readonly string[], count: number, source: Pick<SqlSource, "placeholder">): string {
+/** The placeholder of the n-th key value, 1-based; keys come after the body's own parameters. */
+function placeholderOf(sql: SqlInfo, source: Pick<SqlSource, "placeholder">, keys: readonly ScalarInfo[], position: number): string {
+  return source.placeholder(sql.places.length + position, formOf(keys[(position - 1) % keys.length]));
+}
+
+/** Floats are marked, so that a whole one is not taken for an integer. */
+function formOf(feature: ScalarInfo | undefined): "float" | undefined {
+  return feature?.dtype.kind.case === "primitive" && feature.dtype.kind.value === PrimitiveType.FLOAT64 ? "float" : undefined;
+}
+
+/** Keys of several columns are tuples: a chain of `or` would be deeper than databases take. */
+function condition(names: readonly string[], count: number, kind: SourceKind, placeholder: (position: number) => string): string {
   const [only] = names;
   if (names.length === 1 && only !== undefined) {
-    if (count === 1) return `${only} = ${source.placeholder(1)}`;
-    return `${only} in (${Array.from({ length: count }, (_, i) => source.placeholder(i + 1)).join(", ")})`;
+    if (count === 1) return `${only} = ${placeholder(1)}`;
+    return `${only} in (${Array.from({ length: count }, (_, i) => placeholder(i + 1)).join(", ")})`;
   }
-  const rows = Array.from(
-    { length: count },
-    (_, i) => `(${names.map((name, k) => `${name} = ${source.placeholder(i * names.length + k + 1)}`).join(" and ")})`,
-  );
-  return rows.join(" or ");
+  if (count === 1) return names.map((name, k) => `${name} = ${placeholder(k + 1)}`).join(" and ");
+  const rows = Array.from({ length: count }, (_, i) => `(${names.map((_name, k) => placeholder(i * names.length + k + 1)).join(", ")})`);
+  return `(${names.join(", ")}) in (${kind === SourceKind.SQLITE ? "values " : ""}${rows.join(", ")})`;
 }
 
 /** The number of keys a statement is written for: powers of two, so that few texts are prepared. */
@@ -69,7 +79,7 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
   let text = "";
   let at = 0;
   for (const [position, place] of sql.places.entries()) {
-    text += sql.body.slice(at, place.offset) + source.placeholder(position + 1);
+    text += sql.body.slice(at, place.offset) + source.placeholder(position + 1, formOf(sql.parameters[position]?.feature));
     at = place.offset + place.length;
   }
   return withoutTerminator(text + sql.body.slice(at));
@@ -103,7 +113,7 @@ export function columnSpelling(sql: SqlInfo, source: SqlSource): Promise<(column
   if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
   let spelling = spellings.get(sql);
   if (!spelling) {
-    spelling = source.describe(withoutTerminator(sql.body)).then((names) => {
+    spelling = source.describe(boundStatement(sql, source)).then((names) => {
       const exact = new Set(names);
       const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
       return (column) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));

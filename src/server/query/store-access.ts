@@ -5,6 +5,7 @@ import type { FeatureValue } from "../../domain/value.ts";
 import { type OnlineWrite, type StoredValue, storeKey } from "../stores/online.ts";
 import { CellOrigin, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
+import { handOver } from "./fresh-values.ts";
 import type { PlanFrame, PlanSlot } from "./plan.ts";
 
 type Hits = (StoredValue | undefined)[];
@@ -16,13 +17,19 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
   const rowIndex = new Map<number, number>();
   const slotIndex = new Map<number, number>();
   const keys: string[] = [];
+  const keyIndex = new Map<string, number>();
   const ids: number[] = [];
   for (const cell of cells) {
     const row = cell % rows;
     const slot = (cell - row) / rows;
     if (!rowIndex.has(row)) {
-      rowIndex.set(row, keys.length);
-      keys.push(storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue));
+      const key = storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue);
+      const known = rows > 1 ? keyIndex.get(key) : undefined;
+      rowIndex.set(row, known ?? keys.length);
+      if (known === undefined) {
+        if (rows > 1) keyIndex.set(key, keys.length);
+        keys.push(key);
+      }
     }
     if (!slotIndex.has(slot)) {
       slotIndex.set(slot, ids.length);
@@ -55,38 +62,29 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
 function fresh(execution: Execution, slot: PlanSlot, cell: number, stored: StoredValue | undefined): StoredValue | undefined {
   const { nowMs, trace } = execution.context;
   if (!stored || stored.observedAt > nowMs) {
-    trace?.misses.set(cell, "not stored");
+    trace?.missed(execution.cells, cell, "not stored");
     return undefined;
   }
   const age = nowMs - stored.observedAt;
   if (age <= slot.readMs) return stored;
-  trace?.misses.set(cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
+  trace?.missed(execution.cells, cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
   return undefined;
 }
 
-/** Stores the values that were computed, where the plan says so and the row's key is known. */
+/**
+ * Stores the values that were computed, online where the plan says so and the row's key is known (of rows with the same key the last one's), and hands them to
+ * the deployment's sink.
+ */
 export function storeFresh(execution: Execution): undefined | Promise<void> {
-  const { plan, rows, cells, context } = execution;
+  const handing = handOver(execution);
+  const storing = storeOnline(execution);
+  return handing && storing ? handing.then(() => storing) : (handing ?? storing);
+}
+
+function storeOnline(execution: Execution): undefined | Promise<void> {
+  const { context } = execution;
   const writes: OnlineWrite[] = [];
-  for (const id of plan.storedSlots) {
-    const slot = plan.slots[id] as PlanSlot;
-    const frame = plan.frames[slot.frame] as PlanFrame;
-    for (let row = 0; row < rows; row++) {
-      const cell = id * rows + row;
-      if (cells.origin[cell] !== CellOrigin.COMPUTED) continue;
-      const keyCell = frame.keySlot * rows + row;
-      const key = cells.values[keyCell] as FeatureValue;
-      if (cells.state[keyCell] !== CellState.OK || key === null) continue;
-      writes.push({
-        namespace: frame.namespace.name,
-        key: storeKey(key),
-        featureId: slot.feature.featureId as number,
-        value: cells.values[cell] as FeatureValue,
-        observedAt: cells.observed[cell] as number,
-        resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
-      });
-    }
-  }
+  collectWrites(execution, writes);
   if (writes.length === 0) return undefined;
   const fault = (error: unknown): undefined => {
     context.log.warning("values could not be stored online", { values: writes.length, queryId: context.queryId, error: textOf(error) });
@@ -96,6 +94,34 @@ export function storeFresh(execution: Execution): undefined | Promise<void> {
     return writing instanceof Promise ? writing.catch(fault) : undefined;
   } catch (error) {
     return fault(error);
+  }
+}
+
+function collectWrites(execution: Execution, writes: OnlineWrite[]): void {
+  const { plan, rows, cells } = execution;
+  for (const child of execution.children) collectWrites(child, writes);
+  for (const id of plan.storedSlots) {
+    const slot = plan.slots[id] as PlanSlot;
+    const frame = plan.frames[slot.frame] as PlanFrame;
+    const seen = rows > 1 ? new Set<string>() : undefined;
+    for (let row = rows - 1; row >= 0; row--) {
+      const cell = id * rows + row;
+      if (cells.origin[cell] !== CellOrigin.COMPUTED) continue;
+      const keyCell = frame.keySlot * rows + row;
+      const value = cells.values[keyCell] as FeatureValue;
+      if (cells.state[keyCell] !== CellState.OK || value === null) continue;
+      const key = storeKey(value);
+      if (seen?.has(key)) continue;
+      seen?.add(key);
+      writes.push({
+        namespace: frame.namespace.name,
+        key,
+        featureId: slot.feature.featureId as number,
+        value: cells.values[cell] as FeatureValue,
+        observedAt: cells.observed[cell] as number,
+        resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
+      });
+    }
   }
 }
 

@@ -2,7 +2,13 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { AuthService, CreateLoginSessionResponseSchema, GetLoginSessionResponseSchema, LoginSessionStatus, WhoAmIResponseSchema } from "../../../gen/svc/v1/auth_pb.ts";
+import {
+  AuthService,
+  CreateLoginSessionResponseSchema,
+  GetLoginSessionResponseSchema,
+  LoginSessionStatus,
+  WhoAmIResponseSchema,
+} from "../../../gen/svc/v1/auth_pb.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import type { LoginOutcome } from "../auth/login-sessions.ts";
 import { Failure } from "../failure.ts";
@@ -34,7 +40,9 @@ export function register(router: ConnectRouter, { loginSessions, metadata, url }
       const outcome = await loginSessions.poll(loginSessionId, sessionSecret);
       if (!outcome) throw new Failure("not_found", "There is no such login session.", { hint: "Start again with `svc login`." });
       const credentials =
-        outcome.state === "confirmed" ? { clientId: outcome.clientId, clientSecret: outcome.clientSecret, environmentId: outcome.environmentId } : {};
+        outcome.state === "confirmed"
+          ? { clientId: outcome.clientId, clientSecret: outcome.clientSecret, environmentId: outcome.environmentId }
+          : {};
       return create(GetLoginSessionResponseSchema, { status: STATUS[outcome.state], ...credentials });
     },
 

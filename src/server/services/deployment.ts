@@ -93,7 +93,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
       const upload = await metadata.upload(request.uploadId);
-      if (!upload || upload.expiresAt <= clock.now()) throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the bundle again." });
+      if (!upload || upload.expiresAt <= clock.now())
+        throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the bundle again." });
       if ((await objects.size(upload.sha256)) !== upload.sizeBytes) {
         throw new Failure("failed_precondition", "The bundle was not uploaded whole.", { hint: "Upload it again; nothing was deployed." });
       }
@@ -126,7 +127,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const filter = `${environment.id}/${branch}`;
       const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
       const before = token === "" ? undefined : readPageToken(keys.objects, filter, token);
-      const found = await metadata.deployments({ environmentId: environment.id, branch, limit: limit + 1, ...(before === undefined ? {} : { before }) });
+      const found = await metadata.deployments({
+        environmentId: environment.id,
+        branch,
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
       const page = found.slice(0, limit);
       const last = page.at(-1);
       return create(ListDeploymentsResponseSchema, {
@@ -161,7 +167,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const deployment = await sourceTarget(platform, environment.id, target);
       const size = await objects.size(deployment.sourceSha256);
       if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
-      return create(GetSourceResponseSchema, { deployment: message(deployment), url: addresses.sign("get", deployment.sourceSha256, size).url });
+      return create(GetSourceResponseSchema, {
+        deployment: message(deployment),
+        url: addresses.sign("get", deployment.sourceSha256, size).url,
+      });
     },
   });
 }
@@ -172,7 +181,8 @@ async function sourceTarget({ metadata, deployments }: Platform, environmentId: 
   if (pointer) return (await deployments()).find(pointer.deploymentId, environmentId);
   const [latest] = await metadata.deployments({ environmentId, branch: target, limit: 1 });
   if (latest) return latest;
-  if (target === "") throw new Failure("not_found", "Nothing is deployed in this environment yet.", { hint: "Deploy a project with `svc apply`." });
+  if (target === "")
+    throw new Failure("not_found", "Nothing is deployed in this environment yet.", { hint: "Deploy a project with `svc apply`." });
   const names = (await metadata.branches(environmentId)).map(({ name }) => name);
   const close = closestNames(target, names).map((name) => `'${name}'`);
   throw new Failure("not_found", `There is no branch or deployment '${target}' in this environment.`, {
@@ -180,7 +190,14 @@ async function sourceTarget({ metadata, deployments }: Platform, environmentId: 
   });
 }
 
-function checkTexts(request: { tags: string[]; description: string; metadata: Record<string, string>; ciJobUrl: string; repositoryUrl: string; requirements: string }): void {
+function checkTexts(request: {
+  tags: string[];
+  description: string;
+  metadata: Record<string, string>;
+  ciJobUrl: string;
+  repositoryUrl: string;
+  requirements: string;
+}): void {
   const texts = [...request.tags, request.description, ...Object.entries(request.metadata).flat(), request.ciJobUrl, request.repositoryUrl];
   if (request.tags.length > MAX_ENTRIES || Object.keys(request.metadata).length > MAX_ENTRIES) {
     throw new Failure("invalid_argument", `A deployment has at most ${MAX_ENTRIES} tags and ${MAX_ENTRIES} metadata entries.`);

@@ -15,16 +15,24 @@ export interface ServiceHandlers {
   find(path: string): Promise<CallHandler | undefined>;
 }
 
-type Register = (router: ConnectRouter, platform: Platform) => void;
+/** What implements a service. */
+interface ServiceModule {
+  register(router: ConnectRouter, platform: Platform): void;
+  /** Ways of its own that are put before the general handlers, by path. */
+  readonly direct?: Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>>;
+}
 
 /** Every service of the contract with the module that implements it. */
-export const SERVICE_MODULES: Readonly<Record<string, () => Promise<{ register: Register }>>> = {
+export const SERVICE_MODULES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   "svc.v1.AuthService": () => import("./auth.ts"),
   "svc.v1.DeploymentService": () => import("./deployment.ts"),
   "svc.v1.EnvironmentService": () => import("./environment.ts"),
   "svc.v1.GraphService": () => import("./graph.ts"),
   "svc.v1.HealthService": () => import("./health.ts"),
-  "svc.v1.QueryService": () => import("./query.ts"),
+  "svc.v1.QueryService": async () => {
+    const [service, { QUERY_PATH, serveQueryDirectly }] = await Promise.all([import("./query.ts"), import("./query-direct.ts")]);
+    return { ...service, direct: { [QUERY_PATH]: serveQueryDirectly } };
+  },
 };
 
 /** Makes the handlers. Errors go outside of permissions, so that a refusal is translated too. */
@@ -36,7 +44,12 @@ export function createServiceHandlers(platform: Platform): ServiceHandlers {
     const module = await SERVICE_MODULES[name]?.();
     const router = createConnectRouter({ interceptors, grpc: false });
     module?.register(router, platform);
-    return new Map(router.handlers.map((handler) => [handler.requestPath, callHandler(handler)]));
+    return new Map(
+      router.handlers.map((handler) => {
+        const general = callHandler(handler);
+        return [handler.requestPath, module?.direct?.[handler.requestPath]?.(platform, general) ?? general];
+      }),
+    );
   };
 
   return {
@@ -62,7 +75,10 @@ function callHandler(handler: UniversalHandler): CallHandler {
       signal: request.signal,
     });
     if (!isUnary || !response.body) return universalServerResponseToFetch(response);
-    return new Response(await collect(response.body), { status: response.status, ...(response.header ? { headers: response.header } : {}) });
+    return new Response(await collect(response.body), {
+      status: response.status,
+      ...(response.header ? { headers: response.header } : {}),
+    });
   };
 }
 

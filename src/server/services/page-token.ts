@@ -5,7 +5,9 @@ import { Failure } from "../failure.ts";
 
 /** A token that says where a page ended. */
 export function pageToken(key: Uint8Array, filter: string, cursor: string): string {
-  return new TextEncoder().encode(`${cursor} ${sign(key, ["page", filter, cursor])}`).toBase64({ alphabet: "base64url", omitPadding: true });
+  return new TextEncoder()
+    .encode(`${cursor} ${sign(key, ["page", filter, cursor])}`)
+    .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of another list. */

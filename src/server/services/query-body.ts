@@ -1,11 +1,10 @@
-/** The body of `POST /v1/query/online`, checked field by field. */
+/** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
 
 import { didYouMean } from "../../domain/closest.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
-import { describeValue, type FeatureValue } from "../../domain/value.ts";
-import { parseExactJson } from "../query/given.ts";
-import type { Ask } from "../query/request.ts";
+import { describeValue, type FeatureValue, parseExactJson } from "../../domain/value.ts";
+import { type Ask, type BulkAsk, bulkColumn } from "../query/request.ts";
 
 /** A body that is no query: which field is wrong, what was wanted, what was given. */
 export class BodyInvalid extends Error {
@@ -48,8 +47,29 @@ const NONE: Readonly<Record<string, never>> = {};
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A bulk query with what the body says around it; the query's own inputs are empty. */
+export interface BulkQueryBody extends QueryBody {
+  readonly bulk: BulkAsk;
+}
+
 /** Reads a body. Fields that are null count as absent. Throws BodyInvalid. */
 export function readQueryBody(text: string): QueryBody {
+  const { body, inputs } = readFields(text);
+  return { ...body, ask: { ...body.ask, inputs: Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] })) } };
+}
+
+/** Reads the body of a bulk query, whose inputs are lists of values. Throws BodyInvalid. */
+export function readBulkQueryBody(text: string): BulkQueryBody {
+  const { body, inputs } = readFields(text);
+  const columns = Object.keys(inputs).map((name) => {
+    const values = inputs[name];
+    if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
+    return bulkColumn(name, values);
+  });
+  return { ...body, bulk: { ask: body.ask, columns } };
+}
+
+function readFields(text: string): { readonly body: QueryBody; readonly inputs: Fields } {
   let parsed: unknown;
   try {
     parsed = parseExactJson(text);
@@ -63,9 +83,9 @@ export function readQueryBody(text: string): QueryBody {
   const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
   onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
   const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
-  return {
+  const query: QueryBody = {
     ask: {
-      inputs: Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] })),
+      inputs: [],
       outputs: optional(body.outputs, "outputs", strings) ?? [],
       staleness: optional(body.staleness, "staleness", mapOf(duration)) ?? NONE,
       tags: optional(context.tags, "context.tags", strings) ?? [],
@@ -83,6 +103,7 @@ export function readQueryBody(text: string): QueryBody {
     meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
     structsAsObjects: optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true,
   };
+  return { body: query, inputs };
 }
 
 function optional<T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | undefined {
@@ -109,9 +130,7 @@ function fields(value: unknown, at: string): Fields {
 function mapOf<T>(read: (value: unknown, at: string) => T): (value: unknown, at: string) => Record<string, T> {
   return (value, at) => {
     const given = fields(value, at);
-    const result: Record<string, T> = {};
-    for (const name in given) result[name] = read(given[name], `${at}['${name}']`);
-    return result;
+    return Object.fromEntries(Object.keys(given).map((name) => [name, read(given[name], `${at}['${name}']`)]));
   };
 }
 

@@ -1,82 +1,74 @@
-/** The JSON query API, `POST /v1/query/online`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
+/** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
-import { type QueryRequest, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import type { Clock } from "../../context/clock.ts";
-import { microsToTimestamp, msToDuration } from "../../domain/proto-time.ts";
-import { toProtoValue } from "../../domain/proto-value.ts";
-import { formatTimestamp } from "../../domain/timestamp.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
-import { type Answer, type AnswerField, answerToProto } from "../query/answer.ts";
-import type { OnlineEngine } from "../query/create-engine.ts";
-import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
+import type { Answer, AnswerField } from "../query/answer.ts";
+import type { BulkAnswer } from "../query/bulk.ts";
 import { QueryRefused } from "../query/refusal.ts";
-import { BodyInvalid, type QueryBody, readQueryBody } from "./query-body.ts";
+import type { Ask } from "../query/request.ts";
+import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
+import { type Arrival, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
 
-/** Which deployment a query asks; names or ids, empty = not said. */
-export interface QueryScope {
-  readonly environment: string;
-  readonly branch: string;
-  readonly deployment: string;
-}
+/** Longest body of a bulk query, in bytes: a million rows of some columns. */
+export const MAX_BULK_QUERY_BYTES = 256 * 1024 * 1024;
+/** Errors of a bulk query that the log keeps. */
+const MAX_LOGGED_ERRORS = 100;
 
-/** A deployment that stays up until it is released. */
-export interface DeploymentLease {
-  readonly deployment: LiveDeployment;
-  release(): void;
-}
-
-/** What the JSON query API works with. `Auth` is whatever the router knows of the caller. */
-export interface QueryHttpDeps<Auth> {
-  readonly engine: OnlineEngine;
-  readonly clock: Clock;
-  /** The deployment of a scope; what it throws is the router's to answer. */
-  resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
-  /** Keeps a query that was run or refused. The record's messages are made when they are read. */
-  recordQuery(record: QueryRecord, auth: Auth): void;
-}
+type Handler<Auth> = (request: Request, auth: Auth) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. The caller has been authenticated and has the body's length checked, or the body read, by then. */
-export function createQueryHttp<Auth>(deps: QueryHttpDeps<Auth>): (request: Request, auth: Auth) => Promise<Response> {
+export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
+  return createHandler(readQueryBody, (body, request, text, auth) =>
+    runQuery(deps, arrivalOf(body, body.ask, request, text), auth, (answer) => JSON.stringify(answerToJson(answer, body))),
+  );
+}
+
+/** Makes the handler of `POST /v1/query/bulk`. */
+export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
+  return createHandler(readBulkQueryBody, (body, request, _text, auth) => {
+    const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
+    return runBulkQuery(deps, arrivalOf(body, body.bulk, request, asked), auth, (answer) => {
+      const json = bulkAnswerToJson(answer, body);
+      const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
+      return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
+    });
+  });
+}
+
+function createHandler<Auth, B extends QueryBody>(
+  read: (text: string) => B,
+  answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
+): Handler<Auth> {
   return async (request, auth) => {
     if (request.method !== "POST")
       return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
-    let body: QueryBody;
     try {
-      body = readQueryBody(await request.text());
+      const text = await request.text();
+      return new Response(await answer(read(text), request, text, auth), { headers: JSON_HEADERS });
     } catch (error) {
       if (error instanceof BodyInvalid) return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
-      throw error;
-    }
-    const { headers } = request;
-    const lease = await deps.resolveDeployment(
-      {
-        environment: body.environment || (headers.get("svc-environment") ?? ""),
-        branch: headers.get("svc-branch") ?? "",
-        deployment: body.deploymentId || (headers.get("svc-deployment") ?? ""),
-      },
-      auth,
-    );
-    const arrival = deps.clock.now();
-    const started = performance.now();
-    try {
-      const running = deps.engine.answer(lease.deployment, body.ask, arrival, request.signal);
-      const answer = running instanceof Promise ? await running : running;
-      deps.recordQuery(answeredRecord(body, answer, arrival), auth);
-      return new Response(JSON.stringify(answerToJson(answer, body)), { headers: JSON_HEADERS });
-    } catch (error) {
-      const durationMs = performance.now() - started;
-      deps.recordQuery(failedRecord(body, lease.deployment, arrival, durationMs, error), auth);
       if (error instanceof QueryRefused) return refuse(error.errors, 400);
       throw error;
-    } finally {
-      lease.release();
     }
+  };
+}
+
+function arrivalOf<A>(body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
+  const { queryName, correlationId }: Ask = body.ask;
+  return {
+    scope: scopeOf(request.headers, { environment: body.environment, deployment: body.deploymentId }),
+    encoding: "json",
+    request: sent,
+    queryName,
+    correlationId,
+    signal: request.signal,
+    ask: () => ask,
   };
 }
 
@@ -124,32 +116,65 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const nowMs = Number(answer.nowMicros) / 1000;
-  const now = formatTimestamp(nowMs);
+  const now = rfc3339(answer.nowMicros);
+  let latest = { at: nowMs, text: now };
+  const timeText = (at: number): string => {
+    if (at !== latest.at) latest = { at, text: rfc3339(BigInt(Math.round(at * 1000))) };
+    return latest.text;
+  };
   const field = (one: AnswerField): Record<string, unknown> => {
     const json: Record<string, unknown> = { field: one.path, value: plain(one.value, one.feature.dtype, body) };
     if (one.key) json.pkey = plain(one.key.value, one.key.feature.dtype, body);
-    json.ts = one.observedAt === undefined || one.observedAt === nowMs ? now : formatTimestamp(one.observedAt);
+    json.ts = one.observedAt === undefined ? now : timeText(one.observedAt);
     if (one.failure) json.error = errors.get(one.failure);
     if (body.ask.includeMeta)
       json.meta = { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 };
     return json;
   };
-  const { deployment } = answer;
   return {
     data: answer.fields.map(field),
     ...(errors.size > 0 ? { errors: [...errors.values()] } : {}),
-    meta: {
-      execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
-      deployment_id: deployment.id,
-      environment_id: deployment.environmentId,
-      environment_name: deployment.environmentName,
-      query_id: answer.queryId,
-      query_timestamp: now,
-      query_hash: answer.queryHash,
-      ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
-      ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
-    },
+    meta: metaJson(answer, body, now),
   };
+}
+
+interface BulkJson {
+  readonly data: Record<string, unknown[]>;
+  readonly hits?: Record<string, unknown>;
+  readonly errors?: readonly Record<string, unknown>[];
+  readonly meta: Record<string, unknown>;
+}
+
+function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
+  return {
+    data: Object.fromEntries(
+      answer.columns.map(({ path, feature, values }) => [path, values.map((value) => plain(value, feature.dtype, body))]),
+    ),
+    ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
+    ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
+    meta: { rows: answer.rows, ...metaJson(answer, body, rfc3339(answer.nowMicros)) },
+  };
+}
+
+type Described = Pick<Answer, "deployment" | "durationMs" | "queryId" | "queryHash" | "inferred" | "explanation">;
+
+function metaJson(answer: Described, body: QueryBody, now: string): Record<string, unknown> {
+  const { deployment } = answer;
+  return {
+    execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
+    deployment_id: deployment.id,
+    environment_id: deployment.environmentId,
+    environment_name: deployment.environmentName,
+    query_id: answer.queryId,
+    query_timestamp: now,
+    query_hash: answer.queryHash,
+    ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
+    ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
+  };
+}
+
+function rfc3339(micros: bigint): string {
+  return formatMicros(micros).replace(/\.?0*Z$/, "Z");
 }
 
 /** A value as plain JSON; the common kinds are that already. */
@@ -176,55 +201,4 @@ function flatten(value: FeatureValue, type: DataType | undefined): FeatureValue 
     return value.map((item) => flatten(item, element));
   }
   return toPlainJson(value, type) as FeatureValue;
-}
-
-function answeredRecord(body: QueryBody, answer: Answer, startedAt: number): QueryRecord {
-  return {
-    queryId: answer.queryId,
-    deploymentId: answer.deployment.id,
-    startedAt,
-    durationMs: answer.durationMs,
-    get request() {
-      return requestMessage(body);
-    },
-    get response() {
-      return answerToProto(answer, true);
-    },
-  };
-}
-
-function failedRecord(body: QueryBody, deployment: LiveDeployment, startedAt: number, durationMs: number, error: unknown): QueryRecord {
-  return {
-    queryId: Bun.randomUUIDv7("hex", Math.floor(startedAt)),
-    deploymentId: deployment.id,
-    startedAt,
-    durationMs,
-    get request() {
-      return requestMessage(body);
-    },
-    error: error instanceof Error ? error.message : String(error),
-  };
-}
-
-/** The query as the message that the other door would have been sent. */
-function requestMessage({ ask, deploymentId, meta }: QueryBody): QueryRequest {
-  return create(QueryRequestSchema, {
-    inputs: ask.inputs.map(({ name, value }) => ({
-      feature: name,
-      value: { case: "typed" as const, value: toProtoValue(value as FeatureValue) },
-    })),
-    outputs: [...ask.outputs],
-    staleness: Object.fromEntries(Object.entries(ask.staleness).map(([name, ms]) => [name, msToDuration(ms)])),
-    tags: [...ask.tags],
-    queryContext: Object.fromEntries(Object.entries(ask.queryContext).map(([name, value]) => [name, toProtoValue(value)])),
-    queryName: ask.queryName,
-    queryNameVersion: ask.queryNameVersion,
-    correlationId: ask.correlationId,
-    ...(ask.now === undefined ? {} : { now: microsToTimestamp(ask.now) }),
-    plannerOptions: { ...ask.plannerOptions },
-    explain: ask.explain,
-    includeMeta: ask.includeMeta,
-    deploymentId,
-    meta: { ...meta },
-  });
 }

@@ -1,81 +1,129 @@
 /** QueryService: online queries over Connect. */
 
-import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
-import type { Clock } from "../../context/clock.ts";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import {
+  type QueryBulkRequest,
+  type QueryBulkResponse,
+  type QueryRequest,
+  QueryRequestSchema,
+  QueryResponseSchema,
+  QueryService,
+} from "../../../gen/svc/v1/query_pb.ts";
+import type { Caller } from "../auth/tokens.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
-import type { QueryEngine, QueryRecord } from "../query/engine.ts";
-import type { DeploymentLease, QueryScope } from "./query-http.ts";
+import { answerToBinary } from "../query/answer-bytes.ts";
+import { bulkAnswerToProto, bulkSummary } from "../query/bulk.ts";
+import { askFromProto, bulkAskFromProto } from "../query/request.ts";
+import { type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 
 /** What the service works with. */
-export interface QueryServiceDeps {
-  readonly engine: QueryEngine;
-  readonly clock: Clock;
-  /** The deployment of a scope; throws when there is none. */
-  resolveDeployment(scope: QueryScope, context: HandlerContext): DeploymentLease | Promise<DeploymentLease>;
-  /** Keeps a query that was run or refused. */
-  recordQuery(record: QueryRecord, context: HandlerContext): void;
-  /** Page of the dashboard that shows a run; empty = none. */
-  pageOf?(queryId: string, environmentId: string): string;
+export interface QueryServiceDeps<Auth> extends QueryDoorDeps<Auth> {
+  /** Page of the dashboard that shows a run that is recorded now; empty = none. */
+  pageOf(queryId: string, environmentId: string): string;
 }
 
-/** Adds the service to a router. The engine is loaded with the first query. */
-export function register(router: ConnectRouter, platform: Platform): void {
-  let loading: Promise<ServiceImpl<typeof QueryService>> | undefined;
-  const load = () =>
-    queriesOf(platform).then(({ engine, resolveDeployment, recordQuery }) =>
-      createQueryService({
-        engine,
-        clock: platform.clock,
-        resolveDeployment: (scope, context) => resolveDeployment(scope, callerOf(context)),
-        recordQuery,
-        pageOf: (queryId, environmentId) => `${platform.url}/environments/${environmentId}/query-runs/${queryId}`,
-      }),
+/** A call of `Query` whose message was read. */
+export interface QueryCall<Auth> {
+  readonly message: QueryRequest;
+  /** The bytes that it was read from. */
+  readonly received: Uint8Array;
+  readonly headers: Headers;
+  readonly auth: Auth;
+  readonly signal: AbortSignal;
+}
+
+/** Answers a call with the bytes of its response. Throws QueryRefused, Failure. */
+export type AnswerCall<Auth> = (call: QueryCall<Auth>) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** Makes what answers calls, for both ways of serving them. */
+export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall<Auth> {
+  return ({ message, received, headers, auth, signal }) =>
+    runQuery(
+      deps,
+      {
+        scope: scopeOf(headers, { deployment: message.deploymentId }),
+        encoding: "proto",
+        request: received,
+        queryName: message.queryName,
+        correlationId: message.correlationId,
+        signal,
+        ask: () => askFromProto(message),
+      },
+      auth,
+      (answer) => {
+        const url = deps.pageOf(answer.queryId, answer.deployment.environmentId);
+        return answerToBinary(answer, message.includeMeta, url);
+      },
     );
-  router.service(QueryService, {
-    async query(request, context) {
-      loading ??= load().catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
-      return (await loading).query(request, context);
-    },
+}
+
+/** Runs a bulk query. Throws QueryRefused, Failure. */
+export function answerBulkCall<Auth>(
+  deps: QueryServiceDeps<Auth>,
+  message: QueryBulkRequest,
+  headers: Headers,
+  auth: Auth,
+  signal: AbortSignal,
+): Promise<QueryBulkResponse> {
+  const query = message.query ?? create(QueryRequestSchema);
+  const arrival = {
+    scope: scopeOf(headers, { deployment: query.deploymentId }),
+    encoding: "proto",
+    request: toBinary(QueryRequestSchema, query),
+    queryName: query.queryName,
+    correlationId: query.correlationId,
+    signal,
+    ask: () => bulkAskFromProto(message),
+  } as const;
+  return runBulkQuery(deps, arrival, auth, (answer) => {
+    const sent = bulkAnswerToProto(answer);
+    if (sent.meta) sent.meta.url = deps.pageOf(answer.queryId, answer.deployment.environmentId);
+    return { sent, summary: toBinary(QueryResponseSchema, bulkSummary(answer)) };
   });
 }
 
-/** Makes the service. A refused query is thrown as QueryRefused, which the error interceptor turns into INVALID_ARGUMENT with its details. */
-export function createQueryService(deps: QueryServiceDeps): ServiceImpl<typeof QueryService> {
-  return {
-    async query(request, context) {
-      const headers = context.requestHeader;
-      const lease = await deps.resolveDeployment(
-        {
-          environment: headers.get("svc-environment") ?? "",
-          branch: headers.get("svc-branch") ?? "",
-          deployment: request.deploymentId || (headers.get("svc-deployment") ?? ""),
-        },
-        context,
-      );
-      const { deployment } = lease;
-      const startedAt = deps.clock.now();
-      const began = performance.now();
-      const base = { deploymentId: deployment.id, startedAt, request };
-      try {
-        const response = await deps.engine.query(deployment, request, startedAt, context.signal);
-        const queryId = response.meta?.queryId ?? "";
-        if (response.meta && deps.pageOf) response.meta.url = deps.pageOf(queryId, deployment.environmentId);
-        deps.recordQuery({ ...base, queryId, durationMs: performance.now() - began, response }, context);
-        return response;
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
-        deps.recordQuery({ ...base, queryId, durationMs: performance.now() - began, error: message }, context);
-        throw error;
-      } finally {
-        lease.release();
-      }
+interface Loaded {
+  readonly deps: QueryServiceDeps<Caller>;
+  readonly answer: AnswerCall<Caller>;
+}
+
+const loaded = new WeakMap<Platform, Promise<Loaded>>();
+
+/** What answers the calls of a server. The engine is loaded with the first query. */
+function load(platform: Platform): Promise<Loaded> {
+  const known = loaded.get(platform);
+  if (known) return known;
+  const loading = queriesOf(platform).then((queries) => {
+    const deps = { ...queries, clock: platform.clock };
+    return { deps, answer: createQueryCalls(deps) };
+  });
+  loaded.set(platform, loading);
+  loading.catch(() => loaded.delete(platform));
+  return loading;
+}
+
+/** What answers the single queries of a server. */
+export async function queryCallsOf(platform: Platform): Promise<AnswerCall<Caller>> {
+  return (await load(platform)).answer;
+}
+
+/**
+ * Adds the service to a router. Single queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
+ */
+export function register(router: ConnectRouter, platform: Platform): void {
+  router.service(QueryService, {
+    async query(message, context) {
+      const answer = await queryCallsOf(platform);
+      const received = toBinary(QueryRequestSchema, message);
+      const { requestHeader: headers, signal } = context;
+      return fromBinary(QueryResponseSchema, await answer({ message, received, headers, auth: callerOf(context), signal }));
     },
-  };
+    async queryBulk(message, context) {
+      const { requestHeader, signal } = context;
+      return answerBulkCall((await load(platform)).deps, message, requestHeader, callerOf(context), signal);
+    },
+  });
 }

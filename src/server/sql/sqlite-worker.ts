@@ -2,7 +2,7 @@
 
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
-declare const self: Worker & { close(): void };
+declare const self: Worker;
 
 /** A statement to run, or the request to end. */
 export type ThreadRequest =
@@ -29,7 +29,7 @@ function answer(message: ThreadAnswer): void {
 self.onmessage = ({ data }: MessageEvent<ThreadRequest>): void => {
   if ("close" in data) {
     open?.db.close();
-    self.close();
+    process.exit();
     return;
   }
   try {

@@ -4,7 +4,7 @@
  */
 
 import type { Database, Statement } from "bun:sqlite";
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
@@ -107,6 +107,10 @@ export class SqliteSource implements SqlSource {
     if (this.file && now - this.lookedAt < RELOOK_MS) return this.file;
     this.lookedAt = now;
     const identity = this.identify();
+    if (identity === undefined) {
+      this.release("finish");
+      throw this.missing();
+    }
     if (this.file?.identity === identity) return this.file;
     this.release("finish");
     try {
@@ -118,13 +122,15 @@ export class SqliteSource implements SqlSource {
     }
   }
 
-  private identify(): string {
-    if (!existsSync(this.path)) {
-      const where = isAbsolute(this.declaredPath) ? "" : `, looked up as ${this.path}`;
-      throw new SqlError(`source '${this.name}': there is no file ${this.declaredPath}${where}`);
-    }
-    const { dev, ino } = statSync(this.path);
-    return `${dev}:${ino}`;
+  /** Which file is at the path; undefined when there is none. */
+  private identify(): string | undefined {
+    const found = statSync(this.path, { throwIfNoEntry: false });
+    return found && `${found.dev}:${found.ino}`;
+  }
+
+  private missing(): SqlError {
+    const where = isAbsolute(this.declaredPath) ? "" : `, looked up as ${this.path}`;
+    return new SqlError(`source '${this.name}': there is no file ${this.declaredPath}${where}`);
   }
 
   private prepare(file: OpenFile, text: string): Prepared {

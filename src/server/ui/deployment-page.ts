@@ -20,7 +20,8 @@ const QUERIES = 20;
 export async function deploymentPage(platform: Platform, environment: EnvironmentRecord, id: string): Promise<Response> {
   const { metadata } = platform;
   const deployment = await metadata.deployment(id);
-  if (deployment?.environmentId !== environment.id) return messagePage(404, "No such deployment", "The link is of another server or environment.");
+  if (deployment?.environmentId !== environment.id)
+    return messagePage(404, "No such deployment", "The link is of another server or environment.");
   const telemetry = await platform.telemetry();
   const [graph, previous, logs, queries] = await Promise.all([
     graphOf(metadata, id),
@@ -69,7 +70,12 @@ async function previousOf(metadata: MetadataStore, { id, environmentId, branch }
   return before.find(({ promoted }) => promoted);
 }
 
-async function changes(metadata: MetadataStore, environment: EnvironmentRecord, graph: Graph, previous: DeploymentRecord | undefined): Promise<Html> {
+async function changes(
+  metadata: MetadataStore,
+  environment: EnvironmentRecord,
+  graph: Graph,
+  previous: DeploymentRecord | undefined,
+): Promise<Html> {
   if (!previous) return html`<h2>Changes</h2><p class="dim">This is the first deployment of its scope.</p>`;
   const before = await graphOf(metadata, previous.id);
   const diff = diffGraphs(before, graph, {
@@ -89,7 +95,12 @@ function changeTable({ resolvers, features }: DeploymentDiff): Html {
   return table(
     ["Change", "What", "Name", "Details"],
     [
-      ...resolvers.map(({ fqn, change, oldVersion, newVersion }) => [kind(change), "resolver", html`<code>${fqn}</code>`, `version ${oldVersion} -> ${newVersion}`]),
+      ...resolvers.map(({ fqn, change, oldVersion, newVersion }) => [
+        kind(change),
+        "resolver",
+        html`<code>${fqn}</code>`,
+        `version ${oldVersion} -> ${newVersion}`,
+      ]),
       ...features.map(({ fqn, change, details }) => [kind(change), "feature", html`<code>${fqn}</code>`, details.join("; ")]),
     ],
     "No resolver and no feature changed.",
@@ -112,7 +123,13 @@ ${table(
 <h2>Features</h2>
 ${table(
   ["Feature", "Type", "Cached for", "Owner", "Description"],
-  featuresOf(graph).map((feature) => [html`<code>${feature.fqn}</code>`, featureType(feature), staleness(feature), feature.owner, feature.description]),
+  featuresOf(graph).map((feature) => [
+    html`<code>${feature.fqn}</code>`,
+    featureType(feature),
+    staleness(feature),
+    feature.owner,
+    feature.description,
+  ]),
   "None.",
 )}`;
 }

@@ -1,7 +1,7 @@
 /** Pieces that several pages share. */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
-import { Severity, type Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
 import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";

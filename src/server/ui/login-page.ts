@@ -24,7 +24,12 @@ async function show({ loginSessions, headless, keys }: Platform, request: Reques
   const session = await loginSessions.view(id);
   const respond = (title: string, body: Html, status = 200, headers: Record<string, string> = {}) =>
     pageResponse({ title, status, headers, bare: headless, body: html`<div class="card"><h1>${title}</h1>${body}</div>` });
-  if (!session) return respond("No such login", html`<p>The link is of another server, or the login is long over. Start again with <code>svc login</code>.</p>`, 404);
+  if (!session)
+    return respond(
+      "No such login",
+      html`<p>The link is of another server, or the login is long over. Start again with <code>svc login</code>.</p>`,
+      404,
+    );
   switch (session.state) {
     case "confirmed":
     case "taken":
@@ -53,10 +58,14 @@ run queries as you.</p>
 }
 
 async function decide({ keys, log, loginSessions }: Platform, request: Request, id: string): Promise<Response> {
-  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get("content-type") ?? "")) return jsonError(415, "invalid_request", "Send the form of the page.");
+  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get("content-type") ?? ""))
+    return jsonError(415, "invalid_request", "Send the form of the page.");
   const form = new URLSearchParams(new TextDecoder().decode(await readBody(request, MAX_FORM_BYTES)));
   const nonce = cookieOf(request);
-  const isOurs = request.headers.get("origin") !== null && nonce !== undefined && equalInConstantTime(form.get("csrf") ?? "", formSignature(keys.forms, id, nonce));
+  const isOurs =
+    request.headers.get("origin") !== null &&
+    nonce !== undefined &&
+    equalInConstantTime(form.get("csrf") ?? "", formSignature(keys.forms, id, nonce));
   if (!isOurs) return jsonError(403, "request_refused", "The decision did not come from this server's page. Open the link again.");
   const decision = form.get("decision");
   if (decision !== "confirm" && decision !== "deny") return jsonError(400, "invalid_request", "The decision must be confirm or deny.");

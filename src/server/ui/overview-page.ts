@@ -17,10 +17,11 @@ export async function overviewPage(platform: Platform, only?: EnvironmentRecord)
 
 async function section(platform: Platform, environment: EnvironmentRecord): Promise<Html> {
   const { metadata } = platform;
+  const telemetry = await platform.telemetry();
   const [pointers, deployments, queries] = await Promise.all([
     metadata.livePointers(),
     metadata.deployments({ environmentId: environment.id, limit: ROWS }),
-    (await platform.telemetry()).queries({ environmentId: environment.id, limit: ROWS }),
+    telemetry.queries({ environmentId: environment.id, limit: ROWS }),
   ]);
   const live = pointers.filter(({ environmentId }) => environmentId === environment.id);
   const { running } = await platform.deployments();
@@ -46,5 +47,11 @@ ${table(
 <h2>Latest deployments</h2>
 ${deploymentTable(environment, deployments)}
 <h2>Latest queries</h2>
-${queryTable(environment, queries)}`;
+${queryTable(environment, queries)}
+${lost(telemetry.dropped())}`;
+}
+
+function lost(dropped: number): Html {
+  if (dropped === 0) return html``;
+  return html`<p class="warn">Query runs and log lines that were not kept since the server started: ${dropped}. Too many came at once, or they could not be written; the server's log says when.</p>`;
 }

@@ -18,7 +18,8 @@ export async function servePage(platform: Platform, request: Request, url: URL, 
     return (await import("./login-page.ts")).serveLoginPage(platform, request, login);
   }
   if (platform.headless) return jsonError(404, "not_found", "This server has no dashboard: it was started with --headless.");
-  if (!isLocal) return messagePage(403, "Not from here", "The dashboard is open to the machine that the server runs on, and to no other.", true);
+  if (!isLocal)
+    return messagePage(403, "Not from here", "The dashboard is open to the machine that the server runs on, and to no other.", true);
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed("GET");
   if (path === "/") return (await import("./overview-page.ts")).overviewPage(platform);
   const match = /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);

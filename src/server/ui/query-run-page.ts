@@ -1,6 +1,6 @@
 /** A query run, from the query log: what was asked, what was answered, what failed, and the plan when it was asked for. */
 
-import { type ErrorDetail, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
 import type { QueryInput, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import { readableName } from "../../domain/name.ts";
@@ -9,6 +9,7 @@ import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
 import type { Platform } from "../platform.ts";
+import { readQueryRun } from "../query-runs.ts";
 import type { EnvironmentRecord } from "../stores/metadata/store.ts";
 import { deploymentLink, facts, instant, logTable, table } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
@@ -23,7 +24,7 @@ export async function queryRunPage(platform: Platform, environment: EnvironmentR
   if (run?.environmentId !== environment.id) {
     return messagePage(404, "No such query run", "The link is of another server or environment, or the run is older than the log.");
   }
-  const { request, response } = run;
+  const { request, response } = readQueryRun(run);
   const logs = await telemetry.logs({ queryId: id, limit: LOG_LINES });
   return pageResponse({
     title: `Query run ${id}`,
@@ -40,7 +41,11 @@ ${facts([
   ["Refused", run.error && html`<span class="bad">${run.error}</span>`],
 ])}
 <h2>Inputs</h2>
-${table(["Feature", "Value"], request.inputs.map((input) => [html`<code>${readableName(input.feature)}</code>`, inputValue(input)]), "None.")}
+${table(
+  ["Feature", "Value"],
+  request.inputs.map((input) => [html`<code>${readableName(input.feature)}</code>`, inputValue(input)]),
+  "None.",
+)}
 <h2>Outputs</h2>
 <p class="dim">Asked for: ${(request.outputs.length > 0 ? request.outputs : (response?.inferredOutputs ?? [])).join(", ") || "the namespace of the inputs"}</p>
 ${response && outputs(response)}

@@ -113,6 +113,13 @@ class Pairs(unittest.TestCase):
     def test_untag(self):
         self.assertEqual(untag({"a": {"$int": "5"}, "b": [{"$bytes": "YQ=="}]}), {"a": 5, "b": [b"a"]})
 
+    def test_objects_that_look_like_tags(self) -> None:
+        for name in ("$int", "$float", "$bytes", "$$int"):
+            value = {name: "5"}
+            self.assertEqual(encode(value), {"$" + name: "5"})
+            self.assertEqual(untag({"$" + name: "5"}), value)
+        self.assertEqual(encode({"$int": "5", "b": 1}), {"$int": "5", "b": 1})
+
 
 class Mismatches(unittest.TestCase):
     def test_what_json_would_disguise(self):

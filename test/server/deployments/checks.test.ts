@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { Severity } from "../../../gen/svc/v1/error_pb.ts";
-import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
+import { DataSourceSchema, GraphService, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { TempFolder, TestServer } from "../running-server.ts";
 import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
 
@@ -16,7 +17,12 @@ beforeAll(async () => {
   db.run("insert into app_user values (1, 'Ada', 'ada@example.com')");
   db.close();
   server = await TestServer.start(folder.path, {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, APP_SQLITE_PATH: join(folder.path, "app.db"), GONE_SQLITE_PATH: join(folder.path, "gone.db") },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      APP_SQLITE_PATH: join(folder.path, "app.db"),
+      GONE_SQLITE_PATH: join(folder.path, "gone.db"),
+    },
   });
 });
 afterAll(async () => {
@@ -39,7 +45,10 @@ class User:
 
 describe("the server's findings", () => {
   test("a project whose statement the database takes goes live", async () => {
-    const deployment = await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user;\n"));
+    const deployment = await deploy(
+      server,
+      project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user;\n"),
+    );
     expectLive(deployment);
     const response = await fetch(`${server.url}/v1/query/online`, {
       method: "POST",
@@ -50,7 +59,10 @@ describe("the server's findings", () => {
   });
 
   test("154: an unknown source lists what there is", async () => {
-    const { status, diagnostics, error } = await deploy(server, project("-- resolves: User\n-- source: ap\nselect uid as id, display as name, mail as email from app_user\n"));
+    const { status, diagnostics, error } = await deploy(
+      server,
+      project("-- resolves: User\n-- source: ap\nselect uid as id, display as name, mail as email from app_user\n"),
+    );
     expect(status).toBe(DeploymentStatus.FAILED);
     expect(diagnostics[0]).toMatchObject({
       code: 154,
@@ -72,15 +84,18 @@ describe("the server's findings", () => {
   });
 
   test("159: what the database rejects, at its place in the file", async () => {
-    const sql = "-- resolves: User\n-- source: app\nselect uid as id,\n  dispaly as name, mail as email\nfrom app_user where uid = ${user.id}\n";
+    const sql =
+      "-- resolves: User\n-- source: app\nselect uid as id,\n  dispaly as name, mail as email\nfrom app_user where uid = ${user.id}\n";
     const { diagnostics } = await deploy(server, project(sql));
     expect(diagnostics.map(({ code }) => code)).toEqual([159]);
     expect(diagnostics[0]?.message).toContain("dispaly");
-    expect(diagnostics[0]?.span?.file).toBe("sql/get_user.svc.sql");
+    expect(diagnostics[0]?.span).toMatchObject({ file: "sql/get_user.svc.sql", line: 4, column: 3, endLine: 4, endColumn: 10 });
   });
 
   test("158: `select *` is completed by the database, and columns that it lacks are said", async () => {
-    const renamed = project("-- resolves: User\n-- source: app\n-- fields:\n--   uid: id\n--   display: name\n--   mail: email\nselect * from app_user\n");
+    const renamed = project(
+      "-- resolves: User\n-- source: app\n-- fields:\n--   uid: id\n--   display: name\n--   mail: email\nselect * from app_user\n",
+    );
     expectLive(await deploy(server, renamed));
     const response = await fetch(`${server.url}/v1/query/online`, {
       method: "POST",
@@ -91,15 +106,20 @@ describe("the server's findings", () => {
     const bare = await deploy(server, project("-- resolves: User\n-- source: app\nselect *, uid as id, display as name from app_user\n"));
     expectLive(bare);
     const { resolvers } = await server.client(GraphService).listResolvers({});
-    expect(resolvers.map(({ outputs }) => [...outputs].sort())).toEqual([["user.id", "user.name"]]);
-    const missing = await deploy(server, { ...renamed, "sql/get_user.svc.sql": renamed["sql/get_user.svc.sql"]?.replace("display", "displayed") ?? "" });
+    expect(resolvers.map(({ outputs }) => [...outputs].sort())).toEqual([["user.name"]]);
+    const missing = await deploy(server, {
+      ...renamed,
+      "sql/get_user.svc.sql": renamed["sql/get_user.svc.sql"]?.replace("display", "displayed") ?? "",
+    });
     expect(missing.diagnostics.filter(({ severity }) => severity === Severity.ERROR).map(({ code, message }) => [code, message])).toEqual([
       [158, expect.stringContaining("no column 'displayed'")],
     ]);
   });
 
   test("validation finds the same before anything is sent", async () => {
-    expectLive(await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user\n")));
+    expectLive(
+      await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user\n")),
+    );
     const { graph } = await server.client(GraphService).getGraph({});
     if (!graph) throw new Error("no graph");
     const [resolver] = graph.resolvers;
@@ -112,8 +132,17 @@ describe("the server's findings", () => {
   });
 
   test("a file that comes with the bundle is looked at when the bundle is there", async () => {
-    const bundled = project("-- resolves: User\n-- source: mine\nselect uid as id, display as name, mail as email from app_user\n", 'mine = SQLiteSource(name="mine", path="data/mine.db")\n');
+    const bundled = project(
+      "-- resolves: User\n-- source: mine\nselect uid as id, display as name, mail as email from app_user\n",
+      'mine = SQLiteSource(name="mine", path="data/mine.db")\n',
+    );
     const missing = await deploy(server, bundled);
     expect(missing.diagnostics.map(({ code }) => code)).toEqual([154]);
+    const { graph } = await server.client(GraphService).getGraph({});
+    const [resolver] = graph?.resolvers ?? [];
+    if (resolver?.body.case !== "sql") throw new Error("no SQL resolver");
+    graph?.sources.splice(0, 9, create(DataSourceSchema, { name: "mine", kind: SourceKind.SQLITE, settings: { path: "data/mine.db" } }));
+    resolver.body.value.source = "mine";
+    expect((await server.client(DeploymentService).validateGraph({ graph })).diagnostics).toEqual([]);
   });
 });

@@ -1,7 +1,13 @@
 /** Deploying small projects to a test's server, the way the command line does: bundle, upload, create, watch. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type CreateDeploymentRequestSchema, type Deployment, DeploymentSchema, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import {
+  type CreateDeploymentRequestSchema,
+  type Deployment,
+  DeploymentSchema,
+  DeploymentService,
+  DeploymentStatus,
+} from "../../../gen/svc/v1/deployment_pb.ts";
 import type { TestServer } from "../running-server.ts";
 
 /** Files of a project by path. */
@@ -49,7 +55,11 @@ export async function uploadProject(server: TestServer, files: ProjectFiles): Pr
 }
 
 /** Deploys a project and follows it to its end. */
-export async function deploy(server: TestServer, files: ProjectFiles, request: MessageInitShape<typeof CreateDeploymentRequestSchema> = {}): Promise<Deployment> {
+export async function deploy(
+  server: TestServer,
+  files: ProjectFiles,
+  request: MessageInitShape<typeof CreateDeploymentRequestSchema> = {},
+): Promise<Deployment> {
   const uploadId = await uploadProject(server, files);
   const client = server.client(DeploymentService);
   const { deployment } = await client.createDeployment({ ...request, uploadId });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
@@ -24,7 +24,11 @@ const saying = (word: string): ProjectFiles => ({ ...GREETING, "resolvers.py": G
 
 interface Asked {
   readonly status: number;
-  readonly body: { data: { field: string; value: unknown; error?: unknown }[]; errors?: { code: string; message: string }[]; meta?: { deployment_id: string; query_id: string } };
+  readonly body: {
+    data: { field: string; value: unknown; error?: unknown }[];
+    errors?: { code: string; message: string }[];
+    meta?: { deployment_id: string; query_id: string };
+  };
 }
 
 async function ask(headers: Record<string, string> = {}, id = 1): Promise<Asked> {
@@ -53,7 +57,12 @@ describe("deploying", () => {
     const first = await deploy(server, saying("hello"));
     expectLive(first);
     expect([await greeting(), first.promoted, first.environmentId]).toEqual(["hello user 1", true, server.credentials.environmentId]);
-    const second = await deploy(server, saying("bye"), { tags: ["t"], description: "second", metadata: { a: "b" }, ciJobUrl: "https://ci.example.com" });
+    const second = await deploy(server, saying("bye"), {
+      tags: ["t"],
+      description: "second",
+      metadata: { a: "b" },
+      ciJobUrl: "https://ci.example.com",
+    });
     expectLive(second);
     expect(await greeting()).toBe("bye user 1");
     const { deployments } = await server.client(DeploymentService).listDeployments({});
@@ -93,11 +102,17 @@ describe("deploying", () => {
   test("a bundle that is no bundle fails the deployment, not the server", async () => {
     const bytes = new TextEncoder().encode("this is no archive");
     const client = server.client(DeploymentService);
-    const { uploadId, url } = await client.createUpload({ sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), sizeBytes: BigInt(bytes.length) });
+    const { uploadId, url } = await client.createUpload({
+      sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+      sizeBytes: BigInt(bytes.length),
+    });
     await fetch(new URL(url, server.url), { method: "PUT", body: bytes });
     const { deployment } = await client.createDeployment({ uploadId });
     const failed = await follow(server, deployment?.id ?? "");
-    expect([failed.status, failed.error]).toEqual([DeploymentStatus.FAILED, expect.stringContaining("The source bundle was refused: the bundle is not a whole gzip file")]);
+    expect([failed.status, failed.error]).toEqual([
+      DeploymentStatus.FAILED,
+      expect.stringContaining("The source bundle was refused: the archive is not a whole gzip file"),
+    ]);
   });
 
   test("a requirements file that is not there is said", async () => {
@@ -161,7 +176,9 @@ describe("branches", () => {
     const branched = await deploy(server, saying("branched"), { branch: "b" });
     const source = join(folder.path, "data", "deployments", branched.id);
     while (existsSync(source)) await Bun.sleep(5);
-    expect(server.log.filter(({ message }) => message === "a deployment that nobody asked for was stopped").map(({ deployment }) => deployment)).toEqual([branched.id]);
+    expect(
+      server.log.filter(({ message }) => message === "a deployment that nobody asked for was stopped").map(({ deployment }) => deployment),
+    ).toEqual([branched.id]);
     expect(await greeting({ "svc-branch": "b" })).toBe("branched user 1");
     expect(await greeting()).toBe("hello user 1");
   });
@@ -179,7 +196,10 @@ describe("named deployments", () => {
     expect(await greeting({ "svc-deployment": first.id })).toBe("hello user 1");
     const broken = await deploy(server, { "a.py": "syntax error here\n" });
     const refused = await ask({ "svc-deployment": broken.id });
-    expect([refused.status, refused.body.errors?.[0]?.message]).toEqual([412, expect.stringContaining("cannot answer queries: it is failed")]);
+    expect([refused.status, refused.body.errors?.[0]?.message]).toEqual([
+      412,
+      expect.stringContaining("cannot answer queries: it is failed"),
+    ]);
     expect((await ask({ "svc-deployment": "dpl_0" })).status).toBe(404);
   });
 });
@@ -217,7 +237,11 @@ describe("reading back", () => {
     const text = { ...GREETING, "features.py": GREETING["features.py"]?.replace("id: int", "id: str") ?? "" };
     const second = await deploy(server, text);
     const versions = (await graph.listFeatures({})).features.map(({ feature, internalVersion }) => [feature?.name, internalVersion]);
-    expect(versions).toEqual([["greeting", 1], ["id", 2], ["name", 1]]);
+    expect(versions).toEqual([
+      ["greeting", 1],
+      ["id", 2],
+      ["name", 1],
+    ]);
     const client = server.client(DeploymentService);
     const page = await client.listDeployments({ pageSize: 1 });
     expect(page.deployments.map((one) => one.id)).toEqual([second.id]);
@@ -233,7 +257,9 @@ describe("reading back", () => {
     const { diff, diagnostics } = await server.client(DeploymentService).validateGraph({ ...(graph ? { graph } : {}) });
     expect(diagnostics).toEqual([]);
     expect(diff?.baseDeploymentId).toBe(first.id);
-    expect(diff?.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([["resolvers.greet", ChangeKind.CHANGED, 1, 2]]);
+    expect(diff?.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([
+      ["resolvers.greet", ChangeKind.CHANGED, 1, 2],
+    ]);
     expect(diff?.features.map(({ fqn, details }) => [fqn, details])).toEqual([
       ["user.greeting", ["max_staleness 1h -> 30m"]],
       ["user.name", ["max_staleness 1h -> 30m"]],
@@ -252,7 +278,11 @@ describe("reading back", () => {
       ["Push Registry", "NOT_CONFIGURED"],
       ["Source Bucket", "OK"],
     ]);
-    expect(checks.filter(({ status }) => status === HealthCheckStatus.NOT_CONFIGURED).every(({ message }) => message.startsWith("this installation "))).toBe(true);
+    expect(
+      checks
+        .filter(({ status }) => status === HealthCheckStatus.NOT_CONFIGURED)
+        .every(({ message }) => message.startsWith("this installation ")),
+    ).toBe(true);
   });
 });
 
@@ -267,7 +297,11 @@ describe("after a restart", () => {
     await deploy(server, saying("bye"));
     await deploy(server, saying("branched"), { branch: "b" });
     await restart();
-    expect(await Promise.all([greeting(), greeting({ "svc-branch": "b" }), greeting({ "svc-deployment": first.id })])).toEqual(["bye user 1", "branched user 1", "hello user 1"]);
+    expect(await Promise.all([greeting(), greeting({ "svc-branch": "b" }), greeting({ "svc-deployment": first.id })])).toEqual([
+      "bye user 1",
+      "branched user 1",
+      "hello user 1",
+    ]);
   });
 
   test("folders of deployments that are not live are gone", async () => {

@@ -50,10 +50,27 @@ def spawns(i: Thing.i) -> Thing.pid:
     return subprocess.Popen(["sleep", "600"]).pid
 
 @online
+def breeds(i: Thing.i) -> Thing.pid:
+    import subprocess
+    print("child", subprocess.Popen(["sleep", "600"]).pid)
+    time.sleep(600)
+
+@online
+def forks(i: Thing.i) -> Thing.out:
+    child = os.fork()
+    if child == 0:
+        print("from the fork")
+        return -1
+    os.waitpid(child, 0)
+    return i
+
+@online
 async def later(i: Thing.i) -> Thing.out:
     await asyncio.sleep(20)
 `;
 const files = module(FIELDS, RESOLVERS);
+/** The line of a resolver's decorator. */
+const lineOf = (name: string) => (files["mod.py"] as string).split("\n").findIndex((text) => text.includes(`def ${name}(`));
 const isAlive = (pid: number) => {
   try {
     process.kill(pid, 0);
@@ -68,7 +85,9 @@ test("a worker that exits is an error with its code and its last lines, and is r
   const result = await live.row("mod.leaves", { i: 1 });
   expect(result.errors).toHaveLength(1);
   expect(result.errors[0]).toMatchObject({ code: ErrorCode.RESOLVER_FAILED, exception: { kind: "WorkerCrashed" } });
-  expect(result.errors[0]?.message).toBe("the worker exited with code 7 while it ran resolver 'mod.leaves'\n  about to leave");
+  expect(result.errors[0]?.message).toBe(
+    `the worker exited with code 7 while it ran resolver 'mod.leaves' (mod.py:${lineOf("leaves")})\n  about to leave`,
+  );
   expect(await live.value("mod.first", { i: 1 })).toBe(2);
   expect(live.pool.health()).toEqual({ workers: 1, degraded: false, lastFailure: "a worker exited with code 7 while it ran 'mod.leaves'" });
 });
@@ -76,9 +95,9 @@ test("a worker that exits is an error with its code and its last lines, and is r
 test("a segmentation fault names the signal and the line", async () => {
   await using live = await startPool(files);
   const [error] = (await live.row("mod.segfaults", { i: 1 })).errors;
-  const line = (files["mod.py"] as string).split("\n").findIndex((text) => text.includes("string_at")) + 1;
+  const line = lineOf("segfaults") + 2;
   expect(error?.message).toStartWith(
-    `the worker was killed by SIGSEGV at mod.py:${line} in segfaults while it ran resolver 'mod.segfaults'`,
+    `the worker was killed by SIGSEGV at mod.py:${line} in segfaults while it ran resolver 'mod.segfaults' (mod.py:${line - 2})`,
   );
   expect(error?.exception).toMatchObject({ file: "mod.py", line });
   expect(await live.value("mod.first", { i: 1 })).toBe(2);
@@ -92,8 +111,12 @@ test("kill -9 of a worker fails what it ran and nothing else", async () => {
   const waiting = Promise.all(Array.from({ length: 10 }, (_, i) => live.value("mod.first", { i })));
   await eventually(() => live.logs.some((line) => line.text === "asleep"), "the start of the call");
   process.kill(pid, "SIGKILL");
-  expect((await running).errors[0]?.message).toBe("the worker was killed by SIGKILL while it ran resolver 'mod.sleeps'");
-  expect((await beside).errors[0]?.message).toBe("the worker was killed by SIGKILL while it ran resolver 'mod.later'");
+  expect((await running).errors[0]?.message).toBe(
+    `the worker was killed by SIGKILL while it ran resolver 'mod.sleeps' (mod.py:${lineOf("sleeps")})`,
+  );
+  expect((await beside).errors[0]?.message).toBe(
+    `the worker was killed by SIGKILL while it ran resolver 'mod.later' (mod.py:${lineOf("later")})`,
+  );
   expect(await waiting).toEqual(Array.from({ length: 10 }, (_, i) => i + 1));
 });
 
@@ -116,18 +139,60 @@ test("a memory limit makes MemoryError of an allocation too much", async () => {
   expect(await live.value("mod.first", { i: 1 })).toBe(2);
 });
 
-test("five crashes within a minute stop the pool until the minute is over", async () => {
+test("a resolver that crashes three workers within a minute is stopped until the minute is over, and the others run", async () => {
   let now = 1_000_000;
   await using live = await startPool(files, { clock: { now: () => now, sleep: (ms) => Bun.sleep(ms) } });
-  for (let i = 0; i < 5; i++) expect((await live.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+  for (let i = 0; i < 3; i++) expect((await live.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+  for (let i = 0; i < 3; i++) {
+    const [error] = (await live.row("mod.leaves", { i: 1 })).errors;
+    expect(error?.code).toBe(ErrorCode.RESOLVER_FAILED);
+    expect(error?.message).toBe(
+      `resolver 'mod.leaves' (mod.py:${lineOf("leaves")}) was not run: it crashed 3 Python workers within a minute and is stopped for now; other resolvers run. Last failure: a worker exited with code 7 while it ran 'mod.leaves'`,
+    );
+  }
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+  expect(live.pool.health().degraded).toBe(false);
+  now += 61_000;
+  expect((await live.row("mod.leaves", { i: 1 })).errors[0]?.message).toContain("exited with code 7");
+});
+
+test("five crashes within a minute that no resolver is to blame for stop the pool until the minute is over", async () => {
+  let now = 1_000_000;
+  await using live = await startPool(files, { clock: { now: () => now, sleep: (ms) => Bun.sleep(ms) } });
+  for (let i = 0; i < 5; i++) {
+    await eventually(() => live.pool.health().workers === 1, "a worker");
+    process.kill((await live.value("mod.pid", { i: 1 })) as number, "SIGKILL");
+    await eventually(() => live.pool.health().workers === 0, "the pool's notice");
+  }
+  await eventually(() => live.pool.health().degraded, "the stop");
   const [error] = (await live.row("mod.first", { i: 1 })).errors;
   expect(error?.code).toBe(ErrorCode.RESOLVER_FAILED);
   expect(error?.message).toContain("the Python workers of deployment dpl_test crashed 5 times within a minute and are stopped for now");
-  expect(error?.message).toContain("a worker exited with code 7 while it ran 'mod.leaves'");
+  expect(error?.message).toContain("a worker was killed by SIGKILL");
   expect(live.pool.health().degraded).toBe(true);
   now += 61_000;
   expect(live.pool.health().degraded).toBe(false);
   expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test("a call whose time is up takes the processes that it started with it", async () => {
+  await using live = await startPool(files);
+  const before = await live.value("mod.pid", { i: 1 });
+  const [error] = (await live.row("mod.breeds", { i: 1 }, { deadlineMs: 500 })).errors;
+  expect(error?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  await eventually(() => live.logs.some(({ text }) => /^child \d+$/.test(text)), "the child's number");
+  const child = Number(live.logs.find(({ text }) => text.startsWith("child "))?.text.slice(6));
+  await eventually(() => !isAlive(child), "the child's end");
+  expect(await live.value("mod.pid", { i: 1 })).not.toBe(before);
+  expect(live.pool.health()).toEqual({ workers: 1, degraded: false });
+});
+
+test("a fork that returns from its resolver answers nothing, and what it prints arrives", async () => {
+  await using live = await startPool(files);
+  for (let i = 0; i < 3; i++) expect(await live.value("mod.forks", { i })).toBe(i);
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+  await eventually(() => live.logs.filter(({ text }) => text === "from the fork").length === 3, "the forks' lines");
+  expect(live.pool.health()).toEqual({ workers: 1, degraded: false });
 });
 
 test("a project that does not import is refused with its findings", async () => {

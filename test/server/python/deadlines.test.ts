@@ -219,7 +219,7 @@ test("what runs beside the call that a worker is killed for fails with its name"
   expect((await hanging).errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
   expect((await beside).errors[0]).toMatchObject({
     code: ErrorCode.RESOLVER_FAILED,
-    message: "worker killed because resolver 'mod.native' overran its deadline",
+    message: expect.stringMatching(/^worker killed because resolver 'mod\.native' \(mod\.py:\d+\) overran its deadline$/),
   });
 });
 

@@ -145,49 +145,45 @@ test("lines of calls that run beside each other are told apart", async () => {
 
 test("a resolver that prints without end is cut to a rate, and says how much is missing", async () => {
   await live.value("mod.flood", { i: 50_000 }, { queryId: "q-flood" });
-  const said = () => live.logs.filter((line) => /^\[\d+ lines within a second were dropped\]$/.test(line.text));
-  let spoken = 0;
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const dropped = () => sum(live.logs.map((line) => Number(/^\[(\d+) lines within a second were dropped\]$/.exec(line.text)?.[1] ?? 0)));
+  const printed = () => of("q-flood").filter((line) => line.text.startsWith("line ")).length;
   await eventually(() => {
-    void live.row("mod.flood", { i: 1 }, { queryId: `q-after-${spoken++}` });
-    return said().length > 0;
-  }, "the note about dropped lines");
-  expect(of("q-flood").length).toBeLessThan(5_000);
-  const dropped = said().reduce((sum, line) => sum + Number(/\d+/.exec(line.text)?.[0]), 0);
-  expect(dropped).toBeGreaterThan(40_000);
+    void live.row("mod.flood", { i: 0 }, { queryId: "q-after" });
+    return dropped() > 0 && printed() + dropped() >= 50_000;
+  }, "an account of every line");
+  expect(printed() + dropped()).toBe(50_000);
+  expect(printed()).toBeLessThan(10_000);
 });
 
 test("a very long line is cut", async () => {
   await eventually(() => {
     void live.row("mod.long_line", { i: 1 }, { queryId: "q-long" });
-    return of("q-long").length > 0;
+    return of("q-long").some((line) => line.text.startsWith("x"));
   }, "the long line");
-  expect(of("q-long")[0]?.text).toHaveLength(8_192);
+  expect(of("q-long").find((line) => line.text.startsWith("x"))?.text).toHaveLength(8_192);
 });
 
-test.each(["raw_flood", "raw_lines"])(
-  "a flood on a file descriptor (%s) grows neither memory nor the log",
-  async (name) => {
-    await using other = await startPool(module(FIELDS, RESOLVERS), { size: 2 });
-    await eventually(() => other.pool.health().workers === 2, "two workers");
-    const before = process.memoryUsage.rss();
-    const flood = other.row(`mod.${name}`, { i: 1 }, { deadlineMs: 1_500 });
-    let answered = 0;
-    let slowest = 0;
-    const until = performance.now() + 1_400;
-    while (performance.now() < until) {
-      const started = performance.now();
-      await other.value("mod.context", { i: 1 });
-      slowest = Math.max(slowest, performance.now() - started);
-      answered++;
-    }
-    expect((await flood).errors[0]?.message).toContain("did not answer within 1.5 s");
-    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
-    expect(other.logs.length).toBeLessThan(5_000);
-    expect(answered).toBeGreaterThan(200);
-    expect(slowest).toBeLessThan(500);
-  },
-  20_000,
-);
+test.each(["raw_flood", "raw_lines"])("a flood on a file descriptor (%s) grows neither memory nor the log", async (name) => {
+  await using other = await startPool(module(FIELDS, RESOLVERS), { size: 2 });
+  await eventually(() => other.pool.health().workers === 2, "two workers");
+  const before = process.memoryUsage.rss();
+  const flood = other.row(`mod.${name}`, { i: 1 }, { deadlineMs: 1_500 });
+  let answered = 0;
+  let slowest = 0;
+  const until = performance.now() + 1_400;
+  while (performance.now() < until) {
+    const started = performance.now();
+    await other.value("mod.context", { i: 1 });
+    slowest = Math.max(slowest, performance.now() - started);
+    answered++;
+  }
+  expect((await flood).errors[0]?.message).toContain("did not answer within 1.5 s");
+  expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
+  expect(other.logs.length).toBeLessThan(5_000);
+  expect(answered).toBeGreaterThan(200);
+  expect(slowest).toBeLessThan(1_000);
+});
 
 test.each(["mod.context", "mod.context_later"])("%s sees the query's context, tags and id", async (resolver) => {
   const options = { queryId: "q-9", tags: ["a", "b"], queryContext: { n: 9007199254740993n, s: "x" } };

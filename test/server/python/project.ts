@@ -10,12 +10,12 @@ import { unpackSdk } from "../../../src/python/sdk.ts";
 import type { PythonPool, ResolverResult, WorkerLog } from "../../../src/server/python/pool.ts";
 import { createWorkerPool, type WorkerPoolOptions } from "../../../src/server/python/worker-pool.ts";
 
-/** Where the tests of a machine unpack the SDK; bytecode is kept beside it. */
+/** Where the tests of a machine unpack the SDK, whose bytecode is kept beside it, and remember which interpreters there are. */
 const SDK_FOLDER = join(tmpdir(), "svc-test-sdk");
 
 /** The interpreter that the tests run on. Throws when there is none, because then nothing here is tested. */
 export async function anyPython(runtime?: string): Promise<string | undefined> {
-  const search = await createToolchain({ home: join(tmpdir(), "svc-none"), env: process.env }).findInterpreter(runtime);
+  const search = await createToolchain({ home: SDK_FOLDER, env: process.env }).findInterpreter(runtime);
   if (!search.found && runtime === undefined) throw new Error(`the tests need Python: ${search.searched.join("; ")}`);
   return search.found?.path;
 }
@@ -117,7 +117,7 @@ export async function startPool(files: Readonly<Record<string, string>>, options
 
 /** Waits until a condition holds; fails when it does not within some seconds. */
 export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`did not happen: ${what}`);
     await Bun.sleep(5);

@@ -153,6 +153,10 @@ def impossible(i: Thing.i) -> Thing.anything_out:
     return {"x": object()}
 
 @online
+def tag(i: Thing.i) -> Thing.anything_out:
+    return {"$int": "not a number"}
+
+@online
 def circular(i: Thing.i) -> Thing.anything_out:
     d = {}
     d["d"] = d
@@ -285,6 +289,12 @@ describe("results", () => {
     expect(result.errors).toHaveLength(1);
     expect(result.errors[0]?.message).toContain(text);
     expect(result.errors[0]?.message).toContain(`resolver '${resolver}' raised`);
+  });
+
+  test("a value that only looks like a tag comes back as it is", async () => {
+    const result = await live.row("mod.tag", { i: 1 });
+    expect(result.errors).toEqual([]);
+    expect(result.columns["thing.anything_out"]).toEqual([{ $int: "not a number" }]);
   });
 
   test("an input that Python cannot read is that row's error", async () => {

@@ -9,10 +9,17 @@ import { ask, failureOf, fieldOf, type Played, PlayedError, valuesOf, World } fr
 /** A world of one class `user` with features of given types, and resolvers `m.<output>`. */
 function world(
   features: Readonly<Record<string, TypeSpec | { type: TypeSpec; default?: null | number | string; stale?: string }>>,
-  resolvers: Readonly<Record<string, readonly [inputs: readonly ParameterSpec[], play: Played, options?: { timeout?: string; outputs?: string[] }]>>,
+  resolvers: Readonly<
+    Record<string, readonly [inputs: readonly ParameterSpec[], play: Played, options?: { timeout?: string; outputs?: string[] }]>
+  >,
 ): World {
   const made = Object.entries(resolvers).map(([name, [inputs, , options]]) =>
-    python(`m.${name}`, inputs, (options?.outputs ?? [name]).map((output) => `user.${output}`), options?.timeout ? { timeout: options.timeout } : {}),
+    python(
+      `m.${name}`,
+      inputs,
+      (options?.outputs ?? [name]).map((output) => `user.${output}`),
+      options?.timeout ? { timeout: options.timeout } : {},
+    ),
   );
   const functions = Object.fromEntries(Object.entries(resolvers).map(([name, [, play]]) => [`m.${name}`, play]));
   return new World(graph([featureClass("user", { id: "int", ...features })], made), { python: functions });
@@ -93,7 +100,10 @@ describe("running", () => {
   });
 
   test("without a primary key everything else still works", async () => {
-    const one = world({ email: "str", domain: { type: "str", stale: "1h" } }, { domain: [["user.email"], ([email]) => (email as string).split("@")[1]] });
+    const one = world(
+      { email: "str", domain: { type: "str", stale: "1h" } },
+      { domain: [["user.email"], ([email]) => (email as string).split("@")[1]] },
+    );
     for (let i = 0; i < 2; i++) {
       const answer = await one.ask({ "user.email": "a@b.c" }, ["user.domain"]);
       expect(fieldOf(answer, "user.domain")).toMatchObject({ value: "b.c", hit: false, key: undefined });
@@ -109,7 +119,12 @@ describe("running", () => {
       rows: 1,
       columns: { p0: [1] },
       deadlineMs: 250,
-      context: { queryId: answer.queryId, traceId: answer.queryId.replaceAll("-", ""), tags: ["x"], queryContext: { from: "test", n: [1] } },
+      context: {
+        queryId: answer.queryId,
+        traceId: answer.queryId.replaceAll("-", ""),
+        tags: ["x"],
+        queryContext: { from: "test", n: [1] },
+      },
     });
     const plain = world({ a: "int" }, { a: [["user.id"], () => 1] });
     await plain.ask({ "user.id": 1 }, ["user.a"]);
@@ -128,7 +143,9 @@ describe("time", () => {
   test("`Now` is the arrival's time, or the one asked for", async () => {
     const one = world({ at: "datetime" }, { at: [["now"], ([now]) => now] });
     expect(await one.values({ "user.id": 1 }, ["user.at"])).toEqual({ "user.at": "2024-05-01T12:00:00.000000Z" });
-    expect(await one.values({ "user.id": 1 }, ["user.at"], { now: 981_173_106_000_007n })).toEqual({ "user.at": "2001-02-03T04:05:06.000007Z" });
+    expect(await one.values({ "user.id": 1 }, ["user.at"], { now: 981_173_106_000_007n })).toEqual({
+      "user.at": "2001-02-03T04:05:06.000007Z",
+    });
     const answer = await one.ask({ "user.id": 1 }, ["user.at"], { now: 981_173_106_000_007n });
     expect(answer.nowMicros).toBe(981_173_106_000_007n);
   });
@@ -152,10 +169,18 @@ describe("failures", () => {
   test("what depends on it fails as UPSTREAM_FAILED, and the root is reported once", async () => {
     const one = world(
       { bad: "int", next: "int", last: "int", other: "int" },
-      { bad: [["user.id"], () => raise("no luck")], next: [["user.bad"], () => 1], last: [["user.next"], () => 2], other: [["user.bad"], () => 3] },
+      {
+        bad: [["user.id"], () => raise("no luck")],
+        next: [["user.bad"], () => 1],
+        last: [["user.next"], () => 2],
+        other: [["user.bad"], () => 3],
+      },
     );
     const answer = await one.ask({ "user.id": 1 }, ["user.last", "user.other"]);
-    expect(failureOf(answer, "user.last")).toEqual({ code: "UPSTREAM_FAILED", message: "user.last needs user.next, which failed: no luck" });
+    expect(failureOf(answer, "user.last")).toEqual({
+      code: "UPSTREAM_FAILED",
+      message: "user.last needs user.next, which failed: no luck",
+    });
     expect(answer.failures.map((failure) => [failure.path, ErrorCode[failure.code]])).toEqual([
       ["user.last", "UPSTREAM_FAILED"],
       ["user.other", "UPSTREAM_FAILED"],
@@ -224,10 +249,18 @@ describe("failures", () => {
       },
     );
     const answer = await one.ask({ "user.id": 1 }, ["user.text", "user.whole", "user.wide", "user.none", "user.defaulted"]);
-    expect(failureOf(answer, "user.text")).toEqual({ code: "VALIDATION_FAILED", message: "user.text: expected str, got int 5 from m.text" });
-    expect(failureOf(answer, "user.whole")).toEqual({ code: "VALIDATION_FAILED", message: 'user.whole: expected int, got str "5" from m.whole' });
+    expect(failureOf(answer, "user.text")).toEqual({
+      code: "VALIDATION_FAILED",
+      message: "user.text: expected str, got int 5 from m.text (m.py:1)",
+    });
+    expect(failureOf(answer, "user.whole")).toEqual({
+      code: "VALIDATION_FAILED",
+      message: 'user.whole: expected int, got str "5" from m.whole (m.py:1)',
+    });
     expect(fieldOf(answer, "user.wide").value).toBe(5);
-    expect(failureOf(answer, "user.none").message).toBe("user.none: expected int, got null from m.none, and the feature is not optional");
+    expect(failureOf(answer, "user.none").message).toBe(
+      "user.none: expected int, got null from m.none (m.py:1), and the feature is not optional",
+    );
     expect(failureOf(answer, "user.defaulted").code).toBe("VALIDATION_FAILED");
   });
 
@@ -249,15 +282,18 @@ describe("failures", () => {
       },
     );
     const answer = await one.ask({ "user.id": 1 }, ["user.slow", "user.told", "user.good"]);
-    expect(failureOf(answer, "user.slow")).toEqual({ code: "RESOLVER_TIMED_OUT", message: "m.slow did not finish within 20ms" });
+    expect(failureOf(answer, "user.slow")).toEqual({ code: "RESOLVER_TIMED_OUT", message: "m.slow (m.py:1) did not finish within 20ms" });
     expect(failureOf(answer, "user.told").code).toBe("RESOLVER_TIMED_OUT");
     expect(fieldOf(answer, "user.good").value).toBe(1);
   });
 
   test("a pool that breaks fails the features and not the query", async () => {
-    const one = world({ a: "int", b: "int" }, { a: [["user.id"], () => Promise.reject(new Error("the pool is gone"))], b: [["user.id"], () => 1] });
+    const one = world(
+      { a: "int", b: "int" },
+      { a: [["user.id"], () => Promise.reject(new Error("the pool is gone"))], b: [["user.id"], () => 1] },
+    );
     const answer = await one.ask({ "user.id": 1 }, ["user.a", "user.b"]);
-    expect(failureOf(answer, "user.a")).toEqual({ code: "RESOLVER_FAILED", message: "m.a could not be run: the pool is gone" });
+    expect(failureOf(answer, "user.a")).toEqual({ code: "RESOLVER_FAILED", message: "m.a (m.py:1) could not be run: the pool is gone" });
     expect(fieldOf(answer, "user.b").value).toBe(1);
   });
 
@@ -284,12 +320,7 @@ describe("failures", () => {
       },
     );
     const controller = new AbortController();
-    const running = one.engine.answer(
-      one.deployment,
-      ask({ "user.id": 1 }, ["user.slow"]),
-      one.now,
-      controller.signal,
-    );
+    const running = one.engine.answer(one.deployment, ask({ "user.id": 1 }, ["user.slow"]), one.now, controller.signal);
     await entered.promise;
     controller.abort();
     expect(failureOf(await running, "user.slow").code).toBe("CANCELLED");
@@ -314,4 +345,12 @@ test("the message door answers with messages", async () => {
   expect(response.errors).toHaveLength(1);
   expect(response.meta).toMatchObject({ deploymentId: "dpl_1", environmentId: "env_1", environmentName: "default" });
   expect(response.meta?.queryHash).toMatch(/^[0-9a-f]{16}$/);
+});
+
+test("what the engine does not have yet is refused, not ignored", async () => {
+  const one = world({}, {});
+  for (const flag of [{ storePlanStages: true }, { trace: true }]) {
+    const request = create(QueryRequestSchema, { inputs: [{ feature: "user.id", value: { case: "text", value: "3" } }], ...flag });
+    await expect(one.engine.query(one.deployment, request, one.now)).rejects.toThrow("does not have");
+  }
 });

@@ -3,6 +3,8 @@
 import { create } from "@bufbuild/protobuf";
 import { SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
 import {
+  type Expression,
+  ExpressionSchema,
   type Feature,
   FeatureSchema,
   type FeatureSet,
@@ -10,6 +12,7 @@ import {
   type Graph,
   GraphSchema,
   NamedQuerySchema,
+  OutputShape,
   type Resolver,
   ResolverInputSchema,
   ResolverKind,
@@ -51,6 +54,15 @@ export interface ScalarSpec {
   readonly stale?: string;
   readonly primary?: boolean;
   readonly time?: boolean;
+  readonly expression?: Expression;
+  /** A duration; the feature is then one of the windows of the name before `__`. */
+  readonly window?: string;
+}
+
+/** A has-many relation: the other class, and pairs of names that must be equal (near, far). */
+export interface ManySpec {
+  readonly many: string;
+  readonly on: readonly (readonly [string, string])[];
 }
 
 /** A has-one relation: the other class, and pairs of names that must be equal (near, far). */
@@ -61,7 +73,11 @@ export interface RelationSpec {
 }
 
 /** A feature: a type, or more about it. */
-export type FeatureSpec = TypeSpec | ScalarSpec | RelationSpec | "has_many";
+export type FeatureSpec = TypeSpec | ScalarSpec | RelationSpec | ManySpec | "has_many";
+
+function isMany(spec: ScalarSpec | RelationSpec | ManySpec): spec is ManySpec {
+  return "many" in spec;
+}
 
 function isRelation(spec: ScalarSpec | RelationSpec): spec is RelationSpec {
   return "to" in spec;
@@ -69,10 +85,18 @@ function isRelation(spec: ScalarSpec | RelationSpec): spec is RelationSpec {
 
 function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
   const base = { fqn: `${namespace}.${name}`, name, namespace };
-  if (spec === "has_many") return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: namespace, join: [] } } });
+  if (spec === "has_many")
+    return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: namespace, join: [] } } });
+  if (typeof spec === "object" && !("$typeName" in spec) && isMany(spec)) {
+    const join = spec.on.map(([local, foreign]) => ({ local: `${namespace}.${local}`, foreign: `${spec.many}.${foreign}` }));
+    return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: spec.many, join } } });
+  }
   if (typeof spec === "object" && !("$typeName" in spec) && isRelation(spec)) {
     const join = spec.on.map(([local, foreign]) => ({ local: `${namespace}.${local}`, foreign: `${spec.to}.${foreign}` }));
-    return create(FeatureSchema, { ...base, kind: { case: "hasOne", value: { foreignNamespace: spec.to, join, optional: spec.optional ?? false } } });
+    return create(FeatureSchema, {
+      ...base,
+      kind: { case: "hasOne", value: { foreignNamespace: spec.to, join, optional: spec.optional ?? false } },
+    });
   }
   const scalar: ScalarSpec = typeof spec === "string" || "$typeName" in spec ? { type: spec } : spec;
   const { type } = scalar;
@@ -89,6 +113,10 @@ function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
         nullable,
         primary: scalar.primary ?? name === "id",
         featureTime: scalar.time ?? false,
+        ...(scalar.expression ? { expression: scalar.expression } : {}),
+        ...(scalar.window === undefined
+          ? {}
+          : { window: msToDuration(parseDuration(scalar.window) ?? 0), windowedBase: `${namespace}.${name.replace(/__\d+__$/, "")}` }),
         ...(scalar.default === undefined ? {} : { defaultValue: toProtoValue(scalar.default, dtype) }),
       },
     },
@@ -114,10 +142,15 @@ export interface ResolverOptions {
   readonly offline?: boolean;
   readonly timeout?: string;
   readonly line?: number;
+  /** The result is rows of the class. */
+  readonly rows?: boolean;
+  readonly total?: boolean;
+  /** The result is the rows of this has-many relation. */
+  readonly relation?: string;
 }
 
 /** A parameter: a path, a path ending in `?` (Optional), `now`, or a path with a default. */
-export type ParameterSpec = string | readonly [path: string, defaultValue: FeatureValue];
+export type ParameterSpec = string | readonly [path: string, defaultValue: FeatureValue] | RowsSpec | { readonly table: readonly string[] };
 
 function common(fqn: string, outputs: readonly string[], options: ResolverOptions, file: string) {
   const timeout = options.timeout === undefined ? undefined : parseDuration(options.timeout);
@@ -127,9 +160,61 @@ function common(fqn: string, outputs: readonly string[], options: ResolverOption
     outputs: [...outputs],
     tags: [...(options.tags ?? [])],
     environments: [...(options.environments ?? [])],
+    outputShape: options.relation ? OutputShape.RELATION : options.rows ? OutputShape.ROWS : OutputShape.UNSPECIFIED,
+    relation: options.relation ?? "",
+    total: options.total ?? false,
     span: create(SpanSchema, { file, line: options.line ?? 1 }),
     ...(timeout === undefined ? {} : { timeout: msToDuration(timeout) }),
   };
+}
+
+/** A constant of an expression. */
+export function lit(value: FeatureValue): Expression {
+  return create(ExpressionSchema, { node: { case: "literal", value: toProtoValue(value) } });
+}
+
+/** `_.a.b`. */
+export function ref(path: string): Expression {
+  return create(ExpressionSchema, { node: { case: "feature", value: { path: path.split(".") } } });
+}
+
+/** A function or an operator of its arguments; text stands for a feature. */
+export function fn(name: string, ...args: readonly (Expression | string)[]): Expression {
+  return create(ExpressionSchema, { node: { case: "call", value: { function: name, arguments: args.map(expressionOf) } } });
+}
+
+/** `_.path[column, filters].name()`. */
+export function agg(name: string, path: string, column?: Expression | string, ...filters: readonly Expression[]): Expression {
+  return create(ExpressionSchema, {
+    node: {
+      case: "aggregation",
+      value: {
+        function: name,
+        path: path.split("."),
+        filters: [...filters],
+        ...(column === undefined ? {} : { column: expressionOf(column) }),
+      },
+    },
+  });
+}
+
+/** `_.svc_window`. */
+export const windowStart = create(ExpressionSchema, { node: { case: "windowStart", value: {} } });
+
+/** `_.svc_now`. */
+export const queryNow = create(ExpressionSchema, { node: { case: "queryNow", value: {} } });
+
+function expressionOf(value: Expression | string): Expression {
+  return typeof value === "string" ? ref(value) : value;
+}
+
+/** A parameter that takes rows of a has-many relation. */
+export interface RowsSpec {
+  readonly rows: string;
+  readonly columns?: readonly string[];
+  readonly filters?: readonly Expression[];
+  readonly limit?: number;
+  readonly optional?: boolean;
 }
 
 /** A Python resolver. Parameters are called p0, p1, ... */
@@ -138,6 +223,22 @@ export function python(fqn: string, inputs: readonly ParameterSpec[], outputs: r
     ...common(fqn, outputs, options, `${fqn.split(".")[0]}.py`),
     inputs: inputs.map((spec, position) => {
       const name = `p${position}`;
+      if (typeof spec === "object" && "rows" in spec)
+        return create(ResolverInputSchema, {
+          name,
+          kind: {
+            case: "rows",
+            value: {
+              path: spec.rows,
+              columns: [...(spec.columns ?? [])],
+              filters: [...(spec.filters ?? [])],
+              limit: spec.limit ?? 0,
+              optional: spec.optional ?? false,
+            },
+          },
+        });
+      if (typeof spec === "object" && "table" in spec)
+        return create(ResolverInputSchema, { name, kind: { case: "table", value: { columns: [...spec.table] } } });
       if (spec === "now") return create(ResolverInputSchema, { name, kind: { case: "now", value: {} } });
       const path = typeof spec === "string" ? spec.replace("?", "") : spec[0];
       const optional = typeof spec === "string" && spec.endsWith("?");
@@ -153,9 +254,14 @@ export function sql(
   fqn: string,
   body: string,
   columns: Readonly<Record<string, string>>,
-  options: ResolverOptions & { readonly source?: string; readonly count?: RowCount; readonly total?: boolean; readonly star?: boolean } = {},
+  options: ResolverOptions & {
+    readonly source?: string;
+    readonly count?: RowCount;
+    readonly total?: boolean;
+    readonly star?: boolean;
+  } = {},
 ): Resolver {
-  const parameters = [...body.matchAll(/\$\{([^}]+)\}/g)].map((match) => ({
+  const parameters = [...body.matchAll(/\$\{([\w.]+)\}/g)].map((match) => ({
     path: match[1] === "now" ? "" : (match[1] as string),
     offset: match.index,
     length: match[0].length,

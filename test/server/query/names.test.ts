@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { buildGraphIndex, pathOf } from "../../../src/server/query/graph-index.ts";
+import { buildGraphIndex } from "../../../src/server/query/graph-index.ts";
 import { absoluteRoot, resolveName } from "../../../src/server/query/names.ts";
+import { pathOf } from "../../../src/server/query/parameter-index.ts";
 import { featureClass, featureIdsOf, graph } from "./graphs.ts";
 
 const flights = graph([
@@ -26,6 +27,8 @@ function meaning(name: string, root?: string): string {
       return `row ${pathOf(found.root, { relations: found.relations })}`;
     case "group":
       return `group ${found.features.map((feature) => feature.fqn).join(" ")}`;
+    case "rows":
+      return `rows of ${pathOf(found.root, { relations: found.relations, feature: found.many })} ${found.picks?.join(" ") ?? ""}`.trim();
     default:
       return found.message;
   }
@@ -80,9 +83,14 @@ describe("names", () => {
     );
   });
 
-  test("nothing lies below a value, and has-many is refused in words", () => {
+  test("below a has-many relation are features of its rows", () => {
+    expect(meaning("flight.origin.visits")).toBe("rows of flight.origin.visits");
+    expect(meaning("flight.origin.visits.code")).toBe("rows of flight.origin.visits code");
+    expect(meaning("flight.origin.visits.kode")).toContain("unknown feature 'flight.origin.visits.kode'; did you mean");
+  });
+
+  test("nothing lies below a value", () => {
     expect(meaning("flight.distance.km")).toContain("flight.distance is a value (float)");
-    expect(meaning("flight.origin.visits.at")).toContain("has-many relation airport.visits");
   });
 
   test("names of the language are not features", () => {

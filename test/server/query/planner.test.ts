@@ -7,7 +7,7 @@ import { Preparer } from "../../../src/server/query/prepare.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import type { Ask } from "../../../src/server/query/request.ts";
 import { featureClass, featureIdsOf, graph, python, sql } from "./graphs.ts";
-import { ask } from "./worlds.ts";
+import { ask, World } from "./worlds.ts";
 
 interface Setting {
   readonly classes: readonly FeatureSet[];
@@ -58,11 +58,18 @@ describe("choosing providers", () => {
         python("m.score", ["user.domain"], ["user.score"]),
       ],
     };
-    expect(providers(plan(setting, ["user.id"], ["user.domain"]))).toEqual({ "user.id": "given", "user.email": "m.email", "user.domain": "m.domain" });
+    expect(providers(plan(setting, ["user.id"], ["user.domain"]))).toEqual({
+      "user.id": "given",
+      "user.email": "m.email",
+      "user.domain": "m.domain",
+    });
   });
 
   test("a given feature is never computed", () => {
-    const setting = { classes: [user], resolvers: [python("m.email", ["user.id"], ["user.email"]), python("m.domain", ["user.email"], ["user.domain"])] };
+    const setting = {
+      classes: [user],
+      resolvers: [python("m.email", ["user.id"], ["user.email"]), python("m.domain", ["user.email"], ["user.domain"])],
+    };
     const made = preparer(setting).prepare(ask({ "user.id": 1, "user.email": "a" }, ["user.domain"])).plan;
     expect(providers(made)).toEqual({ "user.id": "given", "user.email": "given", "user.domain": "m.domain" });
     expect(made.ops.map((op) => op.resolver?.fqn)).toEqual(["m.domain"]);
@@ -100,7 +107,10 @@ describe("choosing providers", () => {
     const setting = {
       classes: [user],
       environment: "dev",
-      resolvers: [python("m.dev", ["user.id"], ["user.score"], { environments: ["dev"] }), python("m.api", ["user.id"], ["user.name"], { tags: ["api"] })],
+      resolvers: [
+        python("m.dev", ["user.id"], ["user.score"], { environments: ["dev"] }),
+        python("m.api", ["user.id"], ["user.name"], { tags: ["api"] }),
+      ],
     };
     expect(providers(plan(setting, ["user.id"], ["user.score"]))).toMatchObject({ "user.score": "m.dev" });
     expect(providers(plan(setting, ["user.id"], ["user.name"], { tags: ["api"] }))).toMatchObject({ "user.name": "m.api" });
@@ -150,7 +160,8 @@ describe("choosing providers", () => {
     };
     const { errors, message } = refused(() => plan(setting, ["user.id"], ["user.score"]));
     expect(errors).toMatchObject([{ code: ErrorCode.RESOLVER_NOT_FOUND, category: ErrorCategory.REQUEST }]);
-    for (const part of ["ambiguous", "a.one (a.py:4)", "b.two (b.py:8)", "`tags`", "`environment`", "`total: true`"]) expect(message).toContain(part);
+    for (const part of ["ambiguous", "a.one (a.py:4)", "b.two (b.py:8)", "`tags`", "`environment`", "`total: true`"])
+      expect(message).toContain(part);
   });
 
   test("a resolver that is called anyway is used again, whichever output is asked first", () => {
@@ -158,7 +169,10 @@ describe("choosing providers", () => {
       classes: [user],
       resolvers: [python("m.wide", ["user.id"], ["user.name", "user.score"]), python("m.score", ["user.id"], ["user.score"])],
     };
-    for (const outputs of [["user.name", "user.score"], ["user.score", "user.name"]]) {
+    for (const outputs of [
+      ["user.name", "user.score"],
+      ["user.score", "user.name"],
+    ]) {
       const made = plan(setting, ["user.id"], outputs);
       expect(providers(made)).toMatchObject({ "user.score": "m.wide", "user.name": "m.wide" });
       expect(made.ops).toHaveLength(1);
@@ -171,8 +185,12 @@ describe("choosing providers", () => {
     const part = sql("part", "select id, score from part", columns);
     const whole = sql("whole", "select id, score from whole", columns, { total: true });
     const other = sql("other", "select id, score from other", columns, { total: true });
-    expect(providers(plan({ classes: [user], resolvers: [part, whole] }, ["user.id"], ["user.score"]))).toMatchObject({ "user.score": "whole" });
-    expect(refused(() => plan({ classes: [user], resolvers: [part, whole, other] }, ["user.id"], ["user.score"])).message).toContain("ambiguous");
+    expect(providers(plan({ classes: [user], resolvers: [part, whole] }, ["user.id"], ["user.score"]))).toMatchObject({
+      "user.score": "whole",
+    });
+    expect(refused(() => plan({ classes: [user], resolvers: [part, whole, other] }, ["user.id"], ["user.score"])).message).toContain(
+      "ambiguous",
+    );
   });
 
   test("optional inputs that cannot be derived do not stop a resolver", () => {
@@ -184,7 +202,11 @@ describe("choosing providers", () => {
   test("a default stands in for a provider", () => {
     const classes = [featureClass("user", { id: "int", plan: { type: "str", default: "free" }, price: "float" })];
     const resolvers = [python("m.price", ["user.plan"], ["user.price"])];
-    expect(providers(plan({ classes, resolvers }, ["user.id"], ["user.price"]))).toEqual({ "user.id": "given", "user.plan": "none", "user.price": "m.price" });
+    expect(providers(plan({ classes, resolvers }, ["user.id"], ["user.price"]))).toEqual({
+      "user.id": "given",
+      "user.plan": "none",
+      "user.price": "m.price",
+    });
   });
 
   test("a named output without a provider refuses the query, one that its class brought does not", () => {
@@ -193,14 +215,21 @@ describe("choosing providers", () => {
       "no resolver produces user.score: give user.score as an input, or write a resolver for it",
     );
     const made = plan(setting, ["user.id"], ["user"]);
-    expect(made.outputs.filter((output) => output.slot < 0).map((output) => output.path)).toEqual(["user.email", "user.domain", "user.score", "user.extra"]);
+    expect(made.outputs.filter((output) => output.slot < 0).map((output) => output.path)).toEqual([
+      "user.email",
+      "user.domain",
+      "user.score",
+      "user.extra",
+    ]);
     expect(refused(() => plan(setting, ["user.id"], ["user", "user.score"])).errors).toHaveLength(1);
   });
 
   test("resolvers whose inputs and outputs belong to different classes are out", () => {
     const classes = [user, featureClass("bank", { id: "int", name: "str" })];
     const setting = { classes, resolvers: [python("m.odd", ["bank.id"], ["user.name"])] };
-    expect(refused(() => plan(setting, ["user.id"], ["user.name"])).message).toContain("it reads bank.id, but what it produces belongs to user");
+    expect(refused(() => plan(setting, ["user.id"], ["user.name"])).message).toContain(
+      "it reads bank.id, but what it produces belongs to user",
+    );
   });
 });
 
@@ -230,7 +259,10 @@ describe("circles", () => {
       python("m.b_from_a", ["user.score"], ["user.extra"], { tags: ["t"] }),
       python("m.b", ["user.id"], ["user.extra"]),
     ];
-    for (const outputs of [["user.score", "user.extra"], ["user.extra", "user.score"]]) {
+    for (const outputs of [
+      ["user.score", "user.extra"],
+      ["user.extra", "user.score"],
+    ]) {
       const found = providers(plan({ classes: [user], resolvers }, ["user.id"], outputs, { tags: ["t"] }));
       expect([found["user.score"], found["user.extra"]]).toEqual(
         outputs[0] === "user.score" ? ["m.a_from_b", "m.b"] : ["m.a", "m.b_from_a"],
@@ -245,13 +277,26 @@ describe("circles", () => {
 
   test("a relation to the class itself ends", () => {
     const classes = [
-      featureClass("user", { id: "int", manager_id: "int?", score: "float", manager: { to: "user", on: [["manager_id", "id"]], optional: true } }),
+      featureClass("user", {
+        id: "int",
+        manager_id: "int?",
+        score: "float",
+        manager: { to: "user", on: [["manager_id", "id"]], optional: true },
+      }),
     ];
     const resolvers = [python("m.score", ["user.manager.score"], ["user.score"]), python("m.manager", ["user.id"], ["user.manager_id"])];
-    expect(refused(() => plan({ classes, resolvers }, ["user.id"], ["user.score"])).message).toContain("no resolver can produce user.score");
-    expect(providers(plan({ classes, resolvers }, ["user.id", "user.manager.score"], ["user.score"]))).toMatchObject({ "user.score": "m.score" });
+    expect(refused(() => plan({ classes, resolvers }, ["user.id"], ["user.score"])).message).toContain(
+      "no resolver can produce user.score",
+    );
+    expect(providers(plan({ classes, resolvers }, ["user.id", "user.manager.score"], ["user.score"]))).toMatchObject({
+      "user.score": "m.score",
+    });
     const deep = plan({ classes, resolvers }, ["user.id", "user.manager.manager.score"], ["user.score"]);
-    expect(providers(deep)).toMatchObject({ "user.score": "m.score", "user.manager.score": "m.score", "user.manager.manager.score": "given" });
+    expect(providers(deep)).toMatchObject({
+      "user.score": "m.score",
+      "user.manager.score": "m.score",
+      "user.manager.manager.score": "given",
+    });
     const chain = plan({ classes, resolvers }, ["user.id"], ["user.manager.manager.manager.id"]);
     expect(chain.frames.map((frame) => frame.path)).toContain("user.manager.manager.manager");
   });
@@ -259,7 +304,12 @@ describe("circles", () => {
 
 describe("relations", () => {
   const airport = featureClass("airport", { code: { type: "str", primary: true }, latitude: "float" });
-  const flight = featureClass("flight", { id: "int", origin_code: "str", far: "float", origin: { to: "airport", on: [["origin_code", "code"]] } });
+  const flight = featureClass("flight", {
+    id: "int",
+    origin_code: "str",
+    far: "float",
+    origin: { to: "airport", on: [["origin_code", "code"]] },
+  });
   const airports = sql("airports", "select code, latitude from airports", { "airport.code": "code", "airport.latitude": "latitude" });
   const flights = sql("flights", "select id, origin_code from flights", { "flight.id": "id", "flight.origin_code": "origin_code" });
 
@@ -284,7 +334,9 @@ describe("relations", () => {
   });
 
   test("an underivable near side is named", () => {
-    const { message } = refused(() => plan({ classes: [airport, flight], resolvers: [airports] }, ["flight.id"], ["flight.origin.latitude"]));
+    const { message } = refused(() =>
+      plan({ classes: [airport, flight], resolvers: [airports] }, ["flight.id"], ["flight.origin.latitude"]),
+    );
     expect(message).toBe(
       "flight.origin.latitude cannot be read from flight.id: its row needs flight.origin_code, which was not given and which no resolver produces",
     );
@@ -333,7 +385,7 @@ describe("relations", () => {
   test("a SQL query that can be looked up by nothing is out", () => {
     const resolvers = [sql("latitudes", "select latitude from airports", { "airport.latitude": "latitude" })];
     const { message } = refused(() => plan({ classes: [airport], resolvers }, ["airport.code"], ["airport.latitude"]));
-    expect(message).toContain("no placeholder and no column for the primary key airport.code");
+    expect(message).toContain("no placeholder for a feature and no column for the primary key airport.code");
   });
 });
 
@@ -351,7 +403,8 @@ describe("shapes", () => {
   });
 
   test("the hash is the shape's: spelling and order do not matter, everything else does", () => {
-    const hash = (inputs: Record<string, unknown>, outputs: string[], more: Partial<Ask> = {}) => preparer(setting).prepare(ask(inputs, outputs, more)).plan.hash;
+    const hash = (inputs: Record<string, unknown>, outputs: string[], more: Partial<Ask> = {}) =>
+      preparer(setting).prepare(ask(inputs, outputs, more)).plan.hash;
     const base = hash({ "user.id": 1 }, ["user.name", "user.id"]);
     expect(base).toMatch(/^[0-9a-f]{16}$/);
     expect(hash({ ".user.id": 5 }, ["id", "name"])).toBe(base);
@@ -390,4 +443,17 @@ describe("shapes", () => {
     const classes = [featureClass("wide", { id: "int", ...Object.fromEntries(names.map((name) => [name, "int" as const])) })];
     expect(refused(() => plan({ classes, resolvers: [] }, ["wide.id"], ["wide"])).message).toContain("more than 10000 features");
   });
+});
+
+test("required tags leave only resolvers that carry them, by the planner option", async () => {
+  const made = graph(
+    [featureClass("a", { id: "int", x: "int" })],
+    [python("m.plain", ["a.id"], ["a.x"]), python("m.live", ["a.id"], ["a.x"], { tags: ["api:live"] })],
+  );
+  const one = new World(made, { python: { "m.plain": () => 1, "m.live": () => 2 } });
+  const required = (tags: string) => ({ plannerOptions: { required_resolver_tags: tags } });
+  expect(await one.values({ "a.id": 1 }, ["a.x"])).toEqual({ "a.x": 1 });
+  expect(await one.values({ "a.id": 1 }, ["a.x"], { tags: ["api:live"], ...required("api") })).toEqual({ "a.x": 2 });
+  const refused = await one.refusal({ "a.id": 1 }, ["a.x"], required("api, b"));
+  expect(refused.message).toContain("m.plain (m.py:1): the query requires resolvers with the tags 'api' and 'b', which it does not have");
 });

@@ -34,7 +34,11 @@ const TYPES: Readonly<Record<string, TypeSpec>> = {
   list: listOf,
 };
 const users = graph([
-  featureClass("user", { ...TYPES, bank: { to: "bank", on: [["id", "user_id"]], optional: true }, home: { to: "bank", on: [["id", "id"]] } }),
+  featureClass("user", {
+    ...TYPES,
+    bank: { to: "bank", on: [["id", "user_id"]], optional: true },
+    home: { to: "bank", on: [["id", "id"]] },
+  }),
   featureClass("bank", { id: "int", user_id: "int", name: "str", city: { to: "city", on: [["name", "id"]] } }),
   featureClass("city", { id: { type: "str", primary: true }, size: "int?" }),
 ]);
@@ -143,7 +147,10 @@ describe("roots and outputs", () => {
 
   test("a class leaves out its relations, a relation gives its row's scalars", async () => {
     const world = new World(users);
-    const answer = await world.ask({ "user.id": 1, "user.bank": { id: 2, user_id: 1, name: "b" } }, ["bank"].map((name) => `user.${name}`));
+    const answer = await world.ask(
+      { "user.id": 1, "user.bank": { id: 2, user_id: 1, name: "b" } },
+      ["bank"].map((name) => `user.${name}`),
+    );
     expect(valuesOf(answer)).toEqual({ "user.bank.id": 2, "user.bank.user_id": 1, "user.bank.name": "b" });
   });
 
@@ -184,7 +191,9 @@ describe("rows given whole", () => {
   });
 
   test("text is read as JSON", async () => {
-    const answer = await new World(users).ask({}, ["user.bank.id"], { inputs: [{ name: "user.bank", form: "text", value: '{"id": 9007199254740993}' }] });
+    const answer = await new World(users).ask({}, ["user.bank.id"], {
+      inputs: [{ name: "user.bank", form: "text", value: '{"id": 9007199254740993}' }],
+    });
     expect(answer.fields[0]?.value).toBe(9007199254740993n);
   });
 
@@ -200,7 +209,9 @@ describe("rows given whole", () => {
     const world = new World(users);
     expect((await world.refusal({ "user.bank": { nmae: "x" } }, ["user.bank"])).message).toContain("did you mean 'user.bank.name'?");
     expect((await world.refusal({ "user.bank": { id: "x" } }, ["user.bank"])).message).toBe('user.bank.id: expected int, got str "x"');
-    expect((await world.refusal({ "user.bank": 5 }, ["user.bank"])).message).toBe("user.bank: expected a row of Bank as an object, got int 5");
+    expect((await world.refusal({ "user.bank": 5 }, ["user.bank"])).message).toBe(
+      "user.bank: expected a row of Bank as an object, got int 5",
+    );
     expect((await world.refusal({ "user.bank": { id: 1 }, "user.bank.id": 2 }, ["user.bank.id"])).message).toContain("given twice");
     expect((await world.refusal({ "user.bank": null, "user.bank.id": 2 }, ["user.bank.id"])).message).toContain("there is no user.bank");
   });
@@ -208,7 +219,10 @@ describe("rows given whole", () => {
   test("the same request with another set of fields is planned anew", async () => {
     const world = new World(users);
     expect(await world.values({ "user.bank": { id: 1 } }, ["user.bank.id"])).toEqual({ "user.bank.id": 1 });
-    expect(await world.values({ "user.bank": { id: 1, name: "n" } }, ["user.bank.id", "user.bank.name"])).toEqual({ "user.bank.id": 1, "user.bank.name": "n" });
+    expect(await world.values({ "user.bank": { id: 1, name: "n" } }, ["user.bank.id", "user.bank.name"])).toEqual({
+      "user.bank.id": 1,
+      "user.bank.name": "n",
+    });
     expect(await world.values({ "user.bank": null }, ["user.bank.id"])).toEqual({ "user.bank.id": null });
     expect(await world.values({ "user.bank": { id: 3 } }, ["user.bank.id"])).toEqual({ "user.bank.id": 3 });
   });
@@ -217,15 +231,27 @@ describe("rows given whole", () => {
 describe("named queries", () => {
   const named = graph(
     [featureClass("user", { id: "int", name: "str", score: { type: "float", stale: "1d" } })],
-    [python("m.name", ["user.id"], ["user.name"]), python("m.plain", ["user.id"], ["user.score"]), python("m.risky", ["user.id"], ["user.score"], { tags: ["risk"] })],
+    [
+      python("m.name", ["user.id"], ["user.name"]),
+      python("m.plain", ["user.id"], ["user.score"]),
+      python("m.risky", ["user.id"], ["user.score"], { tags: ["risk"] }),
+    ],
     [
       { name: "plain", inputs: ["user.id"], outputs: ["user.name"] },
       { name: "signup", version: "1.0.0", inputs: ["user.id"], outputs: ["user.name"] },
-      { name: "signup", version: "2.0.0", inputs: ["user.id"], outputs: ["user.score"], tags: ["risk"], staleness: { "user.score": msToDuration(0) } },
+      {
+        name: "signup",
+        version: "2.0.0",
+        inputs: ["user.id"],
+        outputs: ["user.score"],
+        tags: ["risk"],
+        staleness: { "user.score": msToDuration(0) },
+      },
     ],
   );
   const world = () => new World(named, { python: { "m.name": () => "n", "m.plain": () => 1, "m.risky": () => 2 } });
-  const ask = (queryName: string, queryNameVersion = "", outputs: string[] = [], one = world()) => one.ask({ "user.id": 1 }, outputs, { queryName, queryNameVersion });
+  const ask = (queryName: string, queryNameVersion = "", outputs: string[] = [], one = world()) =>
+    one.ask({ "user.id": 1 }, outputs, { queryName, queryNameVersion });
 
   test("name and version must match exactly", async () => {
     expect(valuesOf(await ask("plain"))).toEqual({ "user.name": "n" });
@@ -244,7 +270,11 @@ describe("named queries", () => {
   test("the request's own staleness wins", async () => {
     const one = world();
     await ask("signup", "2.0.0", [], one);
-    const answer = await one.ask({ "user.id": 1 }, [], { queryName: "signup", queryNameVersion: "2.0.0", staleness: { "user.score": 1000 } });
+    const answer = await one.ask({ "user.id": 1 }, [], {
+      queryName: "signup",
+      queryNameVersion: "2.0.0",
+      staleness: { "user.score": 1000 },
+    });
     expect(answer.fields[0]?.hit).toBe(true);
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { OnlineStore, OnlineWrite, StoredValue } from "../../../src/server/stores/online.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
+import type { OnlineStore, OnlineWrite, StoredValue } from "../../../src/server/stores/online.ts";
 import { featureClass, graph, python } from "./graphs.ts";
-import { fieldOf, valuesOf, World, type WorldOptions } from "./worlds.ts";
+import { fieldOf, World, type WorldOptions } from "./worlds.ts";
 
 const HOUR = 3_600_000;
 
@@ -85,7 +85,8 @@ describe("reading", () => {
 
   test("the request's staleness wins: zero busts, longer serves, shorter computes", async () => {
     const world = counting();
-    const ask = async (ms: number) => fieldOf(await world.ask({ "user.id": 1 }, ["user.score"], { staleness: { "user.score": ms } }), "user.score");
+    const ask = async (ms: number) =>
+      fieldOf(await world.ask({ "user.id": 1 }, ["user.score"], { staleness: { "user.score": ms } }), "user.score");
     await ask(HOUR);
     expect(await ask(0)).toMatchObject({ value: 2, hit: false });
     expect(fieldOf(await world.ask({ "user.id": 1 }, ["user.score"]), "user.score")).toMatchObject({ value: 2, hit: true });
@@ -114,7 +115,10 @@ describe("reading", () => {
   test("given values win over stored ones and are not stored", async () => {
     const world = counting();
     await world.ask({ "user.id": 1 }, ["user.score"]);
-    expect(fieldOf(await world.ask({ "user.id": 1, "user.score": 99 }, ["user.score"]), "user.score")).toMatchObject({ value: 99, hit: false });
+    expect(fieldOf(await world.ask({ "user.id": 1, "user.score": 99 }, ["user.score"]), "user.score")).toMatchObject({
+      value: 99,
+      hit: false,
+    });
     expect(await world.values({ "user.id": 1 }, ["user.score"])).toEqual({ "user.score": 1 });
   });
 
@@ -201,10 +205,19 @@ describe("writing", () => {
 
   test("the class's feature time is the value's time if the resolver gave it", async () => {
     const made = graph(
-      [featureClass("txn", { id: "int", at: { type: "datetime", time: true }, amount: { type: "int", stale: "1h" }, other: { type: "int", stale: "1h" } })],
+      [
+        featureClass("txn", {
+          id: "int",
+          at: { type: "datetime", time: true },
+          amount: { type: "int", stale: "1h" },
+          other: { type: "int", stale: "1h" },
+        }),
+      ],
       [python("m.txn", ["txn.id"], ["txn.amount", "txn.at"]), python("m.other", ["txn.id"], ["txn.other"])],
     );
-    const world = new World(made, { python: { "m.txn": () => ({ "txn.amount": 5, "txn.at": "2024-05-01T11:30:00Z" }), "m.other": () => 1 } });
+    const world = new World(made, {
+      python: { "m.txn": () => ({ "txn.amount": 5, "txn.at": "2024-05-01T11:30:00Z" }), "m.other": () => 1 },
+    });
     const answer = await world.ask({ "txn.id": 1 }, ["txn.amount", "txn.other"]);
     expect(fieldOf(answer, "txn.amount").observedAt).toBe(Date.parse("2024-05-01T11:30:00Z"));
     expect(fieldOf(answer, "txn.other").observedAt).toBe(world.now);

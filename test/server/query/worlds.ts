@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import { type Graph, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { type Graph, OutputShape, type Resolver, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../../src/context/clock.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import { createLog } from "../../../src/server/log.ts";
@@ -13,8 +13,8 @@ import type { LiveDeployment } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import type { Ask } from "../../../src/server/query/request.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../../src/server/sql/source.ts";
-import type { OnlineStore } from "../../../src/server/stores/online.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
+import type { OnlineStore } from "../../../src/server/stores/online.ts";
 import { featureIdsOf } from "./graphs.ts";
 
 /** A row's result: values by output FQN, or a thrown error. */
@@ -40,13 +40,12 @@ export class PlayedPool implements PythonPool {
     const resolver = this.graph.resolvers.find((one) => one.fqn === call.resolver);
     const play = this.functions[call.resolver];
     if (!resolver || !play) throw new Error(`no function plays ${call.resolver}`);
+    if (resolver.outputShape !== OutputShape.UNSPECIFIED) return this.#playTable(call, resolver, play);
     const columns: Record<string, FeatureValue[]> = Object.fromEntries(resolver.outputs.map((fqn) => [fqn, []]));
     const errors: ResolverResult["errors"][number][] = [];
     try {
       for (let row = 0; row < call.rows; row++) {
-        const args = resolver.inputs.map((input) =>
-          input.kind.case === "now" ? (call.now[row] as string) : (call.columns[input.name]?.[row] as FeatureValue),
-        );
+        const args = argumentsOf(resolver, call, row);
         try {
           const given = await play(args, call, row);
           const isRecord = given !== null && typeof given === "object" && resolver.outputs.some((fqn) => fqn in given);
@@ -64,6 +63,29 @@ export class PlayedPool implements PythonPool {
     return { columns, errors, ranMs: 0 };
   }
 
+  /** Resolvers of rows: the function gives a list of objects by FQN, for each row of the batch or once for all. */
+  async #playTable(call: ResolverCall, resolver: Resolver, play: Played): Promise<ResolverResult> {
+    const offsets = [0];
+    const columns: Record<string, FeatureValue[]> = Object.fromEntries(resolver.outputs.map((fqn) => [fqn, []]));
+    const errors: ResolverResult["errors"][number][] = [];
+    try {
+      const batches = resolver.outputShape === OutputShape.RELATION ? call.rows : 1;
+      for (let row = 0; row < batches; row++) {
+        try {
+          const rows = (await play(argumentsOf(resolver, call, row), call, row)) as Record<string, FeatureValue>[];
+          for (const one of rows) for (const fqn of resolver.outputs) columns[fqn]?.push(one[fqn] ?? null);
+        } catch (error) {
+          if (!(error instanceof PlayedError)) throw error;
+          errors.push({ row, code: error.code, message: error.message });
+        }
+        offsets.push(Object.values(columns)[0]?.length ?? 0);
+      }
+    } finally {
+      this.running.delete(call.resolver);
+    }
+    return { columns: {}, groups: { offsets, columns }, errors, ranMs: 0 };
+  }
+
   called(): string[] {
     return this.calls.map((call) => call.resolver);
   }
@@ -73,6 +95,20 @@ export class PlayedPool implements PythonPool {
   }
 
   async drain(): Promise<void> {}
+}
+
+/** What a function is passed for a row: values, the time, child rows as objects, or a table as columns. */
+function argumentsOf(resolver: Resolver, call: ResolverCall, row: number): FeatureValue[] {
+  return resolver.inputs.map((input) => {
+    if (input.kind.case === "now") return call.now[row] as string;
+    if (input.kind.case === "table") return call.tables?.[input.name] as unknown as FeatureValue;
+    if (input.kind.case !== "rows") return call.columns[input.name]?.[row] as FeatureValue;
+    const { offsets, columns } = call.groups?.[input.name] ?? { offsets: [], columns: {} };
+    const names = Object.keys(columns);
+    return Array.from({ length: (offsets[row + 1] ?? 0) - (offsets[row] ?? 0) }, (_, i) =>
+      Object.fromEntries(names.map((name) => [name, columns[name]?.[(offsets[row] ?? 0) + i] as FeatureValue])),
+    );
+  });
 }
 
 /** What user code raised. */
@@ -172,7 +208,10 @@ export class World {
         close: async () => {},
       },
     };
-    this.engine = createEngine({ clock: this.clock, log: createLog({ write: (line) => this.logged.push(line), clock: this.clock, level: "debug" }) });
+    this.engine = createEngine({
+      clock: this.clock,
+      log: createLog({ write: (line) => this.logged.push(line), clock: this.clock, level: "debug" }),
+    });
   }
 
   /** Asks, with values as a thin client gives them. */
@@ -181,12 +220,20 @@ export class World {
   }
 
   /** The values of an answer by path. */
-  async values(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[] = [], more: Partial<Ask> = {}): Promise<Record<string, FeatureValue>> {
+  async values(
+    inputs: Readonly<Record<string, unknown>>,
+    outputs: readonly string[] = [],
+    more: Partial<Ask> = {},
+  ): Promise<Record<string, FeatureValue>> {
     return valuesOf(await this.ask(inputs, outputs, more));
   }
 
   /** The messages with which a query is refused. */
-  async refusal(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[] = [], more: Partial<Ask> = {}): Promise<QueryRefused> {
+  async refusal(
+    inputs: Readonly<Record<string, unknown>>,
+    outputs: readonly string[] = [],
+    more: Partial<Ask> = {},
+  ): Promise<QueryRefused> {
     try {
       await this.ask(inputs, outputs, more);
     } catch (error) {

@@ -219,6 +219,23 @@ describe("sqlite source", () => {
     expect(await read()).toBe("second");
   });
 
+  test("a file that goes away is an error from then on, and is read again as soon as it is back", async () => {
+    const file = join(root, "fleeting.db");
+    const db = new Database(file);
+    db.run("create table t (id integer primary key, v text)");
+    db.run("insert into t values (1, 'there')");
+    db.close();
+    const source = open(file);
+    const read = () => source.query("select v from t where id = 1", []).then(({ rows }) => rows[0]?.[0], String);
+    expect(await read()).toBe("there");
+    renameSync(file, `${file}.away`);
+    const deadline = Date.now() + 5_000;
+    while ((await read()) === "there" && Date.now() < deadline) await Bun.sleep(20);
+    for (let round = 0; round < 20; round++) expect(await read()).toContain(`source 'lite': there is no file ${file}`);
+    renameSync(`${file}.away`, file);
+    expect(await read()).toBe("there");
+  });
+
   test("a missing file and a file that is no database are errors that name the source and the path", async () => {
     expect((await failure(open("data/none.db").query("select 1", []))).message).toBe(
       `source 'lite': there is no file data/none.db, looked up as ${join(root, "data/none.db")}`,

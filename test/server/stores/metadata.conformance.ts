@@ -103,17 +103,36 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("login sessions go from pending to confirmed to taken, once each", async () => {
       await bootstrap();
-      const session = { id: "login_1", secretHash: new Uint8Array([9]), deviceName: "laptop", state: "pending" as const, createdAt: NOW, expiresAt: NOW + 1000 };
-      const client = { id: "client_new", teamId: "team_1", name: "laptop", secretHash: new Uint8Array([5]), permissions: ["read"], createdAt: NOW };
+      const session = {
+        id: "login_1",
+        secretHash: new Uint8Array([9]),
+        deviceName: "laptop",
+        state: "pending" as const,
+        createdAt: NOW,
+        expiresAt: NOW + 1000,
+      };
+      const client = {
+        id: "client_new",
+        teamId: "team_1",
+        name: "laptop",
+        secretHash: new Uint8Array([5]),
+        permissions: ["read"],
+        createdAt: NOW,
+      };
       await store.createLoginSession(session);
       expect(await store.loginSession("login_1")).toEqual(session);
       expect(await store.takeLoginSession("login_1", client, NOW)).toBe(false);
       expect(await store.decideLoginSession("login_1", "confirmed", NOW + 1000)).toBe(false);
-      expect(await Promise.all([store.decideLoginSession("login_1", "confirmed", NOW), store.decideLoginSession("login_1", "denied", NOW)])).toEqual([true, false]);
+      expect(
+        await Promise.all([store.decideLoginSession("login_1", "confirmed", NOW), store.decideLoginSession("login_1", "denied", NOW)]),
+      ).toEqual([true, false]);
       expect(await store.takeLoginSession("login_1", client, NOW + 1000)).toBe(false);
       expect(await store.client("client_new")).toBeUndefined();
       const other = { ...client, id: "client_other" };
-      expect(await Promise.all([store.takeLoginSession("login_1", client, NOW), store.takeLoginSession("login_1", other, NOW)])).toEqual([true, false]);
+      expect(await Promise.all([store.takeLoginSession("login_1", client, NOW), store.takeLoginSession("login_1", other, NOW)])).toEqual([
+        true,
+        false,
+      ]);
       expect(await store.client("client_new")).toEqual(client);
       expect(await store.client("client_other")).toBeUndefined();
       expect((await store.loginSession("login_1"))?.state).toBe("taken");
@@ -133,7 +152,14 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
       await store.createDeployment(deployment);
       await reopen();
       expect(await store.deployment("dpl_1")).toEqual(deployment);
-      const diagnostics = [create(DiagnosticSchema, { code: 153, severity: Severity.ERROR, message: "no", span: { file: "a.py", line: 3, column: 1, endLine: 3, endColumn: 9 } })];
+      const diagnostics = [
+        create(DiagnosticSchema, {
+          code: 153,
+          severity: Severity.ERROR,
+          message: "no",
+          span: { file: "a.py", line: 3, column: 1, endLine: 3, endColumn: 9 },
+        }),
+      ];
       const failed = await store.updateDeployment("dpl_1", { status: DeploymentStatus.FAILED, error: "no", diagnostics }, NOW + 7);
       expect(failed).toEqual({ ...deployment, status: DeploymentStatus.FAILED, error: "no", diagnostics, updatedAt: NOW + 7 });
       expect(await store.deployment("dpl_1")).toEqual(failed);
@@ -142,7 +168,12 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("promotion moves the live pointer of one scope in one step", async () => {
       await bootstrap();
-      for (const [id, branch] of [["dpl_1", ""], ["dpl_2", ""], ["dpl_3", "b"]] as const) await store.createDeployment(deploymentRecord(id, "env_1", { branch }));
+      for (const [id, branch] of [
+        ["dpl_1", ""],
+        ["dpl_2", ""],
+        ["dpl_3", "b"],
+      ] as const)
+        await store.createDeployment(deploymentRecord(id, "env_1", { branch }));
       expect(await store.livePointers()).toEqual([]);
       expect(await store.promote("dpl_1", NOW + 1)).toBeUndefined();
       expect(await store.promote("dpl_3", NOW + 1)).toBeUndefined();
@@ -164,7 +195,8 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("lists deployments newest first, in pages, of a branch or of all", async () => {
       await bootstrap();
-      for (let n = 1; n <= 5; n++) await store.createDeployment(deploymentRecord(`dpl_${n}`, "env_1", { branch: n === 3 ? "b" : "", createdAt: NOW - n }));
+      for (let n = 1; n <= 5; n++)
+        await store.createDeployment(deploymentRecord(`dpl_${n}`, "env_1", { branch: n === 3 ? "b" : "", createdAt: NOW - n }));
       const ids = async (filter: Parameters<MetadataStore["deployments"]>[0]) => (await store.deployments(filter)).map(({ id }) => id);
       expect(await ids({ environmentId: "env_1", branch: "", limit: 2 })).toEqual(["dpl_5", "dpl_4"]);
       expect(await ids({ environmentId: "env_1", branch: "", limit: 2, before: "dpl_4" })).toEqual(["dpl_2", "dpl_1"]);
@@ -175,7 +207,14 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("finds what was acknowledged and did not end, oldest first", async () => {
       await bootstrap();
-      const states = [DeploymentStatus.STARTING, DeploymentStatus.LIVE, DeploymentStatus.QUEUED, DeploymentStatus.FAILED, DeploymentStatus.BUILDING, DeploymentStatus.INACTIVE];
+      const states = [
+        DeploymentStatus.STARTING,
+        DeploymentStatus.LIVE,
+        DeploymentStatus.QUEUED,
+        DeploymentStatus.FAILED,
+        DeploymentStatus.BUILDING,
+        DeploymentStatus.INACTIVE,
+      ];
       for (const [index, status] of states.entries()) await store.createDeployment(deploymentRecord(`dpl_${index}`, "env_1", { status }));
       await reopen();
       expect((await store.unfinishedDeployments()).map(({ id }) => id)).toEqual(["dpl_0", "dpl_2", "dpl_4"]);
@@ -183,7 +222,12 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("branches are counted from their deployments", async () => {
       await bootstrap();
-      for (const [id, branch, createdAt] of [["dpl_1", "z", NOW], ["dpl_2", "a", NOW + 1], ["dpl_3", "z", NOW + 2], ["dpl_4", "", NOW + 3]] as const) {
+      for (const [id, branch, createdAt] of [
+        ["dpl_1", "z", NOW],
+        ["dpl_2", "a", NOW + 1],
+        ["dpl_3", "z", NOW + 2],
+        ["dpl_4", "", NOW + 3],
+      ] as const) {
         await store.createDeployment(deploymentRecord(id, "env_1", { branch, createdAt }));
       }
       expect(await store.branches("env_1")).toEqual([
@@ -207,7 +251,8 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
     test("a feature has one id per type and environment, for ever", async () => {
       await bootstrap();
       await store.createEnvironment({ id: "env_2", name: "two", projectId: "prj_1", createdAt: NOW });
-      const ask = async (environmentId: string, dtype: string) => (await store.featureIdentities(environmentId, [{ fqn: "user.id", dtype }], NOW)).get("user.id");
+      const ask = async (environmentId: string, dtype: string) =>
+        (await store.featureIdentities(environmentId, [{ fqn: "user.id", dtype }], NOW)).get("user.id");
       const [asInt, again] = await Promise.all([ask("env_1", "int"), ask("env_1", "int")]);
       expect(again).toEqual(asInt);
       expect(asInt?.internalVersion).toBe(1);
@@ -219,7 +264,11 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
       expect([asInt?.id, asText?.id]).not.toContain(elsewhere?.id);
       await reopen();
       expect(await ask("env_1", "int")).toEqual(asInt);
-      const many = await store.featureIdentities("env_1", Array.from({ length: 500 }, (_, n) => ({ fqn: `user.f${n}`, dtype: "int" })), NOW);
+      const many = await store.featureIdentities(
+        "env_1",
+        Array.from({ length: 500 }, (_, n) => ({ fqn: `user.f${n}`, dtype: "int" })),
+        NOW,
+      );
       expect(new Set([...many.values()].map(({ id }) => id)).size).toBe(500);
     });
 
@@ -239,9 +288,12 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
       expect(await ask("b")).toBe(2);
     });
 
-    test("probes itself", async () => {
+    test("probes itself, also when several ask at once", async () => {
       await store.probe();
-      await store.probe();
+      const first = store.probe();
+      const asked = Date.now();
+      while (Date.now() < asked + 2);
+      await Promise.all([first, store.probe()]);
     });
   });
 }

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../../../src/server/stores/metadata/schema.ts";

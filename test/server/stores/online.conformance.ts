@@ -199,7 +199,7 @@ export function onlineStoreConformance(name: string, createPlace: () => StorePla
             else if (place.durable) await reopen();
           }
         }),
-        { seed, numRuns: 60 },
+        { seed, numRuns: place.durable ? 25 : 100 },
       );
     }, 60_000);
 

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { QueryRequestSchema, QueryResponseSchema } from "../../../gen/svc/v1/query_pb.ts";
+import fc from "fast-check";
 import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../src/server/stores/telemetry/sqlite.ts";
 import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../src/server/stores/telemetry/store.ts";
 import { TempFolder, TestClock } from "../running-server.ts";
@@ -14,10 +14,15 @@ let store: TelemetryStore;
 const open = (options: Partial<TelemetryOptions> = {}) =>
   createSqliteTelemetryStore({ path: join(folder.path, "telemetry.db"), programVersion: "1", clock, ...options });
 
-beforeEach(async () => {
+const reopen = async (options: Partial<TelemetryOptions> = {}): Promise<void> => {
+  await store.close();
+  store = open(options);
+};
+
+beforeEach(() => {
   folder = new TempFolder();
   clock = new TestClock();
-  store = await open();
+  store = open();
 });
 afterEach(async () => {
   await store.close();
@@ -31,8 +36,13 @@ const query = (id: string, more: Partial<QueryLogEntry> = {}): QueryLogEntry => 
   branch: "",
   startedAt: clock.now(),
   durationMs: 1.5,
-  request: create(QueryRequestSchema, { inputs: [{ feature: "user.id", value: { case: "text", value: "1" } }], queryName: "n", correlationId: "c" }),
-  response: create(QueryResponseSchema, { data: [{ field: "user.name", value: { kind: { case: "stringValue", value: "x" } } }], errors: [{ message: "one" }, { message: "two" }] }),
+  queryName: "n",
+  correlationId: "c",
+  errorCount: 0,
+  encoding: "json",
+  request: '{"inputs":{"user.id":1}}',
+  response: '{"data":[{"field":"user.name","value":"é\\u0000"}]}',
+  origins: "m.name\n",
   ...more,
 });
 const line = (text: string, more: Partial<LogEntry> = {}): LogEntry => ({
@@ -46,78 +56,173 @@ const line = (text: string, more: Partial<LogEntry> = {}): LogEntry => ({
   text,
   ...more,
 });
+const texts = async (limit = 5000) => (await store.logs({ deploymentId: "dpl_1", limit })).map(({ text }) => text);
 
 describe("telemetry store", () => {
   test("a query is found at once, and after a restart", async () => {
     const entry = query("qry_1");
     store.recordQuery(entry);
     expect(await store.query("qry_1")).toEqual(entry);
-    await store.close();
-    store = await open();
+    await reopen();
     expect(await store.query("qry_1")).toEqual(entry);
     expect(await store.query("qry_2")).toBeUndefined();
   });
 
+  test("each of the queries that are written together keeps its own bodies, exactly", async () => {
+    const body = fc.oneof(
+      fc.record({
+        encoding: fc.constant("json" as const),
+        request: fc.string({ unit: "grapheme" }),
+        response: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
+      }),
+      fc.record({
+        encoding: fc.constant("proto" as const),
+        request: fc.uint8Array(),
+        response: fc.option(fc.uint8Array(), { nil: undefined }),
+      }),
+    );
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ body, origins: fc.string({ unit: "grapheme" }) }), { maxLength: 40 }), async (given) => {
+        run++;
+        const entries = given.map(({ body: { response, ...asked }, origins }, index) => {
+          const { response: _response, ...entry } = query(`qry_${run}_${index}`, { ...asked, origins });
+          return response === undefined ? { ...entry, error: "refused", errorCount: 1 } : { ...entry, response };
+        });
+        for (const entry of entries) store.recordQuery(entry);
+        for (const entry of entries) expect(await store.query(entry.queryId)).toEqual(entry);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   test("a refused query keeps its reason", async () => {
-    const { response: _response, ...refused } = query("qry_1", { error: "unknown feature" });
+    const { response: _response, ...refused } = query("qry_1", { error: "unknown feature", errorCount: 1 });
     store.recordQuery(refused);
-    await store.flush();
     expect(await store.query("qry_1")).toEqual(refused);
     expect((await store.queries({ environmentId: "env_1", limit: 5 }))[0]?.errorCount).toBe(1);
   });
 
   test("queries are listed newest first, by environment and deployment", async () => {
-    for (let n = 1; n <= 100; n++) store.recordQuery(query(`qry_${n}`, { deploymentId: n % 2 === 0 ? "dpl_1" : "dpl_2" }));
+    for (let n = 1; n <= 600; n++)
+      store.recordQuery(query(`qry_${n}`, { deploymentId: n % 2 === 0 ? "dpl_1" : "dpl_2", errorCount: n % 3 }));
     store.recordQuery(query("qry_other", { environmentId: "env_2" }));
     const [first, second] = await store.queries({ environmentId: "env_1", limit: 2 });
-    expect([first?.queryId, second?.queryId]).toEqual(["qry_100", "qry_99"]);
-    expect(first).toMatchObject({ queryName: "n", correlationId: "c", errorCount: 2, durationMs: 1.5 });
-    expect((await store.queries({ environmentId: "env_1", deploymentId: "dpl_2", limit: 1 }))[0]?.queryId).toBe("qry_99");
+    expect([first?.queryId, second?.queryId]).toEqual(["qry_600", "qry_599"]);
+    expect(first).toEqual({
+      queryId: "qry_600",
+      environmentId: "env_1",
+      deploymentId: "dpl_1",
+      branch: "",
+      startedAt: expect.any(Number),
+      durationMs: 1.5,
+      queryName: "n",
+      correlationId: "c",
+      errorCount: 0,
+    });
+    expect((await store.queries({ environmentId: "env_1", deploymentId: "dpl_2", limit: 1 }))[0]?.queryId).toBe("qry_599");
+    expect((await store.query("qry_1"))?.queryId).toBe("qry_1");
   });
 
-  test("log lines come oldest first, the newest of them, by deployment or query", async () => {
-    for (let n = 1; n <= 50; n++) store.recordLog(line(String(n), { queryId: n === 7 ? "qry_1" : "" }));
+  test("log lines come oldest first, the newest of them, by deployment or query; times may have fractions", async () => {
+    for (let n = 1; n <= 50; n++) store.recordLog(line(String(n), { queryId: n === 7 ? "qry_1" : "", timestampMs: clock.now() + 0.25 }));
     store.recordLog(line("other", { deploymentId: "dpl_2" }));
-    expect((await store.logs({ deploymentId: "dpl_1", limit: 2 })).map(({ text }) => text)).toEqual(["49", "50"]);
+    expect(await texts(2)).toEqual(["49", "50"]);
     expect((await store.logs({ queryId: "qry_1", limit: 9 })).map(({ text }) => text)).toEqual(["7"]);
+    expect(store.dropped()).toBe(0);
   });
 
-  test("too many at once are dropped, oldest first, and counted", async () => {
-    await store.close();
-    store = await open({ maxPending: 10 });
+  test("what finds no room is dropped, counted and told, and room comes back", async () => {
+    const told: number[] = [];
+    await reopen({ maxPending: 10, onDrop: (dropped) => told.push(dropped) });
+    expect(store.hasRoom()).toBe(true);
     for (let n = 1; n <= 25; n++) store.recordLog(line(String(n)));
-    expect(store.dropped()).toBe(15);
-    expect((await store.logs({ deploymentId: "dpl_1", limit: 99 })).map(({ text }) => text)).toEqual(["16", "17", "18", "19", "20", "21", "22", "23", "24", "25"]);
+    expect([store.hasRoom(), store.dropped()]).toEqual([false, 15]);
+    expect(await texts()).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    expect(store.hasRoom()).toBe(true);
+    store.recordQuery(query("qry_later"));
+    expect((await store.query("qry_later"))?.queryId).toBe("qry_later");
+    await store.close();
+    expect(told).toEqual([15]);
+  });
+
+  test("what failed is kept where the rest is dropped", async () => {
+    await reopen({ maxPending: 10 });
+    for (let n = 1; n <= 30; n++) {
+      store.recordQuery(query(`qry_ok_${n}`));
+      store.recordQuery(query(`qry_failed_${n}`, { errorCount: 1 }));
+    }
+    const kept = (await store.queries({ environmentId: "env_1", limit: 99 })).map(({ queryId }) => queryId);
+    expect(kept.filter((id) => id.startsWith("qry_failed"))).toHaveLength(30);
+    expect(store.dropped()).toBe(60 - kept.length);
+    expect(store.dropped()).toBeGreaterThan(20);
+  });
+
+  test("large bodies count by their size", async () => {
+    await reopen({ maxPendingBytes: 100_000 });
+    for (let n = 1; n <= 5; n++) store.recordQuery(query(`qry_${n}`, { response: "x".repeat(60_000) }));
+    expect(store.dropped()).toBe(3);
+    expect((await store.query("qry_2"))?.response).toHaveLength(60_000);
+    expect(await store.query("qry_3")).toBeUndefined();
+  });
+
+  test("bodies that resemble each other take little room", async () => {
+    const response = JSON.stringify(Array.from({ length: 40 }, (_, n) => ({ field: `user.feature_${n}`, ts: "2024-05-01T12:00:00Z" })));
+    for (let n = 0; n < 1_000; n++) store.recordQuery(query(`qry_${n}`, { response }));
+    await store.close();
+    expect(readFileSync(join(folder.path, "telemetry.db")).length).toBeLessThan((1_000 * response.length) / 4);
   });
 
   test("records end after their time, and the oldest go when the file is too big", async () => {
-    await store.close();
-    store = await open({ ttlMs: 1000, maxBytes: 400_000 });
+    await reopen({ ttlMs: 1000, maxBytes: 400_000 });
     store.recordQuery(query("qry_old"));
     await store.flush();
     clock.advance(120_000);
     store.recordQuery(query("qry_new"));
-    while (await store.query("qry_old")) await Bun.sleep(5);
+    expect(await store.query("qry_old")).toBeUndefined();
     expect((await store.query("qry_new"))?.queryId).toBe("qry_new");
     for (let n = 0; n < 1500; n++) store.recordLog(line(`${n} ${"x".repeat(1000)}`));
     await store.flush();
     clock.advance(60_001);
     store.recordLog(line("last", { timestampMs: clock.now() }));
-    const lines = () => store.logs({ deploymentId: "dpl_1", limit: 5000 });
-    while ((await lines()).length > 600) await Bun.sleep(5);
-    expect((await lines()).at(-1)?.text).toBe("last");
+    const left = await texts();
+    expect(left.length).toBeLessThan(600);
+    expect(left.at(-1)).toBe("last");
+    const db = new Database(join(folder.path, "telemetry.db"), { readonly: true });
+    expect(db.query("select count(*) as n from body where id not in (select body from query_log)").get()).toEqual({ n: 0 });
+    db.close();
   });
 
   test("a store that cannot be written drops and tells, and the server goes on", async () => {
+    const errors: unknown[] = [];
+    await reopen({ onError: (error) => errors.push(error) });
+    await store.flush();
+    store.recordLog(line("kept"));
+    expect(await texts()).toEqual(["kept"]);
+    const blocker = new Database(join(folder.path, "telemetry.db"));
+    blocker.run("alter table log rename to gone");
+    store.recordLog(line("lost"));
+    store.recordQuery(query("qry_lost"));
+    await store.flush();
+    expect([errors.length, store.dropped()]).toEqual([1, 2]);
+    expect(await store.probe().catch(String)).toContain("no such table");
+    blocker.run("alter table gone rename to log");
+    blocker.close();
+    store.recordLog(line("again"));
+    expect(await texts()).toEqual(["kept", "again"]);
+    await store.probe();
+  });
+
+  test("a file that cannot be opened is said with each batch, and used once it can", async () => {
     await store.close();
     const errors: unknown[] = [];
-    store = await open({ onError: (error) => errors.push(error) });
-    const blocker = new Database(join(folder.path, "telemetry.db"));
-    blocker.run("drop table log");
-    blocker.close();
+    const path = join(folder.path, "later", "telemetry.db");
+    store = open({ path, onError: (error) => errors.push(error) });
     store.recordLog(line("lost"));
     await store.flush();
     expect([errors.length, store.dropped()]).toEqual([1, 1]);
-    expect(store.probe()).rejects.toThrow();
+    await Bun.write(join(folder.path, "later", "made"), "");
+    store.recordLog(line("kept"));
+    expect(await texts()).toEqual(["kept"]);
   });
 });

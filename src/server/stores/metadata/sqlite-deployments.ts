@@ -29,20 +29,16 @@ interface DeploymentRow {
   attempts: number;
 }
 
-type DeploymentMethods =
-  | "createDeployment"
-  | "deployment"
-  | "deployments"
-  | "unfinishedDeployments"
-  | "updateDeployment"
-  | "promote"
-  | "livePointers"
-  | "branches";
+/** The part of the store that this file is. */
+export type DeploymentMethods = Pick<
+  MetadataStore,
+  "createDeployment" | "deployment" | "deployments" | "unfinishedDeployments" | "updateDeployment" | "promote" | "livePointers" | "branches"
+>;
 
 const UNFINISHED = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING].join(", ");
 
 /** Deployments, live pointers and branches of the SQLite backend. */
-export function deploymentQueries(db: Database, writer: Writer): Pick<MetadataStore, DeploymentMethods> {
+export function deploymentQueries(db: Database, writer: Writer): DeploymentMethods {
   const recordOf = (row: DeploymentRow): DeploymentRecord => ({
     id: row.id,
     environmentId: row.environment_id,

@@ -22,13 +22,18 @@ export function graphQueries(db: Database, writer: Writer): Pick<MetadataStore, 
 
   const nextVersion = (environmentId: string, fqn: string): number =>
     (db
-      .query<{ last: number | null }, [string, string]>("select max(version) as last from resolver_version where environment_id = ? and fqn = ?")
+      .query<{ last: number | null }, [string, string]>(
+        "select max(version) as last from resolver_version where environment_id = ? and fqn = ?",
+      )
       .get(environmentId, fqn)?.last ?? 0) + 1;
 
   return {
     putGraph: (deploymentId, graph) =>
       writer.write(() => {
-        db.query("insert into graph (deployment_id, bytes) values (?1, ?2) on conflict (deployment_id) do update set bytes = ?2").run(deploymentId, graph);
+        db.query("insert into graph (deployment_id, bytes) values (?1, ?2) on conflict (deployment_id) do update set bytes = ?2").run(
+          deploymentId,
+          graph,
+        );
       }),
 
     async graph(deploymentId) {

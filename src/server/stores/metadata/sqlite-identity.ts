@@ -129,7 +129,9 @@ export function identityQueries(db: Database, writer: Writer): Pick<MetadataStor
 
     takeLoginSession: (id, client, now) =>
       writer.write(() => {
-        const result = db.query("update login_session set state = 'taken' where id = ? and state = 'confirmed' and expires_at > ?").run(id, now);
+        const result = db
+          .query("update login_session set state = 'taken' where id = ? and state = 'confirmed' and expires_at > ?")
+          .run(id, now);
         if (result.changes !== 1) return false;
         insertClient(client);
         return true;

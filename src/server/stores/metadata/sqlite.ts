@@ -1,15 +1,15 @@
 /** The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a commit. */
 
-import { openDatabase } from "../sqlite/open.ts";
 import { createWriter } from "../sqlite/group-commit.ts";
+import { openDatabase } from "../sqlite/open.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
-import { deploymentQueries } from "./sqlite-deployments.ts";
+import type { DeploymentMethods } from "./sqlite-deployments.ts";
 import { graphQueries } from "./sqlite-graph.ts";
 import { identityQueries } from "./sqlite-identity.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
- * Opens or creates the store.
+ * Opens or creates the store. What has to do with deployments needs the contract's messages and is loaded on first use: a server answers before that.
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */
@@ -22,15 +22,27 @@ export function createSqliteMetadataStore(options: { readonly path: string; read
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
+  let loading: Promise<DeploymentMethods> | undefined;
+  const deployments = (): Promise<DeploymentMethods> => {
+    loading ??= import("./sqlite-deployments.ts").then(({ deploymentQueries }) => deploymentQueries(db, writer));
+    return loading;
+  };
   return {
     ...identityQueries(db, writer),
-    ...deploymentQueries(db, writer),
+    createDeployment: async (deployment) => (await deployments()).createDeployment(deployment),
+    deployment: async (id) => (await deployments()).deployment(id),
+    deployments: async (filter) => (await deployments()).deployments(filter),
+    unfinishedDeployments: async () => (await deployments()).unfinishedDeployments(),
+    updateDeployment: async (id, patch, now) => (await deployments()).updateDeployment(id, patch, now),
+    promote: async (id, now) => (await deployments()).promote(id, now),
+    livePointers: async () => (await deployments()).livePointers(),
+    branches: async (environmentId) => (await deployments()).branches(environmentId),
     ...graphQueries(db, writer),
     async probe() {
       const token = Date.now();
       await writer.write(() => db.query("insert into probe (id, at) values (1, ?1) on conflict (id) do update set at = ?1").run(token));
       const row = db.query<{ at: number }, []>("select at from probe where id = 1").get();
-      if (row?.at !== token) throw new Error("a row that was written could not be read back");
+      if (!row || row.at < token) throw new Error("a row that was written could not be read back");
     },
     async close() {
       writer.flush();

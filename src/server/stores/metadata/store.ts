@@ -3,8 +3,8 @@
  * survives a power cut. Times are epoch milliseconds. The conformance suite in the tests runs against every backend.
  */
 
-import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 import type { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
+import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 
 /** An environment with the names around it. */
 export interface EnvironmentRecord {
@@ -144,7 +144,12 @@ export interface MetadataStore {
   /** All environments, by name. */
   environments(): Promise<EnvironmentRecord[]>;
   /** Adds an environment to a project. Rejects when the name is taken there. */
-  createEnvironment(environment: { readonly id: string; readonly name: string; readonly projectId: string; readonly createdAt: number }): Promise<void>;
+  createEnvironment(environment: {
+    readonly id: string;
+    readonly name: string;
+    readonly projectId: string;
+    readonly createdAt: number;
+  }): Promise<void>;
 
   createClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;

@@ -3,7 +3,7 @@
 import { constants, existsSync, mkdirSync, rmSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makePrivateFolder, syncFolder } from "../private-file.ts";
+import { makePrivateFolder, syncFolder } from "../../../disk/private-file.ts";
 import { ObjectMismatch, type ObjectStore } from "./store.ts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -63,7 +63,8 @@ export function createDirectoryObjectStore(folder: string): ObjectStore {
 
     async read(sha256) {
       const bytes = await Bun.file(pathOf(sha256)).bytes();
-      if (new Bun.CryptoHasher("sha256").update(bytes).digest("hex") !== sha256) throw new ObjectMismatch(`the stored object ${sha256} is damaged`);
+      if (new Bun.CryptoHasher("sha256").update(bytes).digest("hex") !== sha256)
+        throw new ObjectMismatch(`the stored object ${sha256} is damaged`);
       return bytes;
     },
 
@@ -74,9 +75,13 @@ export function createDirectoryObjectStore(folder: string): ObjectStore {
     async probe() {
       const bytes = crypto.getRandomValues(new Uint8Array(32));
       const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-      await store.put(sha256, bytes.length, (async function* () {
-        yield bytes;
-      })());
+      await store.put(
+        sha256,
+        bytes.length,
+        (async function* () {
+          yield bytes;
+        })(),
+      );
       await store.read(sha256);
       await store.delete(sha256);
     },

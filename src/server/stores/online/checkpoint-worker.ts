@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 
-declare const self: Worker & { close(): void };
+declare const self: Worker;
 
 /** What the store asks: a checkpoint of the file at `path`, or to end. */
 export type CheckpointRequest = { readonly path: string } | { readonly close: true };
@@ -12,7 +12,7 @@ let db: Database | undefined;
 self.onmessage = ({ data }: MessageEvent<CheckpointRequest>): void => {
   if ("close" in data) {
     db?.close();
-    self.close();
+    process.exit();
     return;
   }
   try {

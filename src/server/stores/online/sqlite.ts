@@ -9,7 +9,7 @@
 
 import type { Database, Statement } from "bun:sqlite";
 import type { OnlineStore, OnlineWrite, StoredValue } from "../online.ts";
-import { openDatabase } from "../sqlite/open.ts";
+import { explainDamage, openDatabase } from "../sqlite/open.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
@@ -59,7 +59,12 @@ export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions
   });
   db.run("pragma mmap_size = 268435456");
   db.run("pragma cache_size = -16384");
-  return new SqliteOnlineStore(db, path, options);
+  try {
+    return new SqliteOnlineStore(db, path, options);
+  } catch (error) {
+    db.close();
+    throw explainDamage(path, error);
+  }
 }
 
 class SqliteOnlineStore implements OnlineStore {

@@ -3,8 +3,8 @@
 import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
 import { StartError } from "../../failure.ts";
-import { createPrivateFile, syncFolder } from "../private-file.ts";
 
 /** One step of a schema. Steps are numbered from 1 by their place in the list and never edited once released. */
 export type Migration = (db: Database) => void;
@@ -23,6 +23,11 @@ export interface OpenOptions {
 }
 
 const HEADER_BYTES = 100;
+const PAGE_SIZE_OFFSET = 16;
+const CHANGES_OFFSET = 24;
+const PAGES_OFFSET = 28;
+/** Value of the change counter for which the number of pages is right. */
+const PAGES_VALID_OFFSET = 92;
 const USER_VERSION_OFFSET = 60;
 const APPLICATION_ID_OFFSET = 68;
 
@@ -73,7 +78,11 @@ export function inspectDatabase(options: Pick<OpenOptions, "path" | "application
 function refuseUnusable(stamp: Stamp, options: Parameters<typeof inspectDatabase>[0]): void {
   const file = basename(options.path);
   if (stamp.applicationId !== options.applicationId && (stamp.version > 0 || stamp.applicationId !== 0)) {
-    throw new StartError("data_unusable", `${options.path} is not a database of this program.`, "Choose another data directory with `--data-dir`.");
+    throw new StartError(
+      "data_unusable",
+      `${options.path} is not a database of this program.`,
+      "Choose another data directory with `--data-dir`.",
+    );
   }
   if (stamp.version > options.migrations.length) {
     throw new StartError(
@@ -116,6 +125,10 @@ function readHeader(path: string): Stamp {
     throw damaged(path, new Error("it is not an SQLite file"));
   }
   const view = new DataView(header.buffer);
+  const pageSize = view.getUint16(PAGE_SIZE_OFFSET) === 1 ? 65_536 : view.getUint16(PAGE_SIZE_OFFSET);
+  const pages = view.getUint32(CHANGES_OFFSET) === view.getUint32(PAGES_VALID_OFFSET) ? view.getUint32(PAGES_OFFSET) : 0;
+  const { size } = statSync(path);
+  if (size < pages * pageSize) throw damaged(path, new Error(`its end is missing: it has ${size} of ${pages * pageSize} bytes`));
   return { version: view.getInt32(USER_VERSION_OFFSET), applicationId: view.getInt32(APPLICATION_ID_OFFSET) };
 }
 
@@ -149,6 +162,15 @@ function migrate(db: Database, from: number, options: OpenOptions): void {
     if (db.inTransaction) db.run("rollback");
     throw error;
   }
+}
+
+/**
+ * The error with which a start ends when using the file at `path` failed because it is damaged; any other error is given back. A table or column that the schema
+ * has and the file lacks means damage too.
+ */
+export function explainDamage(path: string, error: unknown): unknown {
+  const lacks = error instanceof Error && /no such (table|column)|has no column named/.test(error.message);
+  return lacks || isDamage(error) ? damaged(path, error) : error;
 }
 
 function isDamage(error: unknown): boolean {

@@ -9,20 +9,20 @@ export const TELEMETRY_APPLICATION_ID = 0x73766374;
 export const TELEMETRY_MIGRATIONS: readonly Migration[] = [
   (db) => {
     db.run(`
+create table body (id integer primary key, packed blob not null) strict;
 create table query_log (
   seq integer primary key autoincrement, query_id text not null unique, environment_id text not null, deployment_id text not null, branch text not null,
-  started_at integer not null, duration_ms real not null, query_name text not null, correlation_id text not null, error_count integer not null,
-  request blob not null, response blob, error text
+  started_at real not null, duration_ms real not null, query_name text not null, correlation_id text not null, error_count integer not null, error text,
+  encoding text not null, body integer not null, body_at integer not null, request_size integer not null, response_size integer,
+  origins_size integer not null
 ) strict;
-create index query_log_by_environment on query_log (environment_id, seq);
-create index query_log_by_time on query_log (started_at);
+create index query_log_by_deployment on query_log (deployment_id, seq);
 create table log (
-  seq integer primary key autoincrement, environment_id text not null, deployment_id text not null, at integer not null, level text not null,
+  seq integer primary key autoincrement, environment_id text not null, deployment_id text not null, at real not null, level text not null,
   logger text not null, resolver text not null, query_id text not null, text text not null
 ) strict;
 create index log_by_deployment on log (deployment_id, seq);
 create index log_by_query on log (query_id, seq) where query_id <> '';
-create index log_by_time on log (at);
 `);
   },
 ];

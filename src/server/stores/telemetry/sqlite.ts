@@ -1,221 +1,174 @@
-/** The telemetry store in one SQLite file: WAL, synchronous=NORMAL, small batches between other work, old rows removed by age and size. */
+/** The telemetry store in one SQLite file that a worker thread owns: records are gathered here and sent there in batches, and whoever reads asks it too. */
 
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Clock } from "../../../context/clock.ts";
-import { openDatabase } from "../sqlite/open.ts";
-import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
-import type { LogEntry, QueryLogEntry, QueryLogSummary, TelemetryStore } from "./store.ts";
+import { workerEntry } from "../../worker-entry.ts";
+import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
+import type { Body, LogEntry, QueryLogEntry, TelemetryStore } from "./store.ts";
+import type { TelemetryAnswer, TelemetryMethod, TelemetryRequest } from "./telemetry-worker.ts";
 
 /** How the store is opened. */
-export interface TelemetryOptions {
-  /** Absolute path of `telemetry.db`, or `:memory:`. */
-  readonly path: string;
-  readonly programVersion: string;
+export interface TelemetryOptions
+  extends Pick<TelemetryFile, "path" | "programVersion">,
+    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes">> {
   readonly clock: Clock;
-  /** How long records are kept; default 7 days. */
-  readonly ttlMs?: number;
-  /** Size of the file above which the oldest tenth goes; default 512 MiB. */
-  readonly maxBytes?: number;
-  /** Records that may wait to be written; default 20,000. */
+  /** Records that may wait to be written, on either thread; default 20,000. Failed queries and errors may be four times as many. */
   readonly maxPending?: number;
-  /** Told once about each failing write, so that a full disk does not stay unseen. */
+  /** Size of what may wait, about in bytes; default 64 MiB. */
+  readonly maxPendingBytes?: number;
+  /** Told about each failing write, so that a full disk does not stay unseen. */
   readonly onError?: (error: unknown) => void;
+  /** Told how many records were dropped since the start, at most once a second while the number grows. */
+  readonly onDrop?: (dropped: number) => void;
 }
 
-const FLUSH_AFTER_MS = 100;
-const ROWS_PER_BATCH = 32;
-const PRUNE_EVERY_MS = 60_000;
+const WEEK_MS = 7 * 86_400_000;
+const MEBIBYTE = 1024 * 1024;
+/** Time that a record waits for others, and how many and how large they then are at most. */
+const GATHER_MS = 50;
+const RECORDS_PER_BATCH = 64;
+const BYTES_PER_BATCH = MEBIBYTE / 2;
+/** How much more room there is for what failed. */
+const ERROR_ROOM = 4;
+const NOTICE_MS = 1_000;
 
-interface QueryRow {
-  query_id: string;
-  environment_id: string;
-  deployment_id: string;
-  branch: string;
-  started_at: number;
-  duration_ms: number;
-  request: Uint8Array;
-  response: Uint8Array | null;
-  error: string | null;
+interface Call {
+  resolve(result: unknown): void;
+  reject(reason: unknown): void;
 }
 
-/** Opens or creates the store. Throws StartError when the file cannot be used. */
-export async function createSqliteTelemetryStore(options: TelemetryOptions): Promise<TelemetryStore> {
-  const { QueryRequestSchema, QueryResponseSchema } = await import("../../../../gen/svc/v1/query_pb.ts");
-  const { clock, ttlMs = 7 * 86_400_000, maxBytes = 512 * 1024 * 1024, maxPending = 20_000 } = options;
-  const db = openDatabase({
-    path: options.path,
-    applicationId: TELEMETRY_APPLICATION_ID,
-    migrations: TELEMETRY_MIGRATIONS,
-    synchronous: "normal",
-    programVersion: options.programVersion,
-  });
-  const insertQuery = db.query(
-    `insert or replace into query_log (query_id, environment_id, deployment_id, branch, started_at, duration_ms, query_name, correlation_id, error_count,
-       request, response, error) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const insertLog = db.query(
-    "insert into log (environment_id, deployment_id, at, level, logger, resolver, query_id, text) values (?, ?, ?, ?, ?, ?, ?, ?)",
-  );
-  const queries: (QueryLogEntry | (() => QueryLogEntry))[] = [];
-  const logs: LogEntry[] = [];
+/** Makes the store. The thread is started and the file opened with the first record or question. */
+export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
+  const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
+  const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE } = options;
+  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes };
+  const calls = new Map<number, Call>();
+  /** What is not written yet, on either thread. */
+  const pending = { records: 0, bytes: 0 };
+  let queries: QueryLogEntry[] = [];
+  let logs: LogEntry[] = [];
+  let gathered = 0;
+  let gathering: ReturnType<typeof setTimeout> | undefined;
+  let noticing: ReturnType<typeof setTimeout> | undefined;
+  let written = Promise.resolve();
+  let worker: Worker | undefined;
+  let lastCall = 0;
   let dropped = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let prunedAt = 0;
-  let closed = false;
 
-  const writeQuery = (entry: QueryLogEntry): void => {
-    insertQuery.run(
-      entry.queryId,
-      entry.environmentId,
-      entry.deploymentId,
-      entry.branch,
-      entry.startedAt,
-      entry.durationMs,
-      entry.request.queryName,
-      entry.request.correlationId,
-      entry.response ? entry.response.errors.length : 1,
-      toBinary(QueryRequestSchema, entry.request),
-      entry.response ? toBinary(QueryResponseSchema, entry.response) : null,
-      entry.error ?? null,
-    );
-  };
-  const writeLog = (entry: LogEntry): void => {
-    insertLog.run(
-      entry.environmentId,
-      entry.deploymentId,
-      entry.timestampMs,
-      entry.level,
-      entry.logger,
-      entry.resolver,
-      entry.queryId,
-      entry.text,
-    );
+  const start = (): Worker => {
+    const made = new Worker(workerEntry("stores/telemetry/telemetry-worker.ts"), { smol: true, ref: false });
+    made.onmessage = ({ data }: MessageEvent<TelemetryAnswer>) => {
+      const call = calls.get(data.id);
+      calls.delete(data.id);
+      if ("failed" in data) call?.reject(new Error(data.failed));
+      else call?.resolve(data.result);
+    };
+    made.onerror = (event) => {
+      event.preventDefault();
+      worker = undefined;
+      for (const call of calls.values()) call.reject(new Error(`the telemetry thread ended: ${event.message}`));
+      calls.clear();
+    };
+    return made;
   };
 
-  const writeBatch = (): void => {
-    const someQueries = queries.splice(0, ROWS_PER_BATCH);
-    const someLogs = logs.splice(0, ROWS_PER_BATCH);
+  const ask = <M extends TelemetryMethod>(method: M, argument: Parameters<TelemetryDatabase[M]>[0]) =>
+    new Promise<ReturnType<TelemetryDatabase[M]>>((resolve, reject) => {
+      worker ??= start();
+      const request: TelemetryRequest = { id: ++lastCall, file, method, argument };
+      calls.set(request.id, { resolve: resolve as (result: unknown) => void, reject });
+      worker.postMessage(request);
+    });
+
+  const drop = (records: number): void => {
+    dropped += records;
+    noticing ??= setTimeout(notice, NOTICE_MS);
+  };
+  const notice = (): void => {
+    if (noticing === undefined) return;
+    clearTimeout(noticing);
+    noticing = undefined;
+    options.onDrop?.(dropped);
+  };
+
+  const write = async (batch: TelemetryBatch, bytes: number): Promise<void> => {
+    const records = batch.queries.length + batch.logs.length;
     try {
-      db.transaction(() => {
-        for (const entry of someQueries) writeQuery(typeof entry === "function" ? entry() : entry);
-        for (const entry of someLogs) writeLog(entry);
-      })();
+      await ask("write", batch);
     } catch (error) {
-      dropped += someQueries.length + someLogs.length;
       options.onError?.(error);
+      drop(records);
     }
+    pending.records -= records;
+    pending.bytes -= bytes;
   };
 
-  const prune = (): void => {
-    const now = clock.now();
-    if (now - prunedAt < PRUNE_EVERY_MS) return;
-    prunedAt = now;
-    pruneOld(now - ttlMs);
-    for (let round = 0; round < 10 && usedBytes() > maxBytes; round++) pruneTenth();
-  };
-  const usedBytes = (): number => {
-    const of = (pragma: string) => Object.values(db.query<Record<string, number>, []>(`pragma ${pragma}`).get() ?? {})[0] ?? 0;
-    return (of("page_count") - of("freelist_count")) * of("page_size");
-  };
-  const pruneOld = (limit: number): void => {
-    db.query("delete from query_log where started_at < ?").run(limit);
-    db.query("delete from log where at < ?").run(limit);
-  };
-  const pruneTenth = (): void => {
-    db.run("delete from query_log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from query_log)");
-    db.run("delete from log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from log)");
+  /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
+  const send = (): Promise<void> => {
+    clearTimeout(gathering);
+    gathering = undefined;
+    if (queries.length + logs.length === 0) return written;
+    written = write({ queries, logs, now: clock.now() }, gathered);
+    queries = [];
+    logs = [];
+    gathered = 0;
+    return written;
   };
 
-  const schedule = (): void => {
-    if (timer !== undefined || closed) return;
-    timer = setTimeout(run, queries.length + logs.length > ROWS_PER_BATCH ? 0 : FLUSH_AFTER_MS);
+  const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
+
+  /** Makes room for a record among those that wait; false when it is dropped. */
+  const admit = (bytes: number, failed: boolean): boolean => {
+    if (!hasRoom(failed ? ERROR_ROOM : 1)) {
+      drop(1);
+      return false;
+    }
+    pending.records++;
+    pending.bytes += bytes;
+    gathered += bytes;
+    return true;
   };
-  const run = (): void => {
-    timer = undefined;
-    if (closed) return;
-    writeBatch();
-    if (queries.length + logs.length > 0) schedule();
-    else
-      try {
-        prune();
-      } catch (error) {
-        options.onError?.(error);
-      }
-  };
-  const writeAll = (): void => {
-    while (queries.length + logs.length > 0) writeBatch();
+  const gather = (): void => {
+    if (queries.length + logs.length >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
+    else gathering ??= setTimeout(send, GATHER_MS);
   };
 
-  const store: TelemetryStore = {
+  return {
     recordQuery(entry) {
-      if (queries.length >= maxPending) {
-        queries.shift();
-        dropped++;
-      }
+      if (!admit(sizeOf(entry.request) + sizeOf(entry.response) + entry.origins.length, entry.errorCount > 0)) return;
       queries.push(entry);
-      schedule();
+      gather();
     },
     recordLog(entry) {
-      if (logs.length >= maxPending) {
-        logs.shift();
-        dropped++;
-      }
+      if (!admit(entry.text.length, entry.level === "error")) return;
       logs.push(entry);
-      schedule();
+      gather();
     },
-    async query(queryId) {
-      writeAll();
-      const row = db.query<QueryRow, [string]>("select * from query_log where query_id = ?").get(queryId);
-      if (!row) return undefined;
-      return {
-        queryId: row.query_id,
-        environmentId: row.environment_id,
-        deploymentId: row.deployment_id,
-        branch: row.branch,
-        startedAt: row.started_at,
-        durationMs: row.duration_ms,
-        request: fromBinary(QueryRequestSchema, row.request),
-        ...(row.response ? { response: fromBinary(QueryResponseSchema, row.response) } : {}),
-        ...(row.error === null ? {} : { error: row.error }),
-      };
+    hasRoom: () => hasRoom(1),
+    query(queryId) {
+      void send();
+      return ask("query", queryId);
     },
-    async queries({ environmentId, deploymentId, limit }) {
-      writeAll();
-      return db
-        .query<QueryLogSummary, [string, string | null, number]>(
-          `select query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
-             duration_ms as durationMs, query_name as queryName, correlation_id as correlationId, error_count as errorCount
-           from query_log where environment_id = ?1 and (?2 is null or deployment_id = ?2) order by seq desc limit ?3`,
-        )
-        .all(environmentId, deploymentId ?? null, limit);
+    queries(filter) {
+      void send();
+      return ask("queries", filter);
     },
-    async logs({ deploymentId, queryId, limit }) {
-      writeAll();
-      return db
-        .query<LogEntry, [string | null, string | null, number]>(
-          `select * from (
-             select environment_id as environmentId, deployment_id as deploymentId, at as timestampMs, level, logger, resolver, query_id as queryId, text, seq
-             from log where (?1 is null or deployment_id = ?1) and (?2 is null or query_id = ?2) order by seq desc limit ?3
-           ) order by seq`,
-        )
-        .all(deploymentId ?? null, queryId ?? null, limit);
+    logs(filter) {
+      void send();
+      return ask("logs", filter);
     },
     dropped: () => dropped,
-    async probe() {
-      const text = crypto.randomUUID();
-      writeLog({ environmentId: "", deploymentId: "", timestampMs: clock.now(), level: "info", logger: "probe", resolver: "", queryId: "", text });
-      const removed = db.query("delete from log where logger = 'probe' and text = ?").run(text);
-      if (removed.changes !== 1) throw new Error("a line that was written could not be read back");
-    },
-    async flush() {
-      writeAll();
-    },
+    probe: () => ask("probe", clock.now()),
+    flush: send,
     async close() {
-      closed = true;
-      clearTimeout(timer);
-      writeAll();
-      db.close();
+      await send();
+      if (worker) await ask("close", undefined).catch((error: unknown) => options.onError?.(error));
+      worker?.terminate();
+      worker = undefined;
+      notice();
     },
   };
-  return store;
+}
+
+function sizeOf(body: Body | undefined): number {
+  return body?.length ?? 0;
 }

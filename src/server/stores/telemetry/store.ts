@@ -1,27 +1,16 @@
 /**
- * The telemetry store: what the server did, for people to look at. Records are handed over without waiting and written in batches; when they come faster
- * than they can be written, the oldest are dropped and counted. Nothing here is needed to answer a query.
+ * The telemetry store: what the server did, for people to look at. Records are handed over without waiting and written by a thread of their own; when they come
+ * faster than they can be written, those that find no room are dropped and counted. Nothing here is needed to answer a query.
  */
 
-import type { QueryRequest, QueryResponse } from "../../../../gen/svc/v1/query_pb.ts";
+/** How a query's bodies are written: the JSON of the query API, or the contract's messages in binary. */
+export type BodyEncoding = "json" | "proto";
+
+/** A request or a response as it was sent: text for `json`, bytes for `proto`. */
+export type Body = string | Uint8Array;
 
 /** An online query that ran. Times are epoch milliseconds. */
 export interface QueryLogEntry {
-  readonly queryId: string;
-  readonly environmentId: string;
-  readonly deploymentId: string;
-  readonly branch: string;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly request: QueryRequest;
-  /** Absent when the query was refused or the server failed. */
-  readonly response?: QueryResponse;
-  /** Why there is no response. */
-  readonly error?: string;
-}
-
-/** A row of the list of queries. */
-export interface QueryLogSummary {
   readonly queryId: string;
   readonly environmentId: string;
   readonly deploymentId: string;
@@ -32,7 +21,19 @@ export interface QueryLogSummary {
   readonly correlationId: string;
   /** Errors in the response, or 1 when the query was refused. */
   readonly errorCount: number;
+  /** Why there is no response. */
+  readonly error?: string;
+  readonly encoding: BodyEncoding;
+  /** Handed over for good: bytes may not change afterwards. */
+  readonly request: Body;
+  /** Absent when the query was refused or the server failed. */
+  readonly response?: Body;
+  /** Where each value of the response came from: a line each, `+` when the online store served it, then the FQN of the resolver that computed it. */
+  readonly origins: string;
 }
+
+/** A row of the list of queries. */
+export type QueryLogSummary = Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins">;
 
 /** A line logged by a deployment: its build, or user code. */
 export interface LogEntry {
@@ -46,23 +47,39 @@ export interface LogEntry {
   readonly text: string;
 }
 
+/** Which queries: those of an environment or of one of its deployments, at most the newest `limit`. */
+export interface QueryLogFilter {
+  readonly environmentId: string;
+  readonly deploymentId?: string;
+  readonly limit: number;
+}
+
+/** Which lines: those of a deployment or a query, at most the newest `limit`. */
+export interface LogFilter {
+  readonly deploymentId?: string;
+  readonly queryId?: string;
+  readonly limit: number;
+}
+
 /** The store. */
 export interface TelemetryStore {
-  /** Takes a query, or a way to put its entry together when there is time to write it; never waits, never throws. */
-  recordQuery(entry: QueryLogEntry | (() => QueryLogEntry)): void;
-  /** Takes a log line; never waits, never throws. */
+  /** Takes a query; never waits, never throws. One that failed is kept when others are dropped already, up to a limit of its own. */
+  recordQuery(entry: QueryLogEntry): void;
+  /** Takes a log line; never waits, never throws. Errors are kept as failed queries are. */
   recordLog(entry: LogEntry): void;
-  /** A query by its id; what waits is written first. */
+  /** Whether a query recorded now will be kept: a link to its page is given only then. */
+  hasRoom(): boolean;
+  /** A query by its id, also one that was recorded just now. */
   query(queryId: string): Promise<QueryLogEntry | undefined>;
-  /** Queries of an environment, newest first. */
-  queries(filter: { readonly environmentId: string; readonly deploymentId?: string; readonly limit: number }): Promise<QueryLogSummary[]>;
-  /** Log lines of a deployment or a query, oldest first, at most the newest `limit`. */
-  logs(filter: { readonly deploymentId?: string; readonly queryId?: string; readonly limit: number }): Promise<LogEntry[]>;
-  /** Records that were dropped because too many came at once, since the start. */
+  /** Queries, newest first. */
+  queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
+  /** Log lines, oldest first. */
+  logs(filter: LogFilter): Promise<LogEntry[]>;
+  /** Records that were dropped since the start: too many came at once, or they could not be written. */
   dropped(): number;
   /** Writes and reads a log line. Rejects when that fails. */
   probe(): Promise<void>;
-  /** Writes what waits. */
+  /** Resolves when what was recorded before is written, or dropped. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

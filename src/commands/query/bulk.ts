@@ -1,0 +1,126 @@
+/** `svc query --bulk`: many rows in one query, as tables and as the JSON query API gives them. */
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { BulkTable, QueryBulkRequestSchema, QueryBulkResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import type { Context } from "../../context/context.ts";
+import { escapeControls, readableName } from "../../domain/name.ts";
+import { visibleLines } from "../../domain/visible.ts";
+import { TableLayout } from "../../output/table.ts";
+import { type Column, type Style, textView } from "../../output/view.ts";
+import { errorJson, failureText, metaJson, type NameSpelling, valueJson, valueText } from "./answer.ts";
+import { type QueryFlags, queryInput, queryRequest, unrooted } from "./request.ts";
+
+/** An answer, and how it is to be shown. */
+export interface BulkAnswer {
+  readonly kind: "bulk";
+  readonly response: QueryBulkResponse;
+  readonly translate: boolean;
+  readonly includeMeta: boolean;
+}
+
+/** One row of a table: its number and the cells. */
+interface Row {
+  readonly number: number;
+  readonly cells: readonly (Value | "failed" | undefined)[];
+}
+
+/** Makes the request: the values of one feature, in the order given, are its column. */
+export async function bulkRequest(context: Context, flags: QueryFlags): Promise<MessageInitShape<typeof QueryBulkRequestSchema>> {
+  const columns = new Map<string, { readonly feature: string; readonly values: string[] }>();
+  for (const [feature, text] of flags.in) {
+    const column = columns.get(unrooted(feature)) ?? { feature, values: [] };
+    column.values.push(text);
+    columns.set(unrooted(feature), column);
+  }
+  return {
+    query: await queryRequest(context, { ...flags, in: [] }),
+    inputs: await Promise.all(
+      [...columns.values()].map(async ({ feature, values }) => ({
+        feature,
+        values: await Promise.all(values.map((text) => queryInput(context, feature, text, flags.rawInputs))),
+      })),
+    ),
+  };
+}
+
+/** The answer as the JSON query API gives it: a list of values per output. */
+export function bulkJson({ response, translate, includeMeta }: BulkAnswer): Record<string, unknown> {
+  const name: NameSpelling = translate ? readableName : (field) => field;
+  const { columns, errors, explainOutput, inferredOutputs, meta, rows, tables } = response;
+  return {
+    data: Object.fromEntries([
+      ...columns.map(({ field, values }) => [name(field), values.map(valueJson)]),
+      ...tables.map((table) => [name(table.field), childrenJson(table, rows, name)]),
+    ]),
+    hits: includeMeta
+      ? Object.fromEntries(columns.map(({ field, hits, values }) => [name(field), values.map((_, at) => hits[at] ?? false)]))
+      : undefined,
+    errors: errors.length > 0 ? errors.map(({ row, error }) => ({ row, ...(error ? errorJson(error, name) : {}) })) : undefined,
+    meta: { rows, ...metaJson(meta, inferredOutputs.map(name), explainOutput) },
+  };
+}
+
+function childrenJson({ columns, parents }: BulkTable, rows: number, name: NameSpelling): unknown[][] {
+  const lists: unknown[][] = Array.from({ length: rows }, () => []);
+  for (const [at, parent] of parents.entries()) {
+    lists[parent]?.push(Object.fromEntries(columns.map(({ field, values }) => [name(field), valueJson(values[at])])));
+  }
+  return lists;
+}
+
+/** The answer as tables: one of the rows, and one of each relation's rows. */
+export const bulkView = textView<BulkAnswer>(({ response }, style) => {
+  const { columns, errors, explainOutput, meta, rows, tables } = response;
+  const failed = new Set(errors.map(({ row, error }) => `${row} ${error?.feature}`));
+  const parts = meta?.url ? [`${style.dim(escapeControls(meta.url))}\n`] : [];
+  const numbered = Array.from({ length: rows }, (_, number) => ({
+    number,
+    cells: columns.map(({ field, values }) => (failed.has(`${number} ${field}`) ? ("failed" as const) : values[number])),
+  }));
+  const names = columns.map(({ field }) => field);
+  if (columns.length > 0 || tables.length === 0) parts.push(rowTable(names, numbered, style));
+  for (const { columns: children, field, parents } of tables) {
+    const cells = parents.map((number, at) => ({ number, cells: children.map(({ values }) => values[at]) }));
+    parts.push(
+      `\n${style.bold(escapeControls(readableName(field)))}\n`,
+      rowTable(
+        children.map((child) => child.field),
+        cells,
+        style,
+      ),
+    );
+  }
+  return parts.join("") + visibleLines(explainOutput);
+}, bulkJson);
+
+function rowTable(names: readonly string[], rows: readonly Row[], style: Style): string {
+  const columns: Column<Row>[] = [
+    { header: "Row", align: "right", cell: ({ number }) => String(number) },
+    ...names.map((name, at) => ({
+      header: escapeControls(readableName(name)),
+      cell: ({ cells }: Row) => (cells[at] === "failed" ? "(failed)" : valueText(cells[at] as Value | undefined)),
+      style: (text: string, marks: Style, { cells }: Row) => (cells[at] === "failed" ? marks.red(text) : text),
+    })),
+  ];
+  return new TableLayout<Row>(columns, style).rows(rows);
+}
+
+/** What failed, one line each; rows that failed for one reason share a line. */
+export function bulkFailureLines({ errors }: QueryBulkResponse): string[] {
+  const rowsOf = new Map<string, number[]>();
+  for (const { error, row } of errors) {
+    if (!error) continue;
+    const said = failureText(error);
+    const text = error.feature && !said.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${said}` : said;
+    const rows = rowsOf.get(text) ?? [];
+    rows.push(row);
+    rowsOf.set(text, rows);
+  }
+  return [...rowsOf].map(([text, rows]) => `${rows.length === 1 ? "row" : "rows"} ${listed(rows)}: ${text}`);
+}
+
+function listed(rows: readonly number[]): string {
+  const shown = [...new Set(rows)].sort((left, right) => left - right);
+  return shown.length > 5 ? `${shown.slice(0, 5).join(", ")} and ${shown.length - 5} more` : shown.join(", ");
+}

@@ -1,0 +1,51 @@
+/** What went wrong with a file, in words that both halves can show. */
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file or directory",
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EISDIR: "it is a directory",
+  EEXIST: "a file is in the way",
+  ENOTDIR: "a part of the path is no directory",
+  ENOSPC: "no space left on the device",
+  EDQUOT: "the disk quota is used up",
+  EROFS: "the file system is read-only",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+  ELOOP: "too many symbolic links",
+  EBADF: "it is closed",
+  EIO: "input/output error",
+};
+
+/** The system's error code of a failed operation, for example `ENOENT`; undefined for other errors. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** What a system error means, in words; undefined when it is none that is known. */
+export function systemWords(error: unknown): string | undefined {
+  const code = systemCode(error);
+  return code !== undefined && Object.hasOwn(WORDS, code) ? WORDS[code] : undefined;
+}
+
+/** A file could not be read, written or locked. */
+export class DiskError extends Error {
+  override readonly name = "DiskError";
+  /** The next step, when there is one. */
+  readonly hint: string | undefined;
+  constructor(
+    message: string,
+    /** Machine-readable, snake_case. */
+    readonly code: string,
+    options: { readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.hint = options.hint;
+  }
+
+  /** The error of an operation on a path that the system refused. */
+  static from(operation: "read" | "write", path: string, cause: unknown): DiskError {
+    const words = systemWords(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+    return new DiskError(`cannot ${operation} ${path}: ${words}`, operation === "read" ? "file_unreadable" : "file_unwritable", { cause });
+  }
+}

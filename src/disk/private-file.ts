@@ -1,0 +1,115 @@
+/**
+ * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced as a whole, never through a symbolic link that somebody
+ * may have put there to be given a secret. A crash leaves the old content or the new.
+ */
+
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { DiskError, systemCode } from "./disk-error.ts";
+
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+
+/** Creates a folder and those above it, mode 0700. One that is there already keeps its rights: it may serve others too. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Makes sure that a file exists with mode 0600, so that a database opened on it is private from its first byte. A link is refused. */
+export function createPrivateFile(path: string): void {
+  const fd = openSync(path, constants.O_CREAT | constants.O_RDWR | NO_FOLLOW, 0o600);
+  closeSync(fd);
+  chmodSync(path, 0o600);
+}
+
+/** Reads a text file; undefined when there is none. By default a symbolic link is followed, because nothing is changed. Throws DiskError. */
+export function readPrivateFile(path: string, { followLinks = true }: { readonly followLinks?: boolean } = {}): string | undefined {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | (followLinks ? 0 : NO_FOLLOW));
+    try {
+      return readFileSync(fd, "utf8");
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ELOOP") throw linkRefused(path);
+    throw DiskError.from("read", path, error);
+  }
+}
+
+/**
+ * Writes a file with mode 0600 beside its place and renames it there; folders that are missing are made with mode 0700. With `durable` (the
+ * default) it is on the disk when this returns. Throws DiskError, also when a symbolic link stands at the path.
+ */
+export function writePrivateFile(
+  path: string,
+  content: string | Uint8Array,
+  { durable = true }: { readonly durable?: boolean } = {},
+): void {
+  const beside = `${path}.${process.pid}.${crypto.randomUUID()}.tmp`;
+  try {
+    makePrivateFolder(dirname(path));
+    refuseLink(path);
+    const fd = openSync(beside, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW, 0o600);
+    try {
+      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+      if (durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(beside, path);
+    if (durable) syncFolder(dirname(path));
+  } catch (error) {
+    if (error instanceof DiskError) throw error;
+    try {
+      unlinkSync(beside);
+    } catch {
+      // It was never made, or its name is taken already.
+    }
+    throw DiskError.from("write", path, error);
+  }
+}
+
+/** Throws DiskError when a symbolic link stands at the path. */
+export function refuseLink(path: string): void {
+  try {
+    if (!lstatSync(path).isSymbolicLink()) return;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return;
+    throw error;
+  }
+  throw linkRefused(path);
+}
+
+/** Flushes a folder's entries to the disk; a no-op where folders cannot be opened or flushed. */
+export function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(fd);
+  } catch (error) {
+    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(systemCode(error) ?? "")) throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function linkRefused(path: string): DiskError {
+  return new DiskError(`${path} is a symbolic link; secrets are not written through links`, "symlink_refused", {
+    hint: "Remove the link, or name the real file.",
+  });
+}

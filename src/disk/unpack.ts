@@ -1,0 +1,60 @@
+/** Unpacking an archive that is not trusted: checked entry by entry, and in place as a whole or not at all. */
+
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused, readArchive } from "../domain/archive.ts";
+import { systemCode } from "./disk-error.ts";
+
+/**
+ * Unpacks a gzip-compressed tar into `target`, which must not exist. Files get mode 0600, folders 0700.
+ * @returns paths of the files relative to the target, sorted
+ * @throws ArchiveRefused when the archive is damaged, too big or unsafe, else the system's error; nothing is left behind then
+ */
+export async function unpackArchive(
+  gzip: AsyncIterable<Uint8Array>,
+  target: string,
+  limits: ArchiveLimits = ARCHIVE_LIMITS,
+): Promise<string[]> {
+  const partial = join(dirname(target), `.${crypto.randomUUID()}.partial`);
+  try {
+    await mkdir(dirname(target), { recursive: true });
+    await mkdir(partial, { mode: 0o700 });
+    const files: string[] = [];
+    for await (const entry of readArchive(gunzipped(gzip), limits)) {
+      const path = join(partial, ...entry.path.split("/"));
+      if (entry.kind === "folder") {
+        await mkdir(path, { mode: 0o700 });
+        continue;
+      }
+      files.push(entry.path);
+      const file = await open(path, "wx", 0o600);
+      try {
+        for await (const chunk of entry.content()) await file.writeFile(chunk);
+      } finally {
+        await file.close();
+      }
+    }
+    await rename(partial, target);
+    return files.sort();
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    if (/^(Z_|ERR_.*(ZLIB|COMPRESS|TRAILING))/.test(systemCode(error) ?? ""))
+      throw new ArchiveRefused("the archive is not a whole gzip file", { cause: error });
+    throw error;
+  }
+}
+
+async function* gunzipped(gzip: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const gunzip = createGunzip();
+  const source = Readable.from(gzip);
+  source.on("error", (error) => gunzip.destroy(error));
+  source.pipe(gunzip);
+  try {
+    for await (const chunk of gunzip) yield chunk as Uint8Array;
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+}

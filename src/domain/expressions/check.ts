@@ -1,0 +1,110 @@
+/**
+ * Rules about expressions, by the function table:
+ * - 130 error: `_.x` names nothing in its scope.
+ * - 131 error: the types of arguments do not fit the function, or that of the expression does not fit the feature's annotation.
+ * - 132 error: an aggregation needs exactly one column.
+ * - 133 error: an unknown function or aggregation.
+ * - 136 warning: the expression may be null and the feature is neither optional nor has it a default.
+ */
+
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
+import type { Expression, Feature, FeatureSet, Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
+import { errorAt, mergeFindings, warningAt } from "../finding.ts";
+import { GraphIndex } from "../graph-index.ts";
+import { readableName } from "../name.ts";
+import type { ExpressionScope } from "./scope.ts";
+import { isNullType, typeWords, widening } from "./types.ts";
+import { type TypedExpression, typeExpression } from "./typing.ts";
+
+/** What is known of an expression before any row is. */
+export interface CheckedExpression {
+  /** Its type; absent when there are errors. */
+  readonly type?: DataType;
+  /** Whether it may be null. */
+  readonly nullable: boolean;
+  readonly diagnostics: Diagnostic[];
+}
+
+/** Checks an expression by itself: rules 130 to 133. */
+export function checkExpression(expression: Expression, scope: ExpressionScope, place?: Span): CheckedExpression {
+  const { typed, diagnostics } = typeExpression(expression, scope, place);
+  return { ...(typed && { type: typed.type }), nullable: typed?.nullable ?? true, diagnostics: [...diagnostics] };
+}
+
+/** Checks the expressions of all features and of what resolvers take. Windows of one feature that say the same say it once. */
+export function checkGraphExpressions(graph: Graph): Diagnostic[] {
+  const index = new GraphIndex(graph);
+  const features = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => checkFeature(index, set, feature)));
+  const filters = graph.resolvers.flatMap((resolver) =>
+    resolver.inputs.flatMap(({ kind }) => {
+      if (kind.case !== "rows") return [];
+      const child = childOf(index, kind.value.path);
+      if (!child) return [];
+      const scope = { index, set: child, isWindowed: false };
+      return kind.value.filters.flatMap((filter) => checkFilter(filter, scope, resolver.span));
+    }),
+  );
+  return mergeFindings([...features, ...filters]);
+}
+
+function checkFilter(filter: Expression, scope: ExpressionScope, place: Span | undefined): Diagnostic[] {
+  const { type, diagnostics } = checkExpression(filter, scope, place);
+  if (!type || isNullType(type) || typeWords(type) === "bool") return diagnostics;
+  return [errorAt(131, filter.span ?? place, `a filter must be bool, and this is ${typeWords(type)}`, { label: "no condition" })];
+}
+
+/** The class of a has-many relation's rows, by the path from a namespace. */
+function childOf(index: GraphIndex, path: string): FeatureSet | undefined {
+  const resolved = index.resolvePath(path);
+  if (!resolved.found || resolved.feature.kind.case !== "hasMany") return undefined;
+  return index.sets.get(resolved.feature.kind.value.foreignNamespace);
+}
+
+function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
+  if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return [];
+  const { expression, dtype, window, nullable, defaultValue } = feature.kind.value;
+  const place = expression.span ?? feature.span;
+  const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, place);
+  if (!typed || !dtype) return [...diagnostics];
+  const name = feature.kind.value.windowedBase || readableName(feature.fqn);
+  if (widening(typed.type, dtype) === undefined)
+    return [
+      errorAt(131, place, `the expression of ${name} is ${typeWords(typed.type)}, and its annotation is ${typeWords(dtype)}`, {
+        label: typeWords(typed.type),
+        hint: conversionHint(typeWords(typed.type), typeWords(dtype)),
+      }),
+    ];
+  if (!typed.nullable || nullable || defaultValue) return [];
+  const cause = causeOfNull(typed);
+  return [
+    warningAt(136, place, `the expression of ${name} may be null${cause && ` (${cause})`}, and the feature is not optional`, {
+      label: "may be null",
+      hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
+    }),
+  ];
+}
+
+function conversionHint(from: string, to: string): string {
+  if (from === "float" && to === "int") return "Wrap it in F.round, F.floor or F.ceil, or annotate float.";
+  if (to === "str") return "Wrap it in F.to_string, or change the annotation.";
+  return "Change one of the two.";
+}
+
+/** The part of an expression that makes it nullable, in words. */
+function causeOfNull(typed: TypedExpression): string {
+  switch (typed.kind) {
+    case "reference":
+      return `${typed.fqn} may be`;
+    case "aggregation":
+      return `${typed.definition.name}() of ${typed.definition.name === "std" || typed.definition.name === "var" ? "fewer than two rows" : "no rows"} is`;
+    case "call": {
+      const causes = typed.arguments.filter((argument) => argument.nullable);
+      return causes.length > 0 && !typed.overload.signature.resultNullable
+        ? causeOfNull(causes.at(-1) as TypedExpression)
+        : `${typed.definition.name} may be`;
+    }
+    default:
+      return "";
+  }
+}

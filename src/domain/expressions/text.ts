@@ -1,0 +1,62 @@
+/** Text by code points. */
+
+const SURROGATE = /[\ud800-\udfff]/;
+/** What Python's `str.strip` takes away. */
+const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+const LEADING = new RegExp(`^${SPACE}+`);
+const TRAILING_CHARACTER = new RegExp(SPACE);
+
+/** The code points of a text, each as text. */
+export function codePoints(text: string): readonly string[] {
+  return SURROGATE.test(text) ? [...text] : text.split("");
+}
+
+/** How many code points a text has. */
+export function textLength(text: string): number {
+  return SURROGATE.test(text) ? [...text].length : text.length;
+}
+
+/** The part from one code point up to another, with Python's rules for slices: negative counts from the end, too far is cut. */
+export function sliceText(text: string, start: number, end: number | undefined): string {
+  return SURROGATE.test(text) ? [...text].slice(start, end).join("") : text.slice(start, end);
+}
+
+/** The text without white space at its beginning. */
+export function trimStart(text: string): string {
+  return text.replace(LEADING, "");
+}
+
+/** The text without white space at its end. */
+export function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && TRAILING_CHARACTER.test(text[end - 1] as string)) end--;
+  return text.slice(0, end);
+}
+
+/** Whether a text has the form of a pattern in which `%` stands for any text and `_` for one code point; `\` takes their meaning away. */
+export function isLike(text: string, pattern: string): boolean {
+  const wanted: (string | 0 | 1)[] = [];
+  const signs = codePoints(pattern);
+  for (let index = 0; index < signs.length; index++) {
+    const sign = signs[index] as string;
+    if (sign === "\\" && index + 1 < signs.length) wanted.push(signs[++index] as string);
+    else wanted.push(sign === "%" ? 0 : sign === "_" ? 1 : sign);
+  }
+  const given = codePoints(text);
+  let [at, step, star, mark] = [0, 0, -1, 0];
+  while (at < given.length) {
+    const next = wanted[step];
+    if (next === 0) {
+      star = step++;
+      mark = at;
+    } else if (next === 1 || (next !== undefined && next === given[at])) {
+      at++;
+      step++;
+    } else if (star >= 0) {
+      step = star + 1;
+      at = ++mark;
+    } else return false;
+  }
+  while (wanted[step] === 0) step++;
+  return step === wanted.length;
+}

@@ -1,0 +1,238 @@
+/** Giving every part of an expression its type. What does not fit is a finding; the evaluator is made from the typed tree. */
+
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
+import type { Aggregation, Expression, FeatureReference, FunctionCall } from "../../../gen/svc/v1/graph_pb.ts";
+import { type DataType, PrimitiveType, type Value } from "../../../gen/svc/v1/value_pb.ts";
+import { didYouMean } from "../closest.ts";
+import { errorAt } from "../finding.ts";
+import { fromProtoValue } from "../proto-value.ts";
+import type { FeatureValue } from "../value.ts";
+import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold } from "./aggregations.ts";
+import type { FunctionDefinition, Overload } from "./definition.ts";
+import { EvaluationError } from "./evaluation-error.ts";
+import { chooseOverload, FUNCTIONS, isResultNullable } from "./functions.ts";
+import { type ExpressionScope, resolveRelation, resolveValue } from "./scope.ts";
+import { isNullType, joinTypes, listOf, NULL_TYPE, PRIMITIVES, typeWords } from "./types.ts";
+
+interface Typed {
+  readonly type: DataType;
+  readonly nullable: boolean;
+}
+
+/** A part of an expression with its type. */
+export type TypedExpression = Typed &
+  (
+    | { readonly kind: "literal"; readonly value: FeatureValue }
+    /** `scope`: how many brackets out the row lies. */
+    | {
+        readonly kind: "reference";
+        readonly column: string;
+        readonly fields: readonly string[];
+        readonly scope: number;
+        readonly fqn: string;
+      }
+    | {
+        readonly kind: "call";
+        readonly definition: FunctionDefinition;
+        readonly overload: Overload;
+        readonly arguments: readonly TypedExpression[];
+        /** The type that each argument is widened to; undefined = none. */
+        readonly widened: readonly (DataType | undefined)[];
+      }
+    | {
+        readonly kind: "aggregation";
+        readonly definition: AggregationDefinition;
+        readonly fold: Fold;
+        readonly path: string;
+        readonly namespace: string;
+        readonly fqn: string;
+        readonly filters: readonly TypedExpression[];
+        readonly column: TypedExpression | undefined;
+        readonly widened: DataType | undefined;
+        /** Path of the child's feature time, when the order of rows matters and the class has one. */
+        readonly order: string | undefined;
+      }
+    | { readonly kind: "now" }
+    | { readonly kind: "window-start" }
+  );
+
+/** An expression with its findings; without `typed` when a part of it has no type. */
+export interface TypingResult {
+  readonly typed?: TypedExpression;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Types an expression.
+ * @param place where findings are put for parts that do not know their place
+ */
+export function typeExpression(expression: Expression, scope: ExpressionScope, place?: Span): TypingResult {
+  const typist = new Typist();
+  const typed = typist.type(expression, scope, place);
+  return { ...(typed && typist.diagnostics.length === 0 && { typed }), diagnostics: typist.diagnostics };
+}
+
+class Typist {
+  readonly diagnostics: Diagnostic[] = [];
+
+  type(expression: Expression, scope: ExpressionScope, around: Span | undefined): TypedExpression | undefined {
+    const place = expression.span ?? around;
+    const { node } = expression;
+    switch (node.case) {
+      case "literal":
+        return literal(node.value);
+      case "feature":
+        return this.#reference(node.value, scope, place);
+      case "call":
+        return this.#call(node.value, scope, place);
+      case "aggregation":
+        return this.#aggregation(node.value, scope, place);
+      case "queryNow":
+        return { kind: "now", type: PRIMITIVES.datetime, nullable: false };
+      case "windowStart":
+        if (scope.isWindowed) return { kind: "window-start", type: PRIMITIVES.datetime, nullable: false };
+        return this.#refuse(130, place, "_.svc_window is known in windowed features only", "no window");
+      default:
+        return this.#refuse(131, place, "the expression is empty", "nothing");
+    }
+  }
+
+  #refuse(code: number, place: Span | undefined, message: string, label: string): undefined {
+    this.diagnostics.push(errorAt(code, place, message, { label }));
+    return undefined;
+  }
+
+  #reference({ path, scope: distance }: FeatureReference, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+    let at: ExpressionScope | undefined = scope;
+    for (let step = 0; step < distance; step++) at = at?.outer;
+    if (!at) return this.#refuse(130, place, `_.${path.join(".")} is said of a row that lies outside of all brackets`, "no such row");
+    const value = resolveValue(at, path);
+    if (!value.found) return this.#refuse(130, place, value.message, value.label);
+    const { column, fields, type, nullable, feature } = value;
+    return { kind: "reference", column, fields, scope: distance, fqn: feature.fqn, type, nullable };
+  }
+
+  #call(call: FunctionCall, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+    const definition = FUNCTIONS.get(call.function);
+    const given = call.arguments.map((argument) => this.type(argument, scope, place));
+    if (!definition) {
+      const near = didYouMean(call.function, FUNCTIONS.keys());
+      return this.#refuse(133, place, `there is no function '${call.function}'${near && `; ${near}`}`, "no such function");
+    }
+    const typed = given.filter((argument) => argument !== undefined);
+    if (typed.length < given.length) return undefined;
+    const asked = askedForNull(definition.name, typed);
+    if (asked) return asked;
+    const types = typed.map((argument) => argument.type);
+    const chosen = chooseOverload(definition, types);
+    if (!chosen) {
+      const legal = [...new Set(definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim() || "nothing"))];
+      const shown = legal.length > 8 ? [...legal.slice(0, 8), "..."] : legal;
+      const message = `${definition.name} cannot take (${types.map(typeWords).join(", ")}); it takes ${shown.map((text) => `(${text})`).join(", ")}`;
+      return this.#refuse(131, place, message, "types do not fit");
+    }
+    try {
+      definition.checkConstants?.(typed.map((argument) => (argument.kind === "literal" ? argument.value : undefined)));
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error;
+      return this.#refuse(131, place, error.message, "never right");
+    }
+    const nullable = isResultNullable(
+      definition,
+      chosen.overload,
+      typed.map((argument) => argument.nullable),
+    );
+    const { result, parameters } = chosen.match;
+    return { kind: "call", definition, overload: chosen.overload, arguments: typed, widened: parameters, type: result, nullable };
+  }
+
+  #aggregation(node: Aggregation, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+    const relation = resolveRelation(scope, node.path);
+    if (!relation.found) return this.#refuse(130, place, relation.message, relation.label);
+    const inner: ExpressionScope = { index: scope.index, set: relation.child, isWindowed: scope.isWindowed, outer: scope };
+    const filters = node.filters.map((filter) => {
+      const typed = this.type(filter, inner, place);
+      if (!typed || isNullType(typed.type) || isBool(typed.type)) return typed;
+      return this.#refuse(131, filter.span ?? place, `a filter must be bool, and this is ${typeWords(typed.type)}`, "no condition");
+    });
+    const column = node.column && this.type(node.column, inner, place);
+    const definition = AGGREGATIONS.get(node.function);
+    if (!definition) {
+      const near = didYouMean(node.function, AGGREGATIONS.keys());
+      return this.#refuse(133, place, `there is no aggregation '${node.function}'${near && `; ${near}`}`, "no such aggregation");
+    }
+    const shown = `_.${relation.path}`;
+    if (node.arguments.length > 0) return this.#refuse(131, place, `${node.function}() takes no arguments`, "too many");
+    if (!node.column && definition.needsColumn) {
+      const message = `${node.function}() needs exactly one column, and none is named; write ${shown}[_.column].${node.function}()`;
+      return this.#refuse(132, place, message, "exactly one column");
+    }
+    const typedFilters = filters.filter((filter) => filter !== undefined);
+    if (typedFilters.length < filters.length || (node.column && !column)) return undefined;
+    const chosen = chooseFold(definition, column?.type ?? NULL_TYPE);
+    if (!chosen) {
+      const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim()).join(", ");
+      const message = `${node.function}() cannot aggregate ${typeWords(column?.type ?? NULL_TYPE)}; it takes ${legal}`;
+      return this.#refuse(131, node.column?.span ?? place, message, "types do not fit");
+    }
+    const time = definition.isOrdered ? relation.child.featureTime : "";
+    return {
+      kind: "aggregation",
+      definition,
+      fold: chosen.fold,
+      path: relation.path,
+      namespace: relation.child.namespace,
+      fqn: relation.relation.fqn,
+      filters: typedFilters,
+      column: column ?? undefined,
+      widened: chosen.match.parameters[0],
+      order: time === "" ? undefined : time.slice(relation.child.namespace.length + 1),
+      type: chosen.match.result,
+      nullable: chosen.resultNullable,
+    };
+  }
+}
+
+/** `_.x == None` asks whether it is null, as in Python; comparisons with values that turn out to be null are null. */
+function askedForNull(name: string, typed: readonly TypedExpression[]): TypedExpression | undefined {
+  if (name !== "eq" && name !== "ne") return undefined;
+  const values = typed.filter((argument) => !isNullType(argument.type));
+  if (typed.length !== 2 || values.length !== 1) return undefined;
+  const definition = FUNCTIONS.get(name === "eq" ? "is_null" : "is_not_null");
+  const overload = definition?.overloads[0];
+  if (!definition || !overload) return undefined;
+  return { kind: "call", definition, overload, arguments: values, widened: [undefined], type: PRIMITIVES.bool, nullable: false };
+}
+
+function isBool(type: DataType): boolean {
+  return type.kind.case === "primitive" && type.kind.value === PrimitiveType.BOOL;
+}
+
+function literal(value: Value): TypedExpression {
+  const type = typeOfValue(value);
+  return { kind: "literal", value: fromProtoValue(value), type, nullable: isNullType(type) };
+}
+
+const LITERAL_TYPES: Readonly<Partial<Record<NonNullable<Value["kind"]["case"]>, DataType>>> = {
+  int64Value: PRIMITIVES.int,
+  doubleValue: PRIMITIVES.float,
+  stringValue: PRIMITIVES.str,
+  boolValue: PRIMITIVES.bool,
+  bytesValue: PRIMITIVES.bytes,
+  dateValue: PRIMITIVES.date,
+  timestampValue: PRIMITIVES.datetime,
+  durationValue: PRIMITIVES.timedelta,
+  decimalValue: PRIMITIVES.decimal,
+  structValue: PRIMITIVES.json,
+};
+
+/** The type of a constant; a list of several types that do not go together is a list of json. */
+function typeOfValue({ kind }: Value): DataType {
+  if (kind.case === "listValue") {
+    const types = kind.value.values.map(typeOfValue);
+    let element: DataType | undefined = NULL_TYPE;
+    for (const type of types) element = element && joinTypes(element, type);
+    return listOf(element ?? PRIMITIVES.json, types.some(isNullType));
+  }
+  return (kind.case && LITERAL_TYPES[kind.case]) ?? NULL_TYPE;
+}

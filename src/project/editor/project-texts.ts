@@ -1,0 +1,88 @@
+/** The files of a project as an editor sees them: what is open there, over what is on the disk. */
+
+import { realpath } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { analyzedFiles } from "../../domain/source-file.ts";
+import type { Project } from "../project.ts";
+
+/** A file that is open in the editor. */
+interface OpenFile {
+  readonly uri: string;
+  readonly version: number | undefined;
+  readonly text: string;
+}
+
+/** The texts, by path relative to the root. */
+export class ProjectTexts {
+  readonly #disk = new Map<string, string>();
+  readonly #open = new Map<string, OpenFile>();
+  readonly #paths = new Map<string, Promise<string | undefined>>();
+
+  /** @param project as its file says now */
+  constructor(
+    public project: Project,
+    readonly environment: string | undefined,
+    private readonly readText: (path: string) => Promise<string | undefined>,
+  ) {}
+
+  /** Reads from the disk again. */
+  async reload(): Promise<void> {
+    const paths = analyzedFiles((await this.project.files(this.environment)).map((file) => file.path));
+    const texts = await Promise.all(paths.map((path) => this.readText(join(this.project.root, path)).catch(() => undefined)));
+    this.#disk.clear();
+    for (const [at, path] of paths.entries()) {
+      const text = texts[at];
+      if (text !== undefined) this.#disk.set(path, text);
+    }
+  }
+
+  /** Path of a document relative to the root; undefined when it is outside of the project. */
+  pathOf(uri: string): Promise<string | undefined> {
+    const known = this.#paths.get(uri) ?? findPath(this.project.root, uri);
+    this.#paths.set(uri, known);
+    return known;
+  }
+
+  open(path: string, file: OpenFile): void {
+    this.#open.set(path, file);
+  }
+
+  close(path: string): void {
+    this.#open.delete(path);
+  }
+
+  /** The open file at a path. */
+  opened(path: string): OpenFile | undefined {
+    return this.#open.get(path);
+  }
+
+  /** Paths of the open files. */
+  get openPaths(): Iterable<string> {
+    return this.#open.keys();
+  }
+
+  /** Text as it stands. */
+  text(path: string): string | undefined {
+    return this.#open.get(path)?.text ?? this.#disk.get(path);
+  }
+
+  /** The files that are analyzed, as they stand. */
+  files(): { path: string; text: string }[] {
+    const paths = analyzedFiles(new Set([...this.#disk.keys(), ...this.#open.keys()]));
+    return paths.map((path) => ({ path, text: this.text(path) ?? "" }));
+  }
+}
+
+async function findPath(root: string, uri: string): Promise<string | undefined> {
+  if (!uri.startsWith("file:")) return undefined;
+  const path = Bun.fileURLToPath(uri);
+  const inside = relative(root, path);
+  if (!leaves(inside)) return inside.split(sep).join("/");
+  const real = await realpath(path).catch(() => undefined);
+  const found = real === undefined ? ".." : relative(root, real);
+  return leaves(found) ? undefined : found.split(sep).join("/");
+}
+
+function leaves(path: string): boolean {
+  return path === "" || path === ".." || path.startsWith(`..${sep}`) || path.startsWith(sep) || /^[A-Za-z]:/.test(path);
+}

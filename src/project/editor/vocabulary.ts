@@ -1,0 +1,111 @@
+/** What a project's names mean while it is being edited: the analyzer's last graph, and over it what the text says now. */
+
+import type { Feature, FeatureSet, Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { offsetsOf } from "./text-position.ts";
+
+/** A class or a feature that a name leads to. */
+export type Meaning =
+  | { readonly kind: "class"; readonly set: FeatureSet }
+  | { readonly kind: "feature"; readonly set: FeatureSet; readonly feature: Feature };
+
+/** Text of a file by its path relative to the root. */
+export type TextOf = (path: string) => string | undefined;
+
+/** The names of a project. */
+export class Vocabulary {
+  /** By namespace. */
+  readonly sets = new Map<string, FeatureSet>();
+  readonly #byClass = new Map<string, FeatureSet>();
+  readonly #analyzed = new Map<string, Feature>();
+  readonly #producers = new Map<string, Resolver[]>();
+  readonly #attributes = new Map<Feature, string>();
+  readonly sources: readonly string[];
+
+  /**
+   * @param written the graph of the text as it stands
+   * @param analyzed the analyzer's last graph, which knows types and what resolvers produce; it may be behind the text
+   */
+  constructor(
+    written: Graph,
+    analyzed: Graph | undefined,
+    readonly text: TextOf,
+  ) {
+    for (const graph of analyzed ? [analyzed, written] : [written]) {
+      for (const set of graph.featureSets) {
+        this.sets.set(set.namespace, set);
+        this.#byClass.set(set.className, set);
+      }
+    }
+    for (const set of analyzed?.featureSets ?? []) for (const feature of set.features) this.#analyzed.set(feature.fqn, feature);
+    const resolvers = new Map(
+      [...(analyzed?.resolvers ?? []), ...written.resolvers.filter(({ outputs }) => outputs.length > 0)].map((one) => [one.fqn, one]),
+    );
+    for (const resolver of resolvers.values())
+      for (const output of resolver.outputs) this.#producers.set(output, [...(this.#producers.get(output) ?? []), resolver]);
+    this.sources = [...new Set([...written.sources, ...(analyzed?.sources ?? [])].map(({ name }) => name))].sort();
+  }
+
+  /** The class of a Python name. */
+  classNamed(name: string): FeatureSet | undefined {
+    return this.#byClass.get(name);
+  }
+
+  /** The feature as the analyzer saw it, which has its type; undefined when it has not seen it. */
+  analyzed(feature: Feature): Feature | undefined {
+    return this.#analyzed.get(feature.fqn);
+  }
+
+  /** The resolvers that produce a feature, as far as is known. */
+  producers(feature: Feature): readonly Resolver[] {
+    return this.#producers.get(feature.fqn) ?? [];
+  }
+
+  /** The class that a relation leads to; undefined for a value. */
+  target(feature: Feature): FeatureSet | undefined {
+    return feature.kind.case === "hasOne" || feature.kind.case === "hasMany"
+      ? this.sets.get(feature.kind.value.foreignNamespace)
+      : undefined;
+  }
+
+  /** The feature's name in Python: the attribute at its place, which `feature(name=...)` may set apart from its name in queries. */
+  attribute(feature: Feature): string {
+    const known = this.#attributes.get(feature);
+    if (known !== undefined) return known;
+    const text = feature.span && this.text(feature.span.file);
+    const written =
+      text !== undefined && feature.span ? /^[^\W\d]\w*/u.exec(text.slice(offsetsOf(text, feature.span).from))?.[0] : undefined;
+    const plain = feature.name.replace(/__\d+__$/, "");
+    const attribute = written ?? plain;
+    this.#attributes.set(feature, attribute);
+    return attribute;
+  }
+
+  /** Follows names through relations, from a class. `spelled` says how a feature is called there. */
+  follow(set: FeatureSet, names: readonly string[], spelled: (feature: Feature) => string): Meaning | undefined {
+    let meaning: Meaning = { kind: "class", set };
+    for (const name of names) {
+      const within: FeatureSet | undefined = meaning.kind === "class" ? meaning.set : this.target(meaning.feature);
+      const feature: Feature | undefined = within?.features.find((candidate) => spelled(candidate) === name);
+      if (!within || !feature) return undefined;
+      meaning = { kind: "feature", set: within, feature };
+    }
+    return meaning;
+  }
+
+  /** The class or feature that is defined at a place. */
+  definedAt(path: string, offset: number): Meaning | undefined {
+    const text = this.text(path);
+    if (text === undefined) return undefined;
+    for (const set of this.sets.values()) {
+      const holds = ({ span }: FeatureSet | Feature) => {
+        if (span?.file !== path) return false;
+        const { from, to } = offsetsOf(text, span);
+        return from <= offset && offset <= to;
+      };
+      if (holds(set)) return { kind: "class", set };
+      const feature = set.features.find(holds);
+      if (feature) return { kind: "feature", set, feature };
+    }
+    return undefined;
+  }
+}

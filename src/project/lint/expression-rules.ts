@@ -1,0 +1,276 @@
+/**
+ * Rules about expressions of `_` that their text shows: 133, unknown functions; 134, operators that Python decides at once; 135, expressions in
+ * resolvers; 180, windows.
+ */
+
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { AGGREGATIONS } from "../../domain/expressions/aggregations.ts";
+import { FUNCTIONS } from "../../domain/expressions/functions.ts";
+import { pythonName } from "../../domain/expressions/python-module.ts";
+import { errorAt } from "../../domain/finding.ts";
+import { readableName } from "../../domain/name.ts";
+import type { Places } from "./places.ts";
+import { dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
+import { type PythonNode, readExpression } from "./python-expression.ts";
+import type { PythonModule } from "./python-module.ts";
+
+const WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'";
+const CHAIN = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)";
+const CURES: Readonly<Record<string, string>> = {
+  and: "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
+  or: "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
+  not: "write ~ and put the comparison in parentheses: ~(_.a > 1)",
+  in: "write .isin([...])",
+  "not in": "write ~ and .isin([...])",
+  is: "write == for a value, and F.is_null(...) for None",
+  "is not": "write != for a value, and F.is_not_null(...) for None",
+  if: "write F.if_then_else(condition, value, other)",
+  contains: "write F.contains(_.tags, value)",
+  "not contains": "write ~F.contains(_.tags, value)",
+};
+const FUNCTION_NAMES = [...FUNCTIONS.keys()].map(pythonName);
+const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
+const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
+
+/** Checks the expressions of all modules. */
+export function expressionFindings(model: ProjectModel, places: Places): Diagnostic[] {
+  return [
+    ...model.modules.flatMap((module) => new ExpressionLinter(model, module, places).run()),
+    ...model.classes.flatMap((item) => [...item.fields.values()].flatMap((field) => windowFindings(model, item.module, field, places))),
+  ];
+}
+
+/** 180. */
+function windowFindings(model: ProjectModel, module: PythonModule, field: FieldModel, places: Places): Diagnostic[] {
+  const { value, annotation } = field.source;
+  const shown = `'${field.attribute}'`;
+  if (!value) {
+    const path = annotation.kind === "subscript" ? dottedPath(annotation.object) : undefined;
+    if (!path || model.sdkName(module, path) !== "Windowed") return [];
+    const text = `${shown} names no windows: write '${field.attribute}: ${module.text.slice(annotation.from, annotation.to)} = windowed("1d", "7d")'`;
+    return [errorAt(180, places.span(module, annotation.from, annotation.to), text, { label: "no windows" })];
+  }
+  if (value.kind !== "call" || field.windows === undefined) return [];
+  const { positional, open } = value.call;
+  if (positional.length === 0 && !open)
+    return [
+      errorAt(180, places.span(module, value.from, value.to), `${shown} names no windows: write ${WINDOW_GRAMMAR}`, {
+        label: "no windows",
+      }),
+    ];
+  const seen = new Map<number, string>();
+  return positional.flatMap((window) => {
+    const written = literalText(window);
+    const span = places.span(module, window.from, window.to);
+    const source = module.text.slice(window.from, window.to);
+    const isOther = window.kind === "number" || window.kind === "bool" || window.kind === "none" || window.kind === "list";
+    if (written === undefined && !isOther) return [];
+    const seconds = windowSeconds(window);
+    if (seconds === undefined) {
+      const text = `${source} is no window of ${shown}: write ${WINDOW_GRAMMAR}`;
+      return [errorAt(180, span, text, { label: "no window" })];
+    }
+    const first = seen.get(seconds);
+    seen.set(seconds, first ?? source);
+    if (first === undefined) return [];
+    const text = `${shown} has the window ${readableName(`__${seconds}__`).slice(1, -1)} twice, as ${first} and ${source}: take one out`;
+    return [errorAt(180, span, text, { label: "the same window" })];
+  });
+}
+
+/** Walks a module; one that is nested too deeply only in part. */
+class ExpressionLinter {
+  readonly #findings: Diagnostic[] = [];
+  readonly #hasRow: boolean;
+
+  constructor(
+    readonly model: ProjectModel,
+    readonly module: PythonModule,
+    readonly places: Places,
+  ) {
+    this.#hasRow = model.sdkName(module, ["_"]) === "_";
+  }
+
+  run(): Diagnostic[] {
+    const hasFunctions = [...this.module.imports.values()].some((item) => item.module.startsWith("svc"));
+    try {
+      if (this.#hasRow || hasFunctions) this.#visit(this.module.tree, { isClassBody: false, inBrackets: false, inResolver: false });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+    return this.#findings;
+  }
+
+  #visit(node: PythonNode, context: Context): void {
+    if (node.name === "String" || node.name === "FormatString" || node.name === "ImportStatement") return;
+    const inner = this.#contextOf(node, context);
+    for (let child = node.firstChild; child; child = child.nextSibling)
+      this.#visit(child, { ...inner, inBrackets: inner.inBrackets || (node.name === "MemberExpression" && child.from > node.from) });
+    this.#functions(node, context);
+    if (context.inResolver) this.#inResolver(node);
+    else if (this.#hasRow && context.isClassBody && !context.inBrackets) this.#operators(node);
+  }
+
+  #contextOf(node: PythonNode, context: Context): Context {
+    if (node.name === "ClassDefinition")
+      return { isClassBody: this.#isDecorated(node, ["features"]), inBrackets: false, inResolver: false };
+    if (node.name === "LambdaExpression") return { ...context, isClassBody: false };
+    if (node.name !== "FunctionDefinition") return context;
+    const inResolver =
+      context.inResolver || (this.#isDecorated(node, RESOLVERS) && !/\b(?:for|as)\s+_\b|(?:^|[^\w.])_\s*[,=](?!=)/m.test(this.#text(node)));
+    return { isClassBody: false, inBrackets: false, inResolver };
+  }
+
+  #isDecorated(node: PythonNode, names: Iterable<string>): boolean {
+    const wanted = new Set(names);
+    return (node.parent?.getChildren("Decorator") ?? []).some((decorator) => {
+      const path = this.#text(decorator).replace(/^@\s*/, "").split("(")[0] ?? "";
+      return wanted.has(this.model.sdkName(this.module, path.trim().split(/\s*\.\s*/)) ?? "");
+    });
+  }
+
+  /** 133. */
+  #functions(node: PythonNode, context: Context): void {
+    const property = node.name === "MemberExpression" ? node.getChild("PropertyName") : null;
+    if (property && !context.inResolver) {
+      const name = this.#text(property);
+      const object = node.firstChild && readExpression(node.firstChild, this.module.text);
+      const isModule = object && this.#isFunctionModule(dottedPath(object));
+      if (isModule && !name.startsWith("_") && name !== "call" && !FUNCTION_NAMES.includes(name))
+        this.#report(133, property, `there is no function '${name}'${near(name, FUNCTION_NAMES)}`, "unknown function");
+    }
+    const callee = node.name === "CallExpression" ? node.firstChild : null;
+    const method = callee?.name === "MemberExpression" ? callee.getChild("PropertyName") : null;
+    if (!callee || !method || !context.isClassBody || !this.#isRowChain(callee) || !hasBrackets(callee.firstChild)) return;
+    const name = this.#text(method);
+    if (!METHODS.includes(name))
+      this.#report(133, method, `there is no aggregation '${name}'${near(name, METHODS)}`, "unknown aggregation");
+  }
+
+  #isFunctionModule(path: readonly string[] | undefined): boolean {
+    const item = path && this.module.imports.get(path[0] as string);
+    if (!path || !item || this.model.sdkName(this.module, [...path, "_"]) === undefined) return false;
+    const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...path.slice(1)];
+    return dotted.join(".") === "svc.functions";
+  }
+
+  /** 134. */
+  #operators(node: PythonNode): void {
+    if (node.name === "UnaryExpression" && node.firstChild?.name === "not") {
+      if (this.#isExpression(node.lastChild)) this.#decided("not", node.firstChild);
+    } else if (node.name === "ConditionalExpression") {
+      const test = node.getChild("if")?.nextSibling ?? null;
+      if (this.#isExpression(test) && test) this.#decided("if", test);
+    } else if (node.name === "BinaryExpression") this.#binary(node);
+  }
+
+  #binary(node: PythonNode): void {
+    const [left, right] = [node.firstChild, node.lastChild];
+    const words: PythonNode[] = [];
+    for (let child = left?.nextSibling; child && right && child.from < right.from; child = child.nextSibling)
+      if (child.name !== "Comment") words.push(child);
+    const [first, last] = [words[0], words.at(-1)];
+    const word = words.map((each) => this.#text(each)).join(" ");
+    if (!left || !right || !first || !last) return;
+    if (word === "and" || word === "or") {
+      if (this.#isExpression(left) && !isBoolean(left)) this.#decided(word, first);
+    } else if (["in", "not in", "is", "is not"].includes(word)) {
+      const isContainer = word.endsWith("in") && this.#isExpression(right) && !this.#isExpression(left);
+      if (this.#isExpression(left) || this.#isExpression(right))
+        this.#decided(word, first, last, isContainer ? word.replace("in", "contains") : word);
+    } else if (isComparison(node) && isComparison(left) && (this.#isExpression(left) || this.#isExpression(right)))
+      this.#decided(word, first);
+  }
+
+  #decided(word: string, from: PythonNode, to = from, cureName = word): void {
+    const cure = CURES[cureName] ?? CHAIN;
+    const text = `'${word}' makes Python decide at once what is known only when a query runs: ${cure}`;
+    this.#findings.push(errorAt(134, this.places.span(this.module, from.from, to.to), text, { label: "decided at once" }));
+  }
+
+  /** 135. */
+  #inResolver(node: PythonNode): void {
+    const callee = node.name === "CallExpression" ? node.firstChild : null;
+    if (callee?.name === "MemberExpression" && this.model.isFunction(this.module, readExpression(callee, this.module.text))) {
+      const text = `${this.#text(callee)} makes an expression for the server and computes nothing in a resolver: write it in Python`;
+      this.#report(135, callee, text, "no value here");
+    }
+    if (node.name !== "MemberExpression" || !node.firstChild) return;
+    const object = node.firstChild;
+    if (this.#hasRow && object.name === "VariableName" && this.#text(object) === "_") {
+      const text = "_ is the row of a feature class and has no values in a resolver: take the feature as a parameter";
+      this.#report(135, node, text, "no value here");
+    }
+  }
+
+  /** Whether something is surely an expression of `_`. */
+  #isExpression(node: PythonNode | null): boolean {
+    if (!node) return false;
+    switch (node.name) {
+      case "ParenthesizedExpression":
+        return this.#isExpression(node.firstChild?.nextSibling ?? null);
+      case "MemberExpression":
+        return this.#isRowChain(node);
+      case "CallExpression": {
+        const callee = node.firstChild;
+        return (
+          callee !== null && (this.#isRowChain(callee) || this.model.isFunction(this.module, readExpression(callee, this.module.text)))
+        );
+      }
+      case "UnaryExpression":
+        return this.#isExpression(node.lastChild);
+      case "BinaryExpression":
+        return this.#isExpression(node.firstChild) || this.#isExpression(node.lastChild);
+      default:
+        return false;
+    }
+  }
+
+  /** `_.a`, `_.a[...]`, `_.a[...].count()`. */
+  #isRowChain(node: PythonNode): boolean {
+    let at: PythonNode | null = node;
+    while (at && (at.name === "MemberExpression" || at.name === "CallExpression")) at = at.firstChild;
+    return node.name !== "VariableName" && at?.name === "VariableName" && this.#text(at) === "_";
+  }
+
+  #text(node: PythonNode): string {
+    return this.module.text.slice(node.from, node.to);
+  }
+
+  #report(code: number, node: PythonNode, text: string, label: string): void {
+    this.#findings.push(errorAt(code, this.places.span(this.module, node.from, node.to), text, { label }));
+  }
+}
+
+interface Context {
+  /** In the body of a feature class. */
+  readonly isClassBody: boolean;
+  /** In brackets, where the SDK makes these operators visible. */
+  readonly inBrackets: boolean;
+  /** In the body of a resolver that does not use `_` as a name of its own. */
+  readonly inResolver: boolean;
+}
+
+function near(name: string, known: readonly string[]): string {
+  const found = didYouMean(name, known);
+  return found ? `; ${found}` : "";
+}
+
+function hasBrackets(node: PythonNode | null): boolean {
+  let at = node;
+  while (at?.name === "MemberExpression") {
+    if (at.getChild("[")) return true;
+    at = at.firstChild;
+  }
+  return false;
+}
+
+function isComparison(node: PythonNode): boolean {
+  return node.name === "BinaryExpression" && node.getChild("CompareOp") !== null;
+}
+
+/** Whether something is `a and b` or `a or b`, about which there is a finding of its own. */
+function isBoolean(node: PythonNode): boolean {
+  return node.name === "BinaryExpression" && (node.getChild("and") !== null || node.getChild("or") !== null);
+}

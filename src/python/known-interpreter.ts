@@ -1,0 +1,85 @@
+/**
+ * Interpreters that were found before, kept in a file: a search starts every candidate to see that it works, and the shims of version managers take a
+ * fifth of a second each. What is remembered holds while nothing changes that the search goes by, and for a day.
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DiskError } from "../disk/disk-error.ts";
+import { readPrivateFile, writePrivateFile } from "../disk/private-file.ts";
+import { type SearchPlaces, searchedPaths, searchInterpreter } from "./interpreter.ts";
+import type { InterpreterSearch } from "./toolchain.ts";
+
+/** How long a choice is kept although the places look the same: `uv` may have been given a newer interpreter since. */
+const KEPT_MS = 86_400_000;
+const MAX_ENTRIES = 16;
+
+interface Known {
+  readonly path: string;
+  readonly version: string;
+  /** Stamp of the interpreter itself. */
+  readonly stamp: string;
+  /** Epoch milliseconds. */
+  readonly foundAt: number;
+}
+
+/**
+ * `searchInterpreter`, unless the answer is known.
+ * @param folder absolute path of a private folder for the file
+ */
+export async function findKnownInterpreter(folder: string, runtime: string | undefined, places: SearchPlaces): Promise<InterpreterSearch> {
+  const file = join(folder, "interpreters.json");
+  const key = keyOf(runtime, places);
+  const known = read(file).get(key);
+  const age = known ? Date.now() - known.foundAt : Number.POSITIVE_INFINITY;
+  if (known && age >= 0 && age < KEPT_MS && known.stamp === stampOf(known.path))
+    return { found: { path: known.path, version: known.version }, searched: [`${known.path}: found before`] };
+  const search = await searchInterpreter(runtime, places);
+  if (search.found) write(file, key, { ...search.found, stamp: stampOf(search.found.path), foundAt: Date.now() });
+  return search;
+}
+
+/** Everything that the search goes by and that can be seen without starting a program. */
+function keyOf(runtime: string | undefined, places: SearchPlaces): string {
+  const { PATH, Path, PYENV_ROOT, PYENV_VERSION } = places.env;
+  const stamps = searchedPaths(runtime, places).map((path) => [path, stampOf(path)]);
+  const seen = [runtime ?? "", places.platform, places.homeDir, PATH ?? Path, PYENV_ROOT, PYENV_VERSION, stamps];
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(seen)).digest("hex");
+}
+
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat ? `${stat.ino}/${stat.size}/${stat.mtimeMs}` : "";
+}
+
+function read(file: string): Map<string, Known> {
+  try {
+    const text = readPrivateFile(file);
+    const entries = text === undefined ? [] : Object.entries(JSON.parse(text) as Record<string, Partial<Known> | null>);
+    return new Map(entries.filter((entry): entry is [string, Known] => isKnown(entry[1])));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError || error instanceof DiskError) return new Map();
+    throw error;
+  }
+}
+
+function isKnown(entry: Partial<Known> | null): entry is Known {
+  return (
+    typeof entry?.path === "string" &&
+    typeof entry.version === "string" &&
+    typeof entry.stamp === "string" &&
+    entry.stamp !== "" &&
+    typeof entry.foundAt === "number"
+  );
+}
+
+/** Adds an entry. That it cannot be written costs the next search its time, and nothing else. */
+function write(file: string, key: string, known: Known): void {
+  const entries = read(file).set(key, known);
+  const newest = [...entries].sort(([, a], [, b]) => b.foundAt - a.foundAt).slice(0, MAX_ENTRIES);
+  try {
+    writePrivateFile(file, `${JSON.stringify(Object.fromEntries(newest))}\n`, { durable: false });
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
+}

@@ -1,0 +1,213 @@
+"""Settings of the client: arguments, environment variables, the command line's config file."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Mapping, Optional
+from urllib.parse import urlsplit
+
+#: The server that is asked when none is named: the embedded one.
+DEFAULT_API_SERVER = "http://127.0.0.1:5757"
+
+_LOOPBACK = re.compile(r"(localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1|0\.0\.0\.0)\Z", re.IGNORECASE)
+_ENTRY = re.compile(r"""( *)("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:[^\s#"'&*!|>%@`{}\[\],?:-]|[-?:][^\s])(?:(?!\s#|:\s).)*?):(?:[ \t]+(.*))?\Z""")
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPES = {
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "t": "\t",
+    "n": "\n",
+    "v": "\v",
+    "f": "\f",
+    "r": "\r",
+    "e": "\x1b",
+    " ": " ",
+    '"': '"',
+    "/": "/",
+    "\\": "\\",
+    "N": "\x85",
+    "_": "\xa0",
+    "L": "\u2028",
+    "P": "\u2029",
+}
+
+
+class ConfigError(ValueError):
+    """A setting that is missing or makes no sense; the message says where it came from and what to do."""
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """What a client connects with. Texts that are missing are None; the API server always has a value."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    api_server: str
+    query_server: Optional[str] = None
+    environment: Optional[str] = None
+
+
+def client_settings(
+    client_id: Optional[str],
+    client_secret: Optional[str],
+    environment: Optional[str],
+    api_server: Optional[str],
+    env: Optional[Mapping[str, str]] = None,
+) -> ClientSettings:
+    """The settings, each from the first place that has it: the argument, the environment variable, the config file's entry of the project
+    around the working directory, the file's entry ``default``. Raises ConfigError."""
+    surroundings = os.environ if env is None else env
+    path: Optional[str] = None
+    entries: list[dict[str, str]] = []
+    if not (client_id and client_secret):
+        path = config_file(surroundings)
+        tokens = read_config(path) if path else {}
+        root = _project_root()
+        entries = [tokens[key] for key in (root, "default") if key is not None and key in tokens]
+
+    def find(given: Optional[str], variable: str, key: str) -> tuple[Optional[str], str]:
+        if given:
+            return given, "an argument"
+        if surroundings.get(variable):
+            return surroundings[variable], variable
+        for entry in entries:
+            if entry.get(key):
+                return entry[key], str(path)
+        return None, ""
+
+    found_id, _ = find(client_id, "SVC_CLIENT_ID", "clientId")
+    secret, _ = find(client_secret, "SVC_CLIENT_SECRET", "clientSecret")
+    if found_id is None or secret is None:
+        missing = "client_id" if found_id is None else "client_secret"
+        places = f"SVC_{missing.upper()} is not set, and {path or 'there is no config file that'} has none"
+        raise ConfigError(f"SvcClient has no {missing}: it was given none, {places}; run `svc login`, or pass {missing}=")
+    server, server_from = find(api_server, "SVC_API_SERVER", "apiServer")
+    chosen_environment, _ = find(environment, "SVC_ENVIRONMENT", "activeEnvironment")
+    # A query server belongs to the API server that is named beside it, or further down.
+    query_server, query_from = (None, "") if server_from == "an argument" else find(None, "SVC_QUERY_SERVER", "queryServer")
+    if query_from == path and server_from == "SVC_API_SERVER":
+        query_server = None
+    return ClientSettings(
+        found_id,
+        secret,
+        normalize_address(server, server_from) if server else DEFAULT_API_SERVER,
+        normalize_address(query_server, query_from) if query_server else None,
+        chosen_environment,
+    )
+
+
+def normalize_address(given: str, source: str) -> str:
+    """An address in full, without a slash at the end: ``example.com`` is ``https://example.com``, ``localhost:5757`` is
+    ``http://localhost:5757``. Raises ConfigError."""
+    text = given.strip()
+    if not re.match(r"[a-z][a-z0-9+.-]*://", text, re.IGNORECASE):
+        host = re.split(r"[/?#]", text)[0]
+        bare = host if host.startswith("[") and host.endswith("]") else host.rpartition(":")[0] or host
+        text = f"{'http' if _LOOPBACK.match(bare) else 'https'}://{text}"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise ConfigError(f"{given!r} ({source}) is no server address; write it as https://host, or host:port") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", text):
+        raise ConfigError(f"{given!r} ({source}) is no server address; write it as https://host, or host:port")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigError(f"the server address from {source} holds more than scheme, host, port and path")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name stands for this machine."""
+    return bool(_LOOPBACK.match(host))
+
+
+def config_file(env: Mapping[str, str]) -> Optional[str]:
+    """The config file that the command line would read; None when there is none."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    xdg = env.get("XDG_CONFIG_HOME")
+    stems = (
+        [os.path.join(xdg, "svc"), os.path.join(xdg, ".svc")]
+        if xdg
+        else [os.path.join(home, ".config", "svc"), os.path.join(home, ".svc"), os.path.join(home, ".config")]
+    )
+    paths = [stem + extension for stem in stems for extension in (".yml", ".yaml")]
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def read_config(path: str) -> dict[str, dict[str, str]]:
+    """The entries of a config file by project root. It reads the YAML that ``svc login`` writes: maps below ``tokens``, one
+    ``key: value`` a line. Raises ConfigError with file and line for anything else."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = file.read().replace("\r\n", "\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the config file {path} cannot be read: {error}") from None
+    tokens: dict[str, dict[str, str]] = {}
+    indents: list[int] = []
+    trail: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() in ("---", "{}"):
+            continue
+        match = _ENTRY.match(line.rstrip())
+        if match is None:
+            raise _unreadable(path, number)
+        indent, name, value = len(match.group(1)), _scalar(match.group(2), path, number), (match.group(3) or "").strip()
+        while indents and indents[-1] >= indent:
+            indents.pop()
+            trail.pop()
+        if not indents and indent != 0 or len(indents) > 2:
+            raise _unreadable(path, number)
+        indents.append(indent)
+        trail.append(name)
+        empty = not value or value.startswith("#") or value.split(" #")[0].strip() in ("{}", "null", "~")
+        if trail[0] != "tokens":
+            continue
+        if len(trail) == 2:
+            if not empty:
+                raise _unreadable(path, number)
+            tokens.setdefault(name, {})
+        elif len(trail) == 3 and not empty:
+            tokens[trail[1]][name] = _scalar(value, path, number)
+        elif len(trail) == 1 and not empty:
+            raise _unreadable(path, number)
+    return tokens
+
+
+def _scalar(text: str, path: str, line: int) -> str:
+    quoted = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?\Z""", text)
+    if quoted:
+        body = quoted.group(1)
+        if body[0] == "'":
+            return body[1:-1].replace("''", "'")
+        return _ESCAPE.sub(lambda match: _unescape(match.group(1), path, line), body[1:-1])
+    if re.match(r"""["'&*!|>%@`{\[]""", text) or ": " in text:
+        raise _unreadable(path, line)
+    return re.split(r"\s#", text)[0].strip()
+
+
+def _unescape(code: str, path: str, line: int) -> str:
+    if code[0] in "xuU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code not in _ESCAPES:
+        raise _unreadable(path, line)
+    return _ESCAPES[code]
+
+
+def _unreadable(path: str, line: int) -> ConfigError:
+    shape = "`tokens:`, below it an entry such as `default:`, below that `clientId: ...` and the like, one a line"
+    return ConfigError(f"{path}:{line}: the Python client reads the form that `svc login` writes, {shape}; run `svc login`, or pass client_id=")
+
+
+def _project_root() -> Optional[str]:
+    folder = os.path.abspath(os.getcwd())
+    while True:
+        if any(os.path.isfile(os.path.join(folder, name)) for name in ("svc.yaml", "svc.yml")):
+            return os.path.realpath(folder)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above

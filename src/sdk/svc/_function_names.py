@@ -1,0 +1,51 @@
+"""Names of the function table that matter before the server has seen an expression. A test compares them with the table."""
+
+from __future__ import annotations
+
+#: What aggregates the rows of a has-many relation.
+AGGREGATIONS = (
+    "count",
+    "sum",
+    "min",
+    "max",
+    "mean",
+    "median",
+    "any",
+    "all",
+    "std",
+    "var",
+    "first",
+    "last",
+    "n_unique",
+    "array_agg",
+)
+
+#: The aggregations that need a column.
+ONE_COLUMN = frozenset(AGGREGATIONS) - {"count"}
+
+#: Functions whose result is always true or false: in brackets they are conditions, and no columns.
+CONDITIONS = frozenset(
+    (
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "between",
+        "is_in",
+        "and",
+        "or",
+        "xor",
+        "not",
+        "is_null",
+        "is_not_null",
+        "is_nan",
+        "is_finite",
+        "contains",
+        "starts_with",
+        "ends_with",
+        "like",
+        "regexp_like",
+    )
+)

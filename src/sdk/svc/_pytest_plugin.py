@@ -1,0 +1,50 @@
+"""The pytest plugin: the project's modules, and the tests themselves, may use `and`, `or`, `not`, `in` and `is` in filters.
+
+    pytest -p svc._pytest_plugin
+
+or, in pyproject.toml:
+
+    [tool.pytest.ini_options]
+    addopts = "-p svc._pytest_plugin"
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ._hook import install, offer_operations
+from ._rewrite import rewrite
+
+
+def pytest_load_initial_conftests(early_config: Any) -> None:
+    """Installs the import hook before any module of the project, conftest files included, is imported."""
+    install(str(early_config.rootpath))
+    _rewrite_tests()
+
+
+def pytest_configure(config: Any) -> None:
+    """The same where the plugin is loaded later, by a conftest file."""
+    install(str(config.rootpath))
+    _rewrite_tests()
+
+
+def _rewrite_tests() -> None:
+    """Test modules are compiled by pytest, which rewrites their asserts: has it rewrite the operators as well, and keep those files apart."""
+    try:
+        from _pytest.assertion import rewrite as asserts
+    except ImportError:
+        return
+    original = getattr(asserts, "rewrite_asserts", None)
+    tail = getattr(asserts, "PYC_TAIL", None)
+    if original is None or tail is None or getattr(original, "__svc__", False):
+        return
+
+    def rewrite_asserts(mod: ast.Module, *arguments: Any, **options: Any) -> None:
+        offer_operations()
+        rewrite(mod)
+        original(mod, *arguments, **options)
+
+    rewrite_asserts.__svc__ = True  # type: ignore[attr-defined]
+    setattr(asserts, "rewrite_asserts", rewrite_asserts)
+    setattr(asserts, "PYC_TAIL", f".svc{tail}")

@@ -1,0 +1,260 @@
+"""The client: queries from Python.
+
+    from svc.client import SvcClient
+    from features import User
+
+    client = SvcClient()
+    result = client.query(input={User.id: 1}, output=[User.name, "user.score"])
+    result.get_feature_value(User.name)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime, timedelta
+from typing import Any, Mapping, Optional, Sequence, Union
+from urllib.parse import quote
+
+from ._client_check import Tolerance, mismatches
+from ._client_config import ClientSettings, ConfigError, client_settings
+from ._client_http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
+from ._client_result import (
+    BulkQueryResult,
+    ErrorDetail,
+    ExceptionDetail,
+    FeatureMeta,
+    FeatureResult,
+    QueryError,
+    QueryMeta,
+    QueryResult,
+    bulk_result,
+    error_of,
+    query_result,
+)
+from ._client_values import classes_in, encode, feature_name, instant_text
+from ._names import DURATION_GRAMMAR, parse_duration
+
+__all__ = [
+    "AuthenticationError",
+    "BulkQueryResult",
+    "ClientError",
+    "ConfigError",
+    "ErrorDetail",
+    "ExceptionDetail",
+    "FeatureMeta",
+    "FeatureResult",
+    "QueryError",
+    "QueryMeta",
+    "QueryResult",
+    "ServerUnreachable",
+    "SvcClient",
+    "UnexpectedAnswer",
+]
+
+#: A feature such as `User.id`, or its name.
+Feature = Any
+Inputs = Mapping[Feature, Any]
+
+
+class SvcClient:
+    """Queries a server. One client can be used from several threads; connections and the token are kept between calls.
+
+    client_id, client_secret, environment, api_server: without them the environment variables ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``,
+    ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else the command line's config file, which `svc login` writes.
+    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take.
+
+    Nothing is sent before the first call. Raises ConfigError when there are no credentials.
+    """
+
+    def __init__(
+        self,
+        *,
+        client_id: Optional[str] = None,
+        client_secret: Optional[str] = None,
+        environment: Optional[str] = None,
+        api_server: Optional[str] = None,
+        branch: Optional[str] = None,
+        deployment_id: Optional[str] = None,
+        timeout: float = 60.0,
+    ) -> None:
+        if not (isinstance(timeout, (int, float)) and 0 < timeout < math.inf):
+            raise ValueError(f"timeout is a number of seconds above zero, not {timeout!r}")
+        self._settings: ClientSettings = client_settings(client_id, client_secret, environment, api_server)
+        self._branch = branch
+        self._deployment_id = deployment_id
+        self._session = Session(self._settings, timeout)
+
+    def query(
+        self,
+        input: Optional[Inputs] = None,
+        output: Sequence[Feature] = (),
+        *,
+        staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
+        tags: Union[str, Sequence[str], None] = None,
+        now: Union[datetime, str, None] = None,
+        query_context: Optional[Mapping[str, Any]] = None,
+        query_name: Optional[str] = None,
+        query_name_version: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        include_meta: bool = False,
+        explain: bool = False,
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+    ) -> QueryResult:
+        """Computes or serves features for one row.
+
+        input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``. output: features, feature classes or names; without any, what the
+        named query says, or the class of the input. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
+        now: the time to answer as of. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
+        that is stored with the code. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
+        the plan.
+
+        Raises QueryError when the query is refused, and other ClientErrors when there is no answer. What fails while it runs is in `errors`.
+        """
+        given = dict(input or {})
+        body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
+        body.update({name: True for name, wanted in (("include_meta", include_meta), ("explain", explain)) if wanted})
+        answer = self._post("/v1/query/online", body)
+        return query_result(answer, classes_in([*given, *_listed(output, "output")]))
+
+    def query_bulk(
+        self,
+        input: Mapping[Feature, Sequence[Any]],
+        output: Sequence[Feature] = (),
+        *,
+        staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
+        tags: Union[str, Sequence[str], None] = None,
+        now: Union[datetime, str, None] = None,
+        query_context: Optional[Mapping[str, Any]] = None,
+        query_name: Optional[str] = None,
+        query_name_version: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        explain: bool = False,
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+    ) -> BulkQueryResult:
+        """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
+
+        input: a list of values per feature, all of one length, or of length 1, which then stands for every row. The rest as for `query`.
+        """
+        given = {feature: _column(feature, values) for feature, values in input.items()}
+        body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
+        if explain:
+            body["explain"] = True
+        answer = self._post("/v1/query/bulk", body)
+        return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
+
+    def check(
+        self,
+        input: Inputs,
+        assertions: Mapping[Feature, Any],
+        *,
+        float_relative_tolerance: float = 1e-6,
+        float_absolute_tolerance: float = 1e-12,
+        **options: Any,
+    ) -> QueryResult:
+        """Queries, and raises AssertionError with everything that is not as expected: ``check({User.id: 1}, {User.name: "Ann"})``.
+
+        Floats may be apart as `math.isclose` allows; NaN equals NaN; sets have no order. `options` are those of `query`.
+        """
+        if not assertions:
+            raise ValueError("check needs the values that are expected, by feature: assertions={User.name: 'Ann'}")
+        result = self.query(input, list(assertions), **options)
+        problem = mismatches(result, assertions, Tolerance(float_relative_tolerance, float_absolute_tolerance))
+        if problem:
+            raise AssertionError(problem)
+        return result
+
+    def close(self) -> None:
+        """Closes the connections that wait. The client can be used again."""
+        self._session.close()
+
+    def __enter__(self) -> SvcClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        facts = {"api_server": self._settings.api_server, "client_id": self._settings.client_id, "environment": self._settings.environment}
+        facts.update(branch=self._branch, deployment_id=self._deployment_id)
+        return f"SvcClient({', '.join(f'{name}={value!r}' for name, value in facts.items() if value is not None)})"
+
+    def _body(
+        self,
+        given: Mapping[Feature, Any],
+        output: Sequence[Feature],
+        staleness: Optional[Mapping[Feature, Union[str, timedelta]]],
+        tags: Union[str, Sequence[str], None],
+        now: Union[datetime, str, None],
+        query_context: Optional[Mapping[str, Any]],
+        query_name: Optional[str],
+        query_name_version: Optional[str],
+        correlation_id: Optional[str],
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]],
+    ) -> dict[str, Any]:
+        inputs: dict[str, Any] = {}
+        for feature, value in given.items():
+            name = feature_name(feature)
+            if name in inputs:
+                raise ValueError(f"the input {name!r} is given twice")
+            inputs[name] = encode(value)
+        fields: dict[str, Any] = {
+            "inputs": inputs,
+            "outputs": [feature_name(item) for item in _listed(output, "output")],
+            "staleness": {feature_name(feature): _staleness(feature, value) for feature, value in (staleness or {}).items()},
+            "context": {"tags": _listed(tags, "tags")} if tags else None,
+            "query_context": {name: encode(value) for name, value in (query_context or {}).items()},
+            "query_name": query_name,
+            "query_name_version": query_name_version,
+            "correlation_id": correlation_id,
+            "now": instant_text(now) if isinstance(now, datetime) else now,
+            "planner_options": dict(planner_options or {}),
+            "deployment_id": self._deployment_id,
+        }
+        return {name: value for name, value in fields.items() if value or name == "inputs"}
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        scope = {"svc-environment": self._settings.environment, "svc-branch": self._branch}
+        answer = self._session.post(path, body, {name: _header(value) for name, value in scope.items() if value})
+        said = answer.body
+        if answer.status == 200 and isinstance(said, dict):
+            return said
+        raise _failure(answer)
+
+
+def _failure(answer: Answer) -> ClientError:
+    said = answer.body if isinstance(answer.body, dict) else {}
+    errors = said.get("errors")
+    if isinstance(errors, list) and errors:
+        return QueryError([error_of(error) for error in errors], answer.status)
+    message = said.get("message")
+    return UnexpectedAnswer(f"the server answered {answer.status}: {message if isinstance(message, str) else repr(answer.body)}")
+
+
+def _listed(items: Any, what: str) -> list[Any]:
+    """One or several; a text is one."""
+    if items is None:
+        return []
+    if isinstance(items, str) or not isinstance(items, (list, tuple, set, frozenset)):
+        if what == "output" or isinstance(items, str):
+            return [items]
+        raise TypeError(f"{what} is a list, not {items!r}")
+    return list(items)
+
+
+def _column(feature: Feature, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"query_bulk takes a list of values per input; {feature_name(feature)} has {values!r}")
+    return list(values)
+
+
+def _staleness(feature: Feature, value: Union[str, timedelta]) -> str:
+    micros = parse_duration(value)
+    if micros is None:
+        raise ValueError(f"the staleness of {feature_name(feature)} is {DURATION_GRAMMAR} or a timedelta, not {value!r}")
+    return "infinity" if micros == math.inf else f"{int(micros)}us"
+
+
+def _header(value: str) -> str:
+    """Header values are ASCII: other characters, and `%`, are written as in a URL."""
+    return re.sub(r"[^\x21-\x24\x26-\x7e]+", lambda match: quote(match.group(0), safe=""), value)

@@ -1,0 +1,38 @@
+"""Windowed features: one value per window of time.
+
+    from svc.streams import Windowed, windowed
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Optional, Union
+
+from ._annotations import Windowed
+from ._field import MISSING, Tags, WindowedOptions
+
+__all__ = ["Windowed", "windowed"]
+
+
+def windowed(
+    *windows: Union[str, timedelta],
+    default: Any = MISSING,
+    max_staleness: Union[str, timedelta, None] = None,
+    expression: Any = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    description: Optional[str] = None,
+    name: Optional[str] = None,
+) -> Any:
+    """The windows of a feature of type `Windowed[...]`:
+
+        fails: Windowed[int] = windowed("10m", "1d", "all", default=0,
+            expression=_.logins[_.ok == False, _.at > _.svc_window, _.at <= _.svc_now].count())
+
+    Each window is a feature of its own, `User.fails["10m"]`; `User.fails` means all of them.
+
+    windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days.
+    expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end. Without one, resolvers give the values.
+    The rest is as for `feature`.
+    """
+    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, windows)

@@ -1,0 +1,79 @@
+/** Aggregations of child rows. */
+
+import { compareValues } from "../../domain/expressions/compare.ts";
+import { EvaluationError } from "../../domain/expressions/evaluation-error.ts";
+import { widener } from "../../domain/expressions/types.ts";
+import type { TypedExpression } from "../../domain/expressions/typing.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import { type Column, type Evaluate, type Frame, nowOf, widenColumn } from "./column.ts";
+import type { ChildRows } from "./compiled.ts";
+
+type Aggregation = Extract<TypedExpression, { kind: "aggregation" }>;
+
+/** Compiles an aggregation whose filters and column are compiled. */
+export function compileAggregation(node: Aggregation, filters: readonly Evaluate[], column: Evaluate | undefined): Evaluate {
+  const widen = node.widened && node.column ? widener(node.column.type, node.widened) : undefined;
+  const compute = column && widenColumn(column, widen);
+  const { keepsNulls } = node.definition;
+  return (frame) => {
+    const children = frame.rows.relations?.get(node.path);
+    if (!children) throw new Error(`the rows of ${node.path} were not given`);
+    const inner = childFrame(frame, children);
+    const chosen = filters.map((filter) => filter(inner));
+    const given = compute?.(inner);
+    const order = node.order === undefined ? undefined : children.columns.get(node.order);
+    const values = new Array<FeatureValue>(frame.rows.rows);
+    let errors: Map<number, string> | undefined;
+    for (let row = 0; row < frame.rows.rows; row++) {
+      try {
+        const rows = selected(chosen, children.offsets[row] as number, children.offsets[row + 1] as number);
+        if (order) rows.sort((a, b) => inTime(order[a] ?? null, order[b] ?? null));
+        values[row] = node.fold(given ? taken(given, rows, keepsNulls) : (rows as readonly FeatureValue[]));
+      } catch (error) {
+        if (!(error instanceof EvaluationError)) throw error;
+        values[row] = null;
+        errors = (errors ?? new Map<number, string>()).set(row, error.message);
+      }
+    }
+    return errors ? { values, errors } : { values };
+  };
+}
+
+function childFrame(frame: Frame, children: ChildRows): Frame {
+  const { offsets, rows } = children;
+  if (typeof frame.nowMicros === "bigint") return { rows: children, nowMicros: frame.nowMicros, outer: { frame, children } };
+  const nowMicros = new Array<bigint>(rows);
+  for (let row = 0; row + 1 < offsets.length; row++) nowMicros.fill(nowOf(frame, row), offsets[row] as number, offsets[row + 1] as number);
+  return { rows: children, nowMicros, outer: { frame, children } };
+}
+
+/** The child rows of one parent that pass every filter. A filter's error counts only for rows that passed the ones before. */
+function selected(filters: readonly Column[], from: number, to: number): number[] {
+  const rows: number[] = [];
+  next: for (let row = from; row < to; row++) {
+    for (const { values, errors } of filters) {
+      const error = errors?.get(row);
+      if (error !== undefined) throw new EvaluationError(error);
+      if (values[row] !== true) continue next;
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+function taken({ values, errors }: Column, rows: readonly number[], keepsNulls: boolean): FeatureValue[] {
+  const result: FeatureValue[] = [];
+  for (const row of rows) {
+    const error = errors?.get(row);
+    if (error !== undefined) throw new EvaluationError(error);
+    const value = values[row] as FeatureValue;
+    if (value !== null || keepsNulls) result.push(value);
+  }
+  return result;
+}
+
+/** The order of times; rows without one come first. */
+function inTime(a: FeatureValue, b: FeatureValue): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return compareValues(a, b);
+}

@@ -1,0 +1,266 @@
+/** Bulk queries: one query for many rows, run in batches so that memory stays bounded whatever their number. */
+
+import { create } from "@bufbuild/protobuf";
+import { ErrorCategory, ErrorCode, ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import {
+  BulkColumnSchema,
+  BulkErrorSchema,
+  BulkTableSchema,
+  type QueryBulkResponse,
+  QueryBulkResponseSchema,
+  QueryMetaSchema,
+  type QueryResponse,
+  QueryResponseSchema,
+} from "../../../gen/svc/v1/query_pb.ts";
+import { microsToTimestamp, msToDuration } from "../../domain/proto-time.ts";
+import { toProtoValue } from "../../domain/proto-value.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import { answerFailures, answerFields } from "./answer.ts";
+import type { LiveDeployment } from "./engine.ts";
+import { Execution } from "./executor.ts";
+import { explainRun } from "./explain.ts";
+import type { ScalarInfo } from "./index-types.ts";
+import type { PreparedRows, Preparer, RowGroup } from "./prepare.ts";
+import { QueryRefused, refusal } from "./refusal.ts";
+import type { Ask, BulkAsk } from "./request.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Rows that run together. */
+const BATCH_ROWS = 10_000;
+/** Rows that run together when each may have any number of child rows. */
+const BATCH_PARENTS = 1_000;
+
+/** A column of a bulk answer. */
+export interface BulkAnswerColumn {
+  /** FQN from the root. */
+  readonly path: string;
+  readonly feature: ScalarInfo;
+  /** Whether its values are lists of whole rows of a has-many relation. */
+  readonly isTable: boolean;
+  /** Null where it failed. */
+  readonly values: FeatureValue[];
+  /** Whether the online store served the value. */
+  readonly hits: boolean[];
+}
+
+/** What went wrong with a row. */
+export interface BulkFailure {
+  /** From 0. */
+  readonly row: number;
+  readonly code: ErrorCode;
+  readonly category: ErrorCategory;
+  readonly message: string;
+  readonly feature: string;
+  /** FQN; empty = none. */
+  readonly resolver: string;
+  readonly exception?: ExceptionInfo | undefined;
+}
+
+/** What a bulk query came to. */
+export interface BulkAnswer {
+  readonly queryId: string;
+  readonly deployment: LiveDeployment;
+  /** Same for queries of the same shape; empty when no row could be run. */
+  readonly queryHash: string;
+  /** The time answered as of, microseconds since 1970. */
+  readonly nowMicros: bigint;
+  readonly durationMs: number;
+  readonly rows: number;
+  readonly columns: readonly BulkAnswerColumn[];
+  /** In the order of the rows. */
+  readonly failures: readonly BulkFailure[];
+  readonly inferred: readonly string[];
+  /** Of the first row; empty unless asked for. */
+  readonly explanation: string;
+}
+
+/** The world of a bulk query. */
+export type BulkContext = RunContext;
+
+/** One run of a bulk query. */
+export class BulkRun {
+  readonly #failures: BulkFailure[] = [];
+  #columns: BulkAnswerColumn[] | undefined;
+  #hash = "";
+  #explanation = "";
+
+  constructor(
+    readonly bulk: BulkAsk,
+    readonly preparer: Preparer,
+    readonly contextFor: (tags: readonly string[]) => BulkContext,
+    /** Stores what a batch computed. */
+    readonly keep: (execution: Execution, context: BulkContext) => undefined | Promise<void>,
+  ) {}
+
+  /** Runs the rows batch after batch. */
+  async answer(): Promise<BulkAnswer> {
+    const started = performance.now();
+    const { columns } = this.bulk;
+    const rows = rowsOf(this.bulk);
+    const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
+    let context: BulkContext | undefined;
+    let inferred: readonly string[] = [];
+    for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
+      const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS));
+      inferred = prepared.inferred;
+      context ??= this.contextFor(prepared.tags);
+      if (context.signal?.aborted) throw context.signal.reason;
+      this.#columns ??= prepared.outputs.map(({ path, feature, pick }) => ({
+        path,
+        feature,
+        isTable: feature.rowsOf !== undefined && pick === undefined,
+        values: new Array<FeatureValue>(rows).fill(null),
+        hits: new Array<boolean>(rows).fill(false),
+      }));
+      await this.#runBatch(prepared, context, started);
+      if (from + BATCH_ROWS < rows) await Bun.sleep(0);
+    }
+    const { deployment, queryId, nowMicros } = context as BulkContext;
+    return {
+      queryId,
+      deployment,
+      queryHash: this.#hash,
+      nowMicros,
+      durationMs: performance.now() - started,
+      rows,
+      columns: this.#columns ?? [],
+      failures: this.#failures.sort((a, b) => a.row - b.row),
+      inferred,
+      explanation: this.#explanation,
+    };
+  }
+
+  async #runBatch(prepared: PreparedRows, context: BulkContext, started: number): Promise<void> {
+    for (const [row, refusals] of prepared.refused)
+      for (const { code, message, feature, resolver } of refusals)
+        this.#failures.push({
+          row,
+          code: code ?? ErrorCode.INVALID_QUERY,
+          category: ErrorCategory.REQUEST,
+          message: message ?? "",
+          feature: feature ?? "",
+          resolver: resolver ?? "",
+        });
+    for (const group of prepared.groups.flatMap(inParts)) {
+      if (group.rows.length === 0) continue;
+      const execution = new Execution(group.plan, group.rows.length, context);
+      await execution.run(group.columns);
+      await this.keep(execution, context);
+      this.#hash ||= group.plan.hash;
+      if (context.trace && this.#explanation === "")
+        this.#explanation = explainRun(execution, {
+          queryId: context.queryId,
+          durationMs: performance.now() - started,
+          planned: prepared.planned,
+        });
+      this.#take(execution, group.rows);
+    }
+  }
+
+  #take(execution: Execution, rows: readonly number[]): void {
+    for (let at = 0; at < rows.length; at++) {
+      const row = rows[at] as number;
+      const fields = answerFields(execution, at);
+      for (let i = 0; i < fields.length; i++) {
+        const field = fields[i] as (typeof fields)[number];
+        const column = this.#columns?.[i] as BulkAnswerColumn;
+        column.values[row] = field.value;
+        column.hits[row] = field.hit;
+      }
+      for (const { code, message, path, resolver, exception } of answerFailures(fields))
+        this.#failures.push({ row, code, category: ErrorCategory.FIELD, message, feature: path, resolver, exception });
+    }
+  }
+}
+
+/** A group as it is, or in smaller parts when its rows have child rows. */
+function inParts(group: RowGroup): RowGroup[] {
+  if (group.rows.length <= BATCH_PARENTS || !group.plan.ops.some((op) => op.rows)) return [group];
+  return Array.from({ length: Math.ceil(group.rows.length / BATCH_PARENTS) }, (_, part) => {
+    const [from, to] = [part * BATCH_PARENTS, (part + 1) * BATCH_PARENTS];
+    return { plan: group.plan, rows: group.rows.slice(from, to), columns: group.columns.map((column) => column.slice(from, to)) };
+  });
+}
+
+/** The rows of a query: the length of its columns, of which those of length 1 stand for every row. Throws QueryRefused when two differ. */
+function rowsOf({ columns }: BulkAsk): number {
+  const [first, ...others] = columns.filter((column) => column.length !== 1);
+  const other = others.find((column) => column.length !== first?.length);
+  if (first && other)
+    throw new QueryRefused([
+      refusal(
+        ErrorCode.INVALID_QUERY,
+        `inputs of a bulk query must have as many values as each other, or one: ${first.name} has ${first.length}, ${other.name} has ${other.length}`,
+        other.name,
+      ),
+    ]);
+  return first?.length ?? 1;
+}
+
+/** Errors of a bulk query that its summary names. */
+const MAX_SUMMARY_ERRORS = 100;
+
+/** What a bulk query came to without its values, as the answer of a query, for the log. */
+export function bulkSummary(answer: BulkAnswer): QueryResponse {
+  return create(QueryResponseSchema, {
+    errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),
+    meta: metaOf(answer),
+    explainOutput: answer.explanation,
+    inferredOutputs: [...answer.inferred],
+  });
+}
+
+function errorDetail({ code, category, message, feature, resolver, exception }: BulkFailure) {
+  return create(ErrorDetailSchema, { code, category, message, feature, resolver, ...(exception ? { exception } : {}) });
+}
+
+function metaOf(answer: BulkAnswer) {
+  const { deployment } = answer;
+  return create(QueryMetaSchema, {
+    executionDuration: msToDuration(answer.durationMs),
+    deploymentId: deployment.id,
+    environmentId: deployment.environmentId,
+    environmentName: deployment.environmentName,
+    queryId: answer.queryId,
+    queryTimestamp: microsToTimestamp(answer.nowMicros),
+    queryHash: answer.queryHash,
+  });
+}
+
+/** Whole rows of a has-many relation as a table with the names of the child's features. */
+function tableToProto({ path, feature, values }: BulkAnswerColumn) {
+  const element = feature.dtype.kind.case === "list" ? feature.dtype.kind.value.element : undefined;
+  const fields = element?.kind.case === "struct" ? element.kind.value.fields : [];
+  const lists = values.map((value) => (Array.isArray(value) ? (value as Readonly<Record<string, FeatureValue>>[]) : []));
+  return create(BulkTableSchema, {
+    field: path,
+    parents: lists.flatMap((list, row) => list.map(() => row)),
+    columns: fields.map((field) =>
+      create(BulkColumnSchema, {
+        field: field.name,
+        values: lists.flatMap((list) => list.map((one) => toProtoValue(one[field.name] ?? null, field.dtype))),
+      }),
+    ),
+  });
+}
+
+/** The answer as a message. */
+export function bulkAnswerToProto(answer: BulkAnswer): QueryBulkResponse {
+  return create(QueryBulkResponseSchema, {
+    rows: answer.rows,
+    columns: answer.columns
+      .filter((column) => !column.isTable)
+      .map(({ path, feature, values, hits }) =>
+        create(BulkColumnSchema, {
+          field: path,
+          values: values.map((value) => toProtoValue(value, feature.dtype)),
+          hits: hits.includes(true) ? hits : [],
+        }),
+      ),
+    tables: answer.columns.filter((column) => column.isTable).map(tableToProto),
+    errors: answer.failures.map((failure) => create(BulkErrorSchema, { row: failure.row, error: errorDetail(failure) })),
+    meta: metaOf(answer),
+    explainOutput: answer.explanation,
+    inferredOutputs: [...answer.inferred],
+  });
+}

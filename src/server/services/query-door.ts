@@ -1,0 +1,125 @@
+/** What the doors of the query engine do alike: find the deployment, run the query, log it as it was sent and answered, let the deployment go. */
+
+import type { Clock } from "../../context/clock.ts";
+import type { QueryScope } from "../queries.ts";
+import { type Answer, answerOrigins } from "../query/answer.ts";
+import type { BulkAnswer } from "../query/bulk.ts";
+import type { OnlineEngine } from "../query/create-engine.ts";
+import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
+import type { Ask, BulkAsk } from "../query/request.ts";
+import type { Body, BodyEncoding } from "../stores/telemetry/store.ts";
+
+/** A deployment that stays up until it is released. */
+export interface DeploymentLease {
+  readonly deployment: LiveDeployment;
+  release(): void;
+}
+
+/** What a door works with. `Auth` is whatever it knows of the caller. */
+export interface QueryDoorDeps<Auth> {
+  readonly engine: OnlineEngine;
+  readonly clock: Clock;
+  /** The deployment of a scope; throws when there is none. */
+  resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
+  /** Keeps a query that was run or refused. */
+  recordQuery(record: QueryRecord): void;
+}
+
+/** A query as it came through a door; `A` is what it is read to. */
+export interface Arrival<A = Ask> {
+  readonly scope: QueryScope;
+  readonly encoding: BodyEncoding;
+  /** As it was sent; of a bulk query without its values. */
+  readonly request: Body;
+  readonly queryName: string;
+  readonly correlationId: string;
+  readonly signal: AbortSignal;
+  /** Reads it. Throws QueryRefused. */
+  readonly ask: () => A;
+}
+
+/** The scope that headers name; an environment or a deployment that the query itself names comes before theirs. */
+export function scopeOf(headers: Headers, named: { readonly environment?: string; readonly deployment: string }): QueryScope {
+  return {
+    environment: named.environment || (headers.get("svc-environment") ?? ""),
+    branch: headers.get("svc-branch") ?? "",
+    deployment: named.deployment || (headers.get("svc-deployment") ?? ""),
+  };
+}
+
+/** What the log keeps of an answer. */
+interface Logged {
+  readonly errorCount: number;
+  readonly response: Body;
+  readonly origins: string;
+}
+
+/**
+ * Runs a query and gives its answer as `write` has it sent. Throws QueryRefused when it is wrong as a whole, and what `resolveDeployment` throws.
+ * @param write the answer's text or bytes
+ */
+export function runQuery<Auth, B extends Body>(
+  deps: QueryDoorDeps<Auth>,
+  arrival: Arrival,
+  auth: Auth,
+  write: (answer: Answer) => B,
+): Promise<B> {
+  return run(
+    deps,
+    arrival,
+    auth,
+    (deployment, startedAt) => deps.engine.answer(deployment, arrival.ask(), startedAt, arrival.signal),
+    (answer) => {
+      const sent = write(answer);
+      return { sent, logged: { errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
+    },
+  );
+}
+
+/** The same for a bulk query. The log keeps what went wrong, not the values. */
+export function runBulkQuery<Auth, Sent>(
+  deps: QueryDoorDeps<Auth>,
+  arrival: Arrival<BulkAsk>,
+  auth: Auth,
+  write: (answer: BulkAnswer) => { readonly sent: Sent; readonly summary: Body },
+): Promise<Sent> {
+  return run(
+    deps,
+    arrival,
+    auth,
+    (deployment, startedAt) => deps.engine.answerBulk(deployment, arrival.ask(), startedAt, arrival.signal),
+    (answer) => {
+      const { sent, summary } = write(answer);
+      return { sent, logged: { errorCount: answer.failures.length, response: summary, origins: "" } };
+    },
+  );
+}
+
+async function run<Auth, A, R extends { readonly queryId: string; readonly durationMs: number }, Sent>(
+  deps: QueryDoorDeps<Auth>,
+  arrival: Arrival<A>,
+  auth: Auth,
+  answerOf: (deployment: LiveDeployment, startedAt: number) => R | Promise<R>,
+  write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
+): Promise<Sent> {
+  const { encoding, request, queryName, correlationId } = arrival;
+  const lease = await deps.resolveDeployment(arrival.scope, auth);
+  const startedAt = deps.clock.now();
+  const began = performance.now();
+  const base = { deploymentId: lease.deployment.id, startedAt, queryName, correlationId, encoding, request };
+  try {
+    const running = answerOf(lease.deployment, startedAt);
+    const answer = running instanceof Promise ? await running : running;
+    const { sent, logged } = write(answer);
+    deps.recordQuery({ ...base, ...logged, queryId: answer.queryId, durationMs: answer.durationMs });
+    return sent;
+  } catch (error) {
+    const durationMs = performance.now() - began;
+    const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
+    const message = error instanceof Error ? error.message : String(error);
+    deps.recordQuery({ ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    throw error;
+  } finally {
+    lease.release();
+  }
+}

@@ -1,0 +1,26 @@
+/** Telling a damaged file from everything else that can go wrong. */
+
+import { StartError } from "../../failure.ts";
+import { OfflineStoreError } from "./store.ts";
+
+/** The file at `path` is damaged. */
+export function damaged(path: string, reason: string): OfflineStoreError {
+  return new OfflineStoreError(
+    "damaged",
+    `${path} is damaged: ${reason}. Restore it from a backup, or move it away: the server then starts with an empty offline store.`,
+  );
+}
+
+/** What was thrown while the file was used, as the store's error. A table or column that is missing means damage: the catalog named it. */
+export function toOfflineError(path: string, error: unknown): OfflineStoreError {
+  if (error instanceof OfflineStoreError) return error;
+  if (error instanceof StartError) return new OfflineStoreError("unusable", error.hint ? `${error.message} ${error.hint}` : error.message);
+  const message = error instanceof Error ? error.message : String(error);
+  const code = String((error as { code?: unknown })?.code ?? "");
+  if (
+    /^SQLITE_(CORRUPT|NOTADB|SCHEMA|MISMATCH|CONSTRAINT|IOERR_SHORT_READ|CANTOPEN)/.test(code) ||
+    /no such (table|column)|has no column named/.test(message)
+  )
+    return damaged(path, message);
+  return new OfflineStoreError("failed", `the offline store ${path} failed: ${message}`);
+}

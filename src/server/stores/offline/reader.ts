@@ -1,0 +1,279 @@
+/** Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the reading thread. */
+
+import { Database, type Statement } from "bun:sqlite";
+import { statSync } from "node:fs";
+import type { FeatureValue } from "../../../domain/value.ts";
+import { Catalog } from "./catalog.ts";
+import { checksum, fromColumn, type SqlValue } from "./column.ts";
+import { damaged } from "./damage.ts";
+import type { VersionRow } from "./schema.ts";
+import {
+  type InsertedBounds,
+  type LatestTuple,
+  type Observation,
+  type ObservedBounds,
+  type OfflineRows,
+  OfflineStoreError,
+  type SampledColumn,
+  type SampledFeature,
+  type ScanPosition,
+  type Spine,
+} from "./store.ts";
+
+const COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum";
+/** Times beyond every time. */
+const EARLIEST = Number.MIN_SAFE_INTEGER;
+const LATEST = Number.MAX_SAFE_INTEGER;
+/** Rows of a statement when its caller names no limit. */
+const DEFAULT_ROWS = 10_000;
+/** Size up to which the whole file is looked at when it is opened (about a second); larger ones are checked row by row as they are read, and by `verify`. */
+const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
+/** Rows that are checked at a time by `verify`. */
+const ROWS_PER_PAGE = 5_000;
+
+/** A row as it lies in the file; integers are bigints. */
+type Stored = [string, number | bigint, bigint, bigint, SqlValue, string, bigint, bigint, bigint];
+
+/** Answers questions. */
+export class OfflineReader {
+  readonly #db: Database;
+  readonly #catalog: Catalog;
+  readonly #words = new Map<number, string>();
+
+  /** Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach cannot be told from one that never was. */
+  constructor(readonly path: string) {
+    this.#db = new Database(path, { readonly: true, strict: true, safeIntegers: true });
+    this.#db.run("pragma busy_timeout = 5000");
+    this.#db.run("pragma mmap_size = 0");
+    this.#catalog = new Catalog(this.#db, path);
+    try {
+      if (statSync(path).size <= VERIFIED_AT_OPENING) this.verify();
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  sampleAsOf(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
+    if (spine.keys.length !== spine.times.length)
+      throw new OfflineStoreError("refused", `the spine has ${spine.keys.length} keys and ${spine.times.length} times`);
+    return this.#snapshot(() => features.map((feature) => this.#sample(spine, feature, bounds)));
+  }
+
+  scanKeys(environmentId: string, namespace: string, bounds: ObservedBounds = {}, limit?: number): string[] {
+    const found = this.#snapshot(() => {
+      const keys = new Set<string>();
+      for (const version of this.#catalog.current(environmentId, namespace)) {
+        const first = this.#prepare<[string, number, number]>(
+          `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at >= ? and observed_at < ? limit 1`,
+        );
+        for (const key of this.#keysOf(version)) {
+          if (keys.has(key)) continue;
+          const [row] = first.values(key, bounds.observedFrom ?? EARLIEST, bounds.observedBefore ?? LATEST) as unknown as Stored[];
+          if (row) keys.add(this.#checked(version, row)[0]);
+        }
+        first.finalize();
+      }
+      return [...keys];
+    });
+    return chosen(found, limit).sort(byText);
+  }
+
+  scanFeature(
+    featureId: number,
+    options: ObservedBounds & InsertedBounds & { readonly after?: ScanPosition; readonly limit: number },
+  ): Observation[] {
+    return this.#snapshot(() => {
+      const version = this.#catalog.version(featureId);
+      if (!version) return [];
+      const { after, limit } = options;
+      const statement = this.#prepare<(string | number)[]>(
+        `select ${COLUMNS} from "${version.table_name}"
+         where observed_at >= ? and observed_at < ? and inserted_at >= ? and inserted_at < ? ${after ? "and (pk, observed_at, seq) > (?, ?, ?)" : ""}
+         order by pk, observed_at, seq limit ?`,
+      );
+      const rows = statement.values(
+        options.observedFrom ?? EARLIEST,
+        options.observedBefore ?? LATEST,
+        options.insertedFrom ?? EARLIEST,
+        options.insertedBefore ?? LATEST,
+        ...(after ? [after.key, after.observedAt, after.sequence] : []),
+        limit,
+      ) as unknown as Stored[];
+      statement.finalize();
+      return rows.map((row) => this.#observation(version, row));
+    });
+  }
+
+  latestTuples(featureIds: readonly number[], { after = "", limit }: { readonly after?: string; readonly limit: number }): LatestTuple[] {
+    return this.#snapshot(() => {
+      const versions = featureIds.map((featureId) => this.#catalog.version(featureId));
+      const [first] = versions;
+      if (!first || versions.includes(undefined)) return [];
+      const newest = (versions as VersionRow[]).map((version) => ({
+        version,
+        statement: this.#prepare<[string]>(
+          `select ${COLUMNS} from "${version.table_name}" where pk = ? order by observed_at desc, seq desc limit 1`,
+        ),
+      }));
+      const tuples: LatestTuple[] = [];
+      for (const key of this.#keysOf(first, after)) {
+        if (tuples.length >= limit) break;
+        const rows = newest.map(({ version, statement }) => {
+          const [row] = statement.values(key) as unknown as Stored[];
+          return row && this.#checked(version, row);
+        });
+        if (rows.includes(undefined)) continue;
+        const stored = rows as Stored[];
+        tuples.push({
+          key,
+          observedAt: Math.max(...stored.map((row) => Number(row[1]))),
+          values: stored.map((row, index) => fromColumn((versions[index] as VersionRow).type, row[4])),
+        });
+      }
+      for (const { statement } of newest) statement.finalize();
+      return tuples;
+    });
+  }
+
+  tableName(featureId: number, historical = false): string[] {
+    const version = this.#catalog.version(featureId);
+    if (!version) return [];
+    return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
+  }
+
+  query(text: string, { limit = DEFAULT_ROWS }: { readonly limit?: number } = {}): OfflineRows {
+    if (!/^\s*(select|with|values)\b/i.test(text.replace(/^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)+/, "")))
+      throw new OfflineStoreError("refused", "only a `select` statement can be run on the offline store");
+    let statement: Statement;
+    try {
+      statement = this.#db.prepare(text);
+    } catch (error) {
+      throw new OfflineStoreError("refused", error instanceof Error ? error.message : String(error));
+    }
+    try {
+      const columns = statement.columnNames;
+      if (new Set(columns).size < columns.length)
+        throw new OfflineStoreError("refused", "two columns have the same name; tell them apart with `as`");
+      const rows: (readonly SqlValue[])[] = [];
+      for (const row of statement.iterate()) {
+        if (rows.length === limit) return { columns, rows, truncated: true };
+        const record = row as Record<string, SqlValue>;
+        rows.push(columns.map((name) => record[name] ?? null));
+      }
+      return { columns, rows, truncated: false };
+    } finally {
+      statement.finalize();
+    }
+  }
+
+  verify(): void {
+    const [verdict] = this.#db.query("pragma integrity_check(1)").values() as string[][];
+    if (verdict?.[0] !== "ok") throw damaged(this.path, String(verdict?.[0]));
+    this.#catalog.sequence();
+    for (const { fid } of this.#catalog.versions()) {
+      let after: ScanPosition | undefined;
+      do {
+        const page = this.scanFeature(fid, { limit: ROWS_PER_PAGE, ...(after ? { after } : {}) });
+        after = page.length === ROWS_PER_PAGE ? page.at(-1) : undefined;
+      } while (after);
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #sample(spine: Spine, { featureId, ttlMs = Number.POSITIVE_INFINITY }: SampledFeature, bounds: InsertedBounds): SampledColumn {
+    const { length } = spine.keys;
+    const values = new Array<FeatureValue>(length).fill(null);
+    const observedAt = new Float64Array(length).fill(Number.NaN);
+    const insertedAt = new Float64Array(length).fill(Number.NaN);
+    const version = this.#catalog.version(featureId);
+    if (version) {
+      const bounded = bounds.insertedFrom !== undefined || bounds.insertedBefore !== undefined;
+      const inserted = bounded ? [bounds.insertedFrom ?? EARLIEST, bounds.insertedBefore ?? LATEST] : [];
+      const newest = this.#prepare<(string | number)[]>(
+        `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at <= ? ${bounded ? "and inserted_at >= ? and inserted_at < ?" : ""}
+         order by observed_at desc, seq desc limit 1`,
+      );
+      for (let i = 0; i < length; i++) {
+        const time = spine.times[i] as number;
+        const [row] = newest.values(spine.keys[i] as string, time, ...inserted) as unknown as Stored[];
+        if (!row) continue;
+        this.#checked(version, row);
+        if (time - Number(row[1]) > ttlMs) continue;
+        values[i] = fromColumn(version.type, row[4]);
+        observedAt[i] = Number(row[1]);
+        insertedAt[i] = Number(row[3]);
+      }
+      newest.finalize();
+    }
+    return { featureId, values, observedAt, insertedAt };
+  }
+
+  /** Keys of a table in order, each once. */
+  *#keysOf({ table_name }: VersionRow, after = ""): Generator<string> {
+    const next = this.#prepare<[string]>(`select pk from "${table_name}" where pk > ? order by pk limit 1`);
+    try {
+      for (let key = next.values(after)[0]?.[0]; key !== undefined; key = next.values(key as string)[0]?.[0]) yield key as string;
+    } finally {
+      next.finalize();
+    }
+  }
+
+  #observation(version: VersionRow, row: Stored): Observation {
+    const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment] = this.#checked(version, row);
+    return {
+      key,
+      observedAt: Number(observedAt),
+      sequence: Number(sequence),
+      insertedAt: Number(insertedAt),
+      value: fromColumn(version.type, value),
+      resolver: this.#word(Number(resolver)),
+      deploymentId: this.#word(Number(deployment)),
+      op,
+    };
+  }
+
+  #checked(version: VersionRow, row: Stored): Stored {
+    const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment, sum] = row;
+    const found = checksum(key, op, [observedAt, sequence, insertedAt, resolver, deployment], value);
+    if (BigInt(found) !== sum) throw damaged(this.path, `an observation in ${version.table_name} is not what was written`);
+    return row;
+  }
+
+  #word(id: number): string {
+    const known = this.#words.get(id) ?? this.#catalog.word(id);
+    this.#words.set(id, known);
+    return known;
+  }
+
+  #prepare<P extends (string | number)[]>(text: string): Statement<unknown, P> {
+    return this.#db.prepare(text) as Statement<unknown, P>;
+  }
+
+  /** Everything that `read` reads is as of one moment. */
+  #snapshot<T>(read: () => T): T {
+    this.#db.run("begin");
+    try {
+      return read();
+    } finally {
+      this.#db.run("commit");
+    }
+  }
+}
+
+/** At most `limit` of the keys, the same ones each time. */
+function chosen(keys: string[], limit: number | undefined): string[] {
+  if (limit === undefined || keys.length <= limit) return keys;
+  return keys
+    .map((key) => ({ key, hash: Bun.hash.wyhash(key) }))
+    .sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : byText(a.key, b.key)))
+    .slice(0, limit)
+    .map(({ key }) => key);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

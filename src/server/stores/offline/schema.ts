@@ -1,0 +1,97 @@
+/** Tables of `offline.db`. */
+
+import type { Database } from "bun:sqlite";
+import type { Migration } from "../sqlite/open.ts";
+import { type ColumnType, SQL_TYPES } from "./column-type.ts";
+import { type FeatureTable, OfflineStoreError } from "./store.ts";
+
+/** Marks a file as an offline store of ours (`PRAGMA application_id`, "svcf"). */
+export const OFFLINE_APPLICATION_ID = 0x73766366;
+
+/**
+ * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to deployments and resolvers, `counter` holds the last
+ * insert sequence; each has a checksum. The tables of versions are made when the first value comes, see `createVersionTable`.
+ */
+export const OFFLINE_MIGRATIONS: readonly Migration[] = [
+  (db) => {
+    db.run(`
+create table version (
+  fid integer primary key, environment_id text not null, ns text not null, name text not null, internal_version integer not null, type text not null,
+  table_name text not null unique, sum integer not null
+) strict;
+create index version_by_name on version (environment_id, ns, name, internal_version);
+create table word (id integer primary key, text text not null unique, sum integer not null) strict;
+create table counter (id integer primary key check (id = 1), sequence integer not null, sum integer not null) strict;
+`);
+    db.query("insert into counter (id, sequence, sum) values (1, 0, ?)").run(sumOfCounter(0));
+  },
+];
+
+/** Checksum of the counter. */
+export function sumOfCounter(sequence: number): number {
+  return Bun.hash.crc32(`counter\0${sequence}`);
+}
+
+/** Checksum of a word. */
+export function sumOfWord(id: number, text: string): number {
+  return Bun.hash.crc32(`word\0${id}\0${text}`);
+}
+
+/** Checksum of a row of `version`. */
+export function sumOfVersion({ fid, environment_id, type, table_name }: Omit<VersionRow, "sum">): number {
+  return Bun.hash.crc32(`version\0${fid}\0${environment_id}\0${type}\0${table_name}`);
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * Name of a version's table: `obs_<id>_<namespace>__<name>__v<version>`.
+ * @throws OfflineStoreError refused, when a part of it is not a name
+ */
+export function tableNameOf({ featureId, namespace, name, internalVersion, type }: FeatureTable): string {
+  const wrong =
+    !Number.isSafeInteger(featureId) || featureId < 0
+      ? `feature id ${featureId}`
+      : !Number.isSafeInteger(internalVersion) || internalVersion < 1
+        ? `internal version ${internalVersion}`
+        : !NAME.test(namespace)
+          ? `namespace ${JSON.stringify(namespace)}`
+          : !NAME.test(name)
+            ? `name ${JSON.stringify(name)}`
+            : !Object.hasOwn(SQL_TYPES, type)
+              ? `type ${JSON.stringify(type)}`
+              : undefined;
+  if (wrong !== undefined) throw new OfflineStoreError("refused", `a feature of the offline store cannot have the ${wrong}`);
+  return `obs_${featureId}_${namespace}__${name}__v${internalVersion}`;
+}
+
+/**
+ * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words, `sum` is the checksum. Without rowid, so that the
+ * observations of a row lie beside each other, ordered by time.
+ */
+export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
+  db.run(`create table "${tableName}" (
+    pk text not null,
+    observed_at integer not null,
+    seq integer not null,
+    inserted_at integer not null,
+    value ${SQL_TYPES[type]},
+    op text not null,
+    resolver integer not null,
+    deployment integer not null,
+    sum integer not null,
+    primary key (pk, observed_at, seq)
+  ) without rowid`);
+}
+
+/** A row of `version`. */
+export interface VersionRow {
+  readonly fid: number;
+  readonly environment_id: string;
+  readonly ns: string;
+  readonly name: string;
+  readonly internal_version: number;
+  readonly type: ColumnType;
+  readonly table_name: string;
+  readonly sum: number;
+}

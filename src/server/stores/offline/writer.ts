@@ -1,0 +1,199 @@
+/** The one writer of `offline.db`. Lives in the writing thread. */
+
+import type { Database, Statement } from "bun:sqlite";
+import { openDatabase } from "../sqlite/open.ts";
+import { Catalog, featureOf, isSameFeature } from "./catalog.ts";
+import { checksum, type SqlValue, toColumn } from "./column.ts";
+import {
+  createVersionTable,
+  OFFLINE_APPLICATION_ID,
+  OFFLINE_MIGRATIONS,
+  sumOfCounter,
+  sumOfVersion,
+  sumOfWord,
+  tableNameOf,
+  type VersionRow,
+} from "./schema.ts";
+import { type AppendRefusal, type FeatureTable, type OfflineAppend, OfflineStoreError } from "./store.ts";
+
+type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
+
+interface OpenVersion {
+  readonly row: VersionRow;
+  readonly insert: Insert;
+}
+
+/** Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit per call. */
+export class OfflineWriter {
+  readonly #db: Database;
+  readonly #catalog: Catalog;
+  readonly #versions = new Map<number, OpenVersion>();
+  readonly #words = new Map<string, number>();
+  #sequence: number;
+
+  /** Opens or creates the file. Throws StartError or OfflineStoreError. */
+  constructor(path: string, programVersion: string) {
+    this.#db = openDatabase({
+      path,
+      applicationId: OFFLINE_APPLICATION_ID,
+      migrations: OFFLINE_MIGRATIONS,
+      synchronous: "full",
+      programVersion,
+    });
+    this.#catalog = new Catalog(this.#db, path);
+    try {
+      this.#sequence = this.#catalog.sequence();
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  append(appends: readonly OfflineAppend[], now: number): AppendRefusal[] {
+    const refusals: AppendRefusal[] = [];
+    const accepted: { readonly append: OfflineAppend; readonly stored: SqlValue[] }[] = [];
+    for (const [index, append] of appends.entries()) {
+      try {
+        accepted.push({ append, stored: this.#prepare(append) });
+      } catch (error) {
+        if (!(error instanceof OfflineStoreError || error instanceof TypeError)) throw error;
+        refusals.push({ index, reason: error.message });
+      }
+    }
+    if (accepted.length > 0)
+      this.#transaction(() => {
+        for (const { append, stored } of accepted) this.#insert(append, stored, now);
+        this.#db.query("update counter set sequence = ?1, sum = ?2").run(this.#sequence, sumOfCounter(this.#sequence));
+      });
+    return refusals;
+  }
+
+  createVersion(table: FeatureTable): void {
+    this.#refuseOther(table);
+    this.#transaction(() => this.#open(table));
+  }
+
+  deleteKeys(featureIds: readonly number[], keys: readonly string[]): number {
+    let removed = 0;
+    this.#transaction(() => {
+      for (const featureId of featureIds) {
+        const version = this.#catalog.version(featureId);
+        if (!version) continue;
+        const remove = this.#db.query(`delete from "${version.table_name}" where pk = ?`);
+        for (const key of keys) removed += remove.run(key).changes;
+      }
+    });
+    return removed;
+  }
+
+  dropVersion(featureId: number): void {
+    const version = this.#catalog.version(featureId);
+    if (!version) return;
+    this.#forget();
+    this.#transaction(() => {
+      this.#db.run(`drop table "${version.table_name}"`);
+      this.#db.query("delete from version where fid = ?").run(featureId);
+    });
+  }
+
+  close(): void {
+    this.#forget();
+    this.#db.close();
+  }
+
+  /** Checks an append; gives its values as they will lie in the file. */
+  #prepare({ table, keys, values, observedAt, op }: OfflineAppend): SqlValue[] {
+    if (values.length !== keys.length || observedAt.length !== keys.length)
+      throw new OfflineStoreError("refused", `${keys.length} keys came with ${values.length} values and ${observedAt.length} times`);
+    if (!/^[a-z_]+$/.test(op)) throw new OfflineStoreError("refused", `${JSON.stringify(op)} does not name what writes`);
+    this.#refuseOther(table);
+    for (const key of keys)
+      if (!/^[is]:/.test(key) || !key.isWellFormed()) throw new OfflineStoreError("refused", `${JSON.stringify(key)} is not a row's key`);
+    for (const time of observedAt) if (!Number.isFinite(time)) throw new OfflineStoreError("refused", `${time} is not a time`);
+    return values.map((value) => toColumn(table.type, value));
+  }
+
+  /** A feature's id stands for one feature for ever. */
+  #refuseOther(table: FeatureTable): void {
+    const name = tableNameOf(table);
+    const known = this.#versions.get(table.featureId)?.row ?? this.#catalog.version(table.featureId);
+    if (known && !isSameFeature(featureOf(known), table))
+      throw new OfflineStoreError(
+        "refused",
+        `${name} of type ${table.type} cannot be: the id is that of ${known.table_name} of type ${known.type}`,
+      );
+  }
+
+  #insert({ table, keys, observedAt, op, resolver, deploymentId }: OfflineAppend, stored: readonly SqlValue[], now: number): void {
+    const { insert } = this.#open(table);
+    const resolverWord = this.#word(resolver);
+    const deploymentWord = this.#word(deploymentId);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      const at = (observedAt[i] as number) + 0;
+      const value = stored[i] as SqlValue;
+      const sequence = ++this.#sequence;
+      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord], value);
+      insert.run(key, at, sequence, now, value, op, resolverWord, deploymentWord, sum);
+    }
+  }
+
+  #open(table: FeatureTable): OpenVersion {
+    const known = this.#versions.get(table.featureId);
+    if (known) return known;
+    const row = this.#catalog.version(table.featureId) ?? this.#create(table);
+    const insert: Insert = this.#db.prepare(
+      `insert into "${row.table_name}" (pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    const version = { row, insert };
+    this.#versions.set(table.featureId, version);
+    return version;
+  }
+
+  #create(table: FeatureTable): VersionRow {
+    const row: Omit<VersionRow, "sum"> = {
+      fid: table.featureId,
+      environment_id: table.environmentId,
+      ns: table.namespace,
+      name: table.name,
+      internal_version: table.internalVersion,
+      type: table.type,
+      table_name: tableNameOf(table),
+    };
+    const sum = sumOfVersion(row);
+    createVersionTable(this.#db, row.table_name, row.type);
+    this.#db
+      .query("insert into version (fid, environment_id, ns, name, internal_version, type, table_name, sum) values (?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(row.fid, row.environment_id, row.ns, row.name, row.internal_version, row.type, row.table_name, sum);
+    return { ...row, sum };
+  }
+
+  #word(text: string): number {
+    const known = this.#words.get(text) ?? this.#catalog.wordId(text);
+    const id = known ?? (this.#db.query<{ last: number | null }, []>("select max(id) as last from word").get()?.last ?? 0) + 1;
+    if (known === undefined) this.#db.query("insert into word (id, text, sum) values (?, ?, ?)").run(id, text, sumOfWord(id, text));
+    this.#words.set(text, id);
+    return id;
+  }
+
+  #transaction(work: () => void): void {
+    const sequence = this.#sequence;
+    this.#db.run("begin immediate");
+    try {
+      work();
+      this.#db.run("commit");
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.run("rollback");
+      this.#sequence = sequence;
+      this.#forget();
+      throw error;
+    }
+  }
+
+  /** Lets go of what may not be in the file. */
+  #forget(): void {
+    for (const { insert } of this.#versions.values()) insert.finalize();
+    this.#versions.clear();
+    this.#words.clear();
+  }
+}

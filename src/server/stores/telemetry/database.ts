@@ -1,0 +1,223 @@
+/**
+ * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The bodies of a batch of queries are packed together, since
+ * they resemble each other: that takes a tenth of the room and less time than writing them as they are.
+ */
+
+import type { Database } from "bun:sqlite";
+import { openDatabase } from "../sqlite/open.ts";
+import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
+import type { Body, BodyEncoding, LogEntry, LogFilter, QueryLogEntry, QueryLogFilter, QueryLogSummary } from "./store.ts";
+
+/** How the file is opened. */
+export interface TelemetryFile {
+  /** Absolute path of `telemetry.db`, or `:memory:`. */
+  readonly path: string;
+  readonly programVersion: string;
+  /** How long records are kept, in milliseconds. */
+  readonly ttlMs: number;
+  /** Size of the file above which the oldest tenth goes, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** Records to be written in one transaction. */
+export interface TelemetryBatch {
+  readonly queries: readonly QueryLogEntry[];
+  readonly logs: readonly LogEntry[];
+  /** The time, epoch milliseconds. */
+  readonly now: number;
+}
+
+const PRUNE_EVERY_MS = 60_000;
+/** Newest rows of all environments among which an environment's are looked for. */
+const LISTED_ROWS = 100_000;
+/** Packs four times as fast as the default, into a quarter more. */
+const PACKING = { level: 1 };
+
+const SUMMARY = `query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
+  duration_ms as durationMs, query_name as queryName, correlation_id as correlationId, error_count as errorCount`;
+
+interface QueryRow extends QueryLogSummary {
+  readonly error: string | null;
+  readonly encoding: BodyEncoding;
+  readonly packed: Uint8Array<ArrayBuffer>;
+  readonly bodyAt: number;
+  readonly requestSize: number;
+  readonly responseSize: number | null;
+  readonly originsSize: number;
+}
+
+/** The open file. Every method throws what SQLite does. */
+export class TelemetryDatabase {
+  readonly #db: Database;
+  #prunedAt = 0;
+
+  /** Opens or creates the file. Throws StartError when it cannot be used. */
+  constructor(private readonly file: TelemetryFile) {
+    this.#db = openDatabase({
+      path: file.path,
+      applicationId: TELEMETRY_APPLICATION_ID,
+      migrations: TELEMETRY_MIGRATIONS,
+      synchronous: "normal",
+      programVersion: file.programVersion,
+    });
+  }
+
+  /** Writes a batch, all of it or nothing, and now and then removes what is old. */
+  write({ queries, logs, now }: TelemetryBatch): void {
+    this.#db.transaction(() => {
+      if (queries.length > 0) this.#writeQueries(queries);
+      for (const line of logs) this.#writeLog(line);
+    })();
+    if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune(now);
+  }
+
+  /** A query by its id. */
+  query(queryId: string): QueryLogEntry | undefined {
+    const row = this.#db
+      .query<QueryRow, [string]>(
+        `select ${SUMMARY}, error, encoding, packed, body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize
+         from query_log join body on body.id = query_log.body where query_id = ?`,
+      )
+      .get(queryId);
+    if (!row) return undefined;
+    const { error, packed, bodyAt, requestSize, responseSize, originsSize, ...entry } = row;
+    const bodies = Bun.zstdDecompressSync(packed);
+    const cut = (from: number, size: number): Body => {
+      const bytes = bodies.subarray(bodyAt + from, bodyAt + from + size);
+      return row.encoding === "json" ? bytes.toString() : new Uint8Array(bytes);
+    };
+    const originsAt = bodyAt + requestSize + (responseSize ?? 0);
+    return {
+      ...entry,
+      ...(error === null ? {} : { error }),
+      request: cut(0, requestSize),
+      ...(responseSize === null ? {} : { response: cut(requestSize, responseSize) }),
+      origins: bodies.toString("utf8", originsAt, originsAt + originsSize),
+    };
+  }
+
+  /** Queries, newest first. */
+  queries({ environmentId, deploymentId, limit }: QueryLogFilter): QueryLogSummary[] {
+    const among = deploymentId === undefined ? "seq > (select max(seq) from query_log) - ?2" : "deployment_id = ?2";
+    return this.#db
+      .query<QueryLogSummary, [string, string | number, number]>(
+        `select ${SUMMARY} from query_log where environment_id = ?1 and ${among} order by seq desc limit ?3`,
+      )
+      .all(environmentId, deploymentId ?? LISTED_ROWS, limit);
+  }
+
+  /** Log lines, oldest first. */
+  logs({ deploymentId, queryId, limit }: LogFilter): LogEntry[] {
+    return this.#db
+      .query<LogEntry, [string | null, string | null, number]>(
+        `select environment_id as environmentId, deployment_id as deploymentId, at as timestampMs, level, logger, resolver, query_id as queryId, text
+         from log where (?1 is null or deployment_id = ?1) and (?2 is null or query_id = ?2) order by seq desc limit ?3`,
+      )
+      .all(deploymentId ?? null, queryId ?? null, limit)
+      .reverse();
+  }
+
+  /** Writes a log line and takes it out again. Throws when that fails. */
+  probe(now: number): void {
+    const text = crypto.randomUUID();
+    this.#writeLog({
+      environmentId: "",
+      deploymentId: "",
+      timestampMs: now,
+      level: "info",
+      logger: "probe",
+      resolver: "",
+      queryId: "",
+      text,
+    });
+    const removed = this.#db.query("delete from log where logger = 'probe' and text = ?").run(text);
+    if (removed.changes !== 1) throw new Error("a line that was written could not be read back");
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #writeQueries(queries: readonly QueryLogEntry[]): void {
+    const bodies = queries.flatMap(({ request, response, origins }) => [request, response ?? "", origins].map((body) => Buffer.from(body)));
+    const packed = Bun.zstdCompressSync(Buffer.concat(bodies), PACKING);
+    const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
+    const insert = this.#db.query(
+      `insert or replace into query_log (query_id, environment_id, deployment_id, branch, started_at, duration_ms, query_name, correlation_id, error_count,
+         error, encoding, body, body_at, request_size, response_size, origins_size) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    let bodyAt = 0;
+    for (const [index, entry] of queries.entries()) {
+      const [requestSize, responseSize, originsSize] = [0, 1, 2].map((part) => bodies[index * 3 + part]?.length ?? 0) as [
+        number,
+        number,
+        number,
+      ];
+      insert.run(
+        entry.queryId,
+        entry.environmentId,
+        entry.deploymentId,
+        entry.branch,
+        entry.startedAt,
+        entry.durationMs,
+        entry.queryName,
+        entry.correlationId,
+        entry.errorCount,
+        entry.error ?? null,
+        entry.encoding,
+        body,
+        bodyAt,
+        requestSize,
+        entry.response === undefined ? null : responseSize,
+        originsSize,
+      );
+      bodyAt += requestSize + responseSize + originsSize;
+    }
+  }
+
+  #writeLog(entry: LogEntry): void {
+    this.#db
+      .query("insert into log (environment_id, deployment_id, at, level, logger, resolver, query_id, text) values (?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(
+        entry.environmentId,
+        entry.deploymentId,
+        entry.timestampMs,
+        entry.level,
+        entry.logger,
+        entry.resolver,
+        entry.queryId,
+        entry.text,
+      );
+  }
+
+  #prune(now: number): void {
+    this.#prunedAt = now;
+    const limit = now - this.file.ttlMs;
+    this.#db.transaction(() => {
+      this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit);
+      this.#db.query(`delete from log where seq < ${firstSince("log", "at")}`).run(limit);
+      this.#pruneBodies();
+    })();
+    for (let round = 0; round < 10 && this.#usedBytes() > this.file.maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
+  }
+
+  #pruneTenth(): void {
+    this.#db.run("delete from query_log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from query_log)");
+    this.#db.run("delete from log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from log)");
+    this.#pruneBodies();
+  }
+
+  #pruneBodies(): void {
+    this.#db.run("delete from body where id < coalesce((select body from query_log order by seq limit 1), (select max(id) + 1 from body))");
+  }
+
+  #usedBytes(): number {
+    const of = (pragma: string) => Object.values(this.#db.query<Record<string, number>, []>(`pragma ${pragma}`).get() ?? {})[0] ?? 0;
+    return (of("page_count") - of("freelist_count")) * of("page_size");
+  }
+}
+
+/** The first row of a time or later; rows come in the order of their time, near enough, so that no index is needed to find it. */
+function firstSince(table: string, column: string): string {
+  return `coalesce((select seq from ${table} where ${column} >= ?1 order by seq limit 1), (select max(seq) + 1 from ${table}), 0)`;
+}

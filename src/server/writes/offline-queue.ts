@@ -1,0 +1,260 @@
+/**
+ * Group commit for the offline store, off the path of queries: values that come within 10 ms are one commit. What is acknowledged, and what is not:
+ *
+ * - A query's answer says nothing about offline storage. A process that is killed loses what it had not committed yet: about the last 10 ms, and what piled up
+ *   behind a slow disk.
+ * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was called is on the disk and survives a power cut.
+ * - `close` writes what waits.
+ *
+ * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A tenth of the room is kept for small takers, so that a bulk query that
+ * fills the rest does not hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or a
+ * taker has waited for a second, its values are dropped, and counted. A commit that failed is tried again each second.
+ */
+
+import type { FeatureValue } from "../../domain/value.ts";
+import type { Log } from "../log.ts";
+import type { FeatureTable, OfflineAppend, OfflineStore } from "../stores/offline/store.ts";
+import type { FreshColumn } from "./sink.ts";
+
+const GATHER_MS = 10;
+/** Values per commit: copying them to the writing thread takes the serving thread about a millisecond. */
+const VALUES_PER_COMMIT = 4_096;
+const DEFAULT_MAX_PENDING = 200_000;
+const MAX_WAIT_MS = 1_000;
+/** The most values that one query computes; more at once come from a bulk query. */
+const SMALL_TAKE = 256;
+const RETRY_MS = 1_000;
+
+/** How the queue is made. */
+export interface OfflineQueueOptions {
+  readonly store: Pick<OfflineStore, "append">;
+  readonly log: Log;
+  /** Values that may wait to be written before takers wait; default 200,000. */
+  readonly maxPending?: number;
+}
+
+interface Gathered extends OfflineAppend {
+  readonly keys: string[];
+  readonly values: FeatureValue[];
+  readonly observedAt: number[];
+}
+
+/** What goes into one commit. */
+interface Batch {
+  readonly number: number;
+  readonly appends: Gathered[];
+  /** The append that takes a feature's next values, by deployment and feature. */
+  readonly open: Map<string, Map<number, Gathered>>;
+  values: number;
+}
+
+interface Flush {
+  /** Number of the last batch that it covers. */
+  readonly through: number;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** The queue. */
+export class OfflineQueue {
+  readonly #options: OfflineQueueOptions;
+  readonly #maxPending: number;
+  /** Batches that wait, the oldest first; the last one gathers. The first may be on its way. */
+  readonly #batches: Batch[] = [];
+  #flushes: Flush[] = [];
+  /** Takers that wait for the next commit to end. */
+  #waiting: (() => void)[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #last = 0;
+  #pending = 0;
+  #dropped = 0;
+  #sending = false;
+  #failing = false;
+
+  constructor(options: OfflineQueueOptions) {
+    this.#options = options;
+    this.#maxPending = options.maxPending ?? DEFAULT_MAX_PENDING;
+  }
+
+  /** Values that were dropped since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Values that wait to be written. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Takes values; see `ValueSink.take`. Columns of features without a table are left out. */
+  take(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
+    const bound = this.#boundOf(columns);
+    if (this.#pending >= bound) return this.#takeLater(deploymentId, tables, columns, bound);
+    this.#gather(deploymentId, tables, columns);
+    return true;
+  }
+
+  /**
+   * Writes what waits without a pause. Resolves when everything that was taken before is on the disk; rejects as soon as a part of it could not be written, which
+   * may yet be written later, or was refused.
+   */
+  flush(): Promise<void> {
+    if (this.#batches.length === 0) return Promise.resolve();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#flushes.push({ through: this.#last, resolve, reject });
+    this.#hurry();
+    return promise;
+  }
+
+  /** Writes what waits; what cannot be written is lost, and said. */
+  async close(): Promise<void> {
+    try {
+      while (this.#batches.length > 0) await this.flush();
+    } catch {
+      clearTimeout(this.#timer);
+      this.#drop(this.#pending, "the server stopped before they could be written");
+      this.#batches.length = 0;
+      this.#pending = 0;
+    }
+  }
+
+  #boundOf(columns: readonly FreshColumn[]): number {
+    const values = columns.reduce((sum, { keys }) => sum + keys.length, 0);
+    return values <= SMALL_TAKE ? this.#maxPending : this.#maxPending - Math.floor(this.#maxPending / 10);
+  }
+
+  async #takeLater(
+    deploymentId: string,
+    tables: ReadonlyMap<number, FeatureTable>,
+    columns: readonly FreshColumn[],
+    bound: number,
+  ): Promise<boolean> {
+    const deadline = performance.now() + MAX_WAIT_MS;
+    while (this.#pending >= bound) {
+      const left = deadline - performance.now();
+      if (this.#failing || left <= 0) {
+        this.#drop(
+          columns.reduce((sum, { featureId, keys }) => sum + (tables.has(featureId) ? keys.length : 0), 0),
+          "too many wait to be written",
+        );
+        return false;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, left);
+      this.#waiting.push(resolve);
+      await promise;
+      clearTimeout(timer);
+    }
+    this.#gather(deploymentId, tables, columns);
+    return true;
+  }
+
+  #gather(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): void {
+    for (const column of columns) {
+      const table = tables.get(column.featureId);
+      if (!table) continue;
+      const batch = this.#gathering();
+      const append = appendOf(batch, deploymentId, table, column.resolver);
+      const { keys, values, observedAt } = column;
+      for (let row = 0; row < keys.length; row++) {
+        append.keys.push(keys[row] as string);
+        append.values.push(values[row] as FeatureValue);
+        append.observedAt.push(observedAt[row] as number);
+      }
+      batch.values += keys.length;
+      this.#pending += keys.length;
+    }
+    if (this.#batches.length > 1) this.#hurry();
+    else if (this.#batches.length === 1) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
+  }
+
+  /** The batch that takes more values: a full one takes none, nor one that is on its way. */
+  #gathering(): Batch {
+    const last = this.#batches.at(-1);
+    if (last && last.values < VALUES_PER_COMMIT && !(this.#sending && this.#batches.length === 1)) return last;
+    const batch: Batch = { number: ++this.#last, appends: [], open: new Map(), values: 0 };
+    this.#batches.push(batch);
+    return batch;
+  }
+
+  /** Sends now, unless a commit runs (the next follows by itself) or the last one failed. */
+  #hurry(): void {
+    if (this.#sending || (this.#failing && this.#flushes.length === 0)) return;
+    clearTimeout(this.#timer);
+    this.#send();
+  }
+
+  #send(): void {
+    this.#timer = undefined;
+    const [batch] = this.#batches;
+    if (!batch || this.#sending) return;
+    this.#sending = true;
+    this.#options.store.append(batch.appends).then(
+      (refusals) => {
+        this.#sending = false;
+        this.#batches.shift();
+        this.#pending -= batch.values;
+        this.#failing = false;
+        let refused = 0;
+        for (const { index } of refusals) refused += batch.appends[index]?.keys.length ?? 0;
+        const [first] = refusals;
+        if (first) {
+          this.#drop(refused, first.reason);
+          this.#failFlushes(new Error(first.reason));
+        }
+        this.#settle(batch.number);
+        if (this.#batches.length > 1 || this.#flushes.length > 0) this.#send();
+        else if (this.#batches.length === 1) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
+      },
+      (error: unknown) => {
+        this.#sending = false;
+        if (!this.#failing)
+          this.#options.log.error("values could not be written to the offline store", { values: batch.values, error: String(error) });
+        this.#failing = true;
+        this.#failFlushes(error);
+        this.#wake();
+        this.#timer = setTimeout(() => this.#send(), RETRY_MS);
+      },
+    );
+  }
+
+  #settle(through: number): void {
+    const done = this.#flushes.filter((flush) => flush.through <= through);
+    if (done.length > 0) this.#flushes = this.#flushes.filter((flush) => flush.through > through);
+    for (const { resolve } of done) resolve();
+    this.#wake();
+  }
+
+  /** Every flush that waits covers the oldest batch. */
+  #failFlushes(reason: unknown): void {
+    const flushes = this.#flushes;
+    this.#flushes = [];
+    for (const { reject } of flushes) reject(reason);
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+
+  #drop(values: number, reason: string): void {
+    if (values === 0) return;
+    this.#dropped += values;
+    this.#options.log.error("values were not kept in the offline store", { values, reason });
+  }
+}
+
+function appendOf(batch: Batch, deploymentId: string, table: FeatureTable, resolver: string): Gathered {
+  let features = batch.open.get(deploymentId);
+  if (!features) {
+    features = new Map();
+    batch.open.set(deploymentId, features);
+  }
+  const known = features.get(table.featureId);
+  if (known?.resolver === resolver) return known;
+  const append: Gathered = { table, deploymentId, resolver, op: "query", keys: [], values: [], observedAt: [] };
+  features.set(table.featureId, append);
+  batch.appends.push(append);
+  return append;
+}

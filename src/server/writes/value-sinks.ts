@@ -1,0 +1,44 @@
+/** The sinks of a server's deployments: all feed one queue. */
+
+import type { Log } from "../log.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import { OfflineQueue } from "./offline-queue.ts";
+import { offlineTables, STORE_EVERYTHING, type WritePolicy, type WrittenDeployment } from "./policy.ts";
+import type { ValueSink } from "./sink.ts";
+
+/** Makes sinks, and tells when what they took is stored. */
+export interface ValueSinks {
+  /** The sink of a deployment; undefined when nothing of it is stored. */
+  of(deployment: WrittenDeployment): ValueSink | undefined;
+  /**
+   * Resolves when everything that any sink took before is on the disk, where it survives a power cut. Rejects as soon as a part of it could not be written.
+   */
+  flush(): Promise<void>;
+  /** Values that were dropped since the start. */
+  dropped(): number;
+  /** Writes what waits. The store stays open. */
+  close(): Promise<void>;
+}
+
+/** Makes them. */
+export function createValueSinks(options: {
+  readonly store: Pick<OfflineStore, "append">;
+  readonly log: Log;
+  /** Default: everything is stored. */
+  readonly policy?: WritePolicy;
+  /** See `OfflineQueueOptions`. */
+  readonly maxPending?: number;
+}): ValueSinks {
+  const { policy = STORE_EVERYTHING } = options;
+  const queue = new OfflineQueue(options);
+  return {
+    of(deployment) {
+      const tables = offlineTables(deployment, policy);
+      if (tables.size === 0) return undefined;
+      return { take: (columns) => queue.take(deployment.id, tables, columns) };
+    },
+    flush: () => queue.flush(),
+    dropped: () => queue.dropped,
+    close: () => queue.close(),
+  };
+}

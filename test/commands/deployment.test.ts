@@ -1,0 +1,392 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder } from "../client/test-context.ts";
+import { copyProject, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+
+let platform: Platform;
+let project = "";
+let main = "";
+const run = (path: string, words: readonly string[] = [], options: Parameters<typeof runCommand>[2] = {}) =>
+  runCommand(path, words, { home: platform.home, env: platform.env, dir: project, ...options });
+interface Applied {
+  readonly deployment_id: string | null;
+  readonly status: string;
+  readonly url: string | null;
+  readonly diff: {
+    readonly base_deployment_id: string | null;
+    readonly resolvers: Record<string, unknown>[];
+    readonly features: Record<string, unknown>[];
+  };
+}
+const apply = async (words: readonly string[] = [], options: Parameters<typeof runCommand>[2] = {}) => {
+  const done = await run("apply", ["--force", "--await", "--json", ...words], options);
+  if (done.exitCode !== 0) throw new Error(done.stderr);
+  return done.json() as Applied;
+};
+const deployments = async () => {
+  const done = await run("source", ["--json", "--output-dir", join(tempFolder(), "out")]);
+  return done.exitCode === 0 ? (done.json() as { deployment_id: string }).deployment_id : undefined;
+};
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  project = writeProject();
+}, 30_000);
+afterAll(() => platform.server.stop());
+
+describe("before the first deployment", () => {
+  test("commands say that nothing is deployed, and what to do", async () => {
+    for (const path of ["features/list", "resolvers", "source"]) {
+      const done = await run(path);
+      expect([path, done.exitCode]).toEqual([path, 1]);
+      expect(done.stderr).toContain("svc apply");
+    }
+  });
+  test("a dry run shows the whole project as added, asks nothing and deploys nothing", async () => {
+    const done = await run("apply", ["--dry-run"]);
+    expect(done.exitCode).toBe(0);
+    expect(done.stdout).toBe(
+      [
+        "Added Resolvers",
+        "Name                Old Version  New Version",
+        "resolvers.fragile             -            1",
+        "resolvers.get_name            -            1",
+        "resolvers.length              -            1",
+        "resolvers.score               -            1",
+        "",
+        "Added Features",
+        "Name              Cache?  Owner",
+        "user.fragile              b@example.com",
+        "user.id                   a@example.com",
+        "user.name         1h      a@example.com",
+        "user.name_length  1h      a@example.com",
+        "user.score                a@example.com",
+        "",
+      ].join("\n"),
+    );
+    expect(done.stderr).not.toContain("[y/n]");
+    const json = (await run("apply", ["--plan", "--json"])).json() as Applied;
+    expect([json.deployment_id, json.status, json.diff.features.length]).toEqual([null, "dry_run", 5]);
+    expect(await deployments()).toBeUndefined();
+  }, 30_000);
+});
+
+describe("apply", () => {
+  test("the answer n aborts after the diff; end of file too", async () => {
+    for (const input of [["n"], []]) {
+      const done = await run("apply", [], { input });
+      expect(done.exitCode).toBe(1);
+      expect(done.stdout).toContain("Added Resolvers");
+      expect(done.stderr).toContain("Would you like to deploy? [y/n]");
+      expect(done.stderr).toContain("Aborted.");
+    }
+    expect(await deployments()).toBeUndefined();
+  }, 30_000);
+  test("the answer y deploys, with provenance, tags, description and metadata", async () => {
+    const env = {
+      ...platform.env,
+      GITHUB_ACTIONS: "true",
+      GITHUB_SERVER_URL: "https://github.com",
+      GITHUB_REPOSITORY: "o/r",
+      GITHUB_RUN_ID: "7",
+    };
+    const words = [
+      "--await",
+      "--tag",
+      "v1,v2",
+      "--description",
+      "First",
+      "--metadata",
+      "ticket=T-1",
+      "--vcs-url",
+      "https://me:pw@example.com/o/r.git",
+    ];
+    const done = await run("apply", words, { input: ["y"], env });
+    expect(done.exitCode).toBe(0);
+    const id = /Deployment (dpl_\S+) is live/.exec(done.stdout)?.[1] ?? "";
+    main = id;
+    expect(done.stdout.trimEnd().split("\n").at(-1)).toBe(`${platform.url}/environments/${platform.environmentId}/deployments/${id}`);
+    const { testContext } = await import("../client/test-context.ts");
+    const { context } = await testContext({ home: platform.home, env: platform.env });
+    const { deployment } = await (await context.api.deployments()).getDeployment({ deploymentId: id });
+    expect(deployment).toMatchObject({
+      tags: ["v1", "v2"],
+      description: "First",
+      metadata: { ticket: "T-1" },
+      ciJobUrl: "https://github.com/o/r/actions/runs/7",
+      repositoryUrl: "https://example.com/o/r",
+      promoted: true,
+    });
+  }, 30_000);
+  test("a second time nothing changes; a changed resolver counts its version", async () => {
+    expect((await apply()).diff).toMatchObject({ resolvers: [], features: [] });
+    const dir = copyProject(project);
+    writeFileSync(join(dir, "resolvers.py"), readFileSync(join(dir, "resolvers.py"), "utf8").replace("id / 2", "id / 4"));
+    const { diff } = (await run("apply", ["--dry-run", "--json"], { dir })).json() as Applied;
+    expect(diff.resolvers).toEqual([{ fqn: "resolvers.score", change: "changed", old_version: 1, new_version: 2 }]);
+    const text = (await run("apply", ["--dry-run"], { dir })).stdout;
+    expect(text).toBe("Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n");
+  }, 30_000);
+  test("without --await it prints the tracking URL and returns", async () => {
+    const done = await run("apply", ["--force"]);
+    expect(done.exitCode).toBe(0);
+    expect(done.stdout).toMatch(/Deployment dpl_\S+ is (queued|building|starting|live)\.\nhttp\S+\/deployments\/dpl_\S+\n$/);
+  }, 30_000);
+  test("--dump prints the request, the graph and the files", async () => {
+    const done = await run("apply", ["--dry-run", "--dump", "--json", "--metadata", "a=b"]);
+    const { payload } = done.json() as { payload: { request: unknown; graph: { featureSets: unknown[] }; files: { path: string }[] } };
+    expect(payload.request).toMatchObject({ metadata: { a: "b" }, projectName: "demo" });
+    expect(payload.graph.featureSets.length).toBe(1);
+    expect(payload.files.map(({ path }) => path)).toEqual(["features.py", "resolvers.py", "svc.yaml"]);
+    const text = (await run("apply", ["--dry-run", "--dump"])).stdout;
+    expect(text).toContain('"featureSets"');
+    expect(text).toContain("No resolvers or features change.");
+  }, 30_000);
+  test("--no-promote leaves the live one in place, and query --deployment asks it", async () => {
+    const dir = copyProject(project);
+    writeFileSync(join(dir, "resolvers.py"), readFileSync(join(dir, "resolvers.py"), "utf8").replace("id / 2", "id * 100.0"));
+    const { deployment_id: id } = await apply(["--no-promote"], { dir });
+    const ask = async (words: string[]) => {
+      const done = await run("query", ["--in", "user.id=4", "--out", "user.score", "--json", ...words]);
+      return (done.json() as { data: { value: unknown }[] }).data[0]?.value;
+    };
+    expect(await ask([])).toBe(2);
+    expect(await ask(["--deployment", id ?? ""])).toBe(400);
+  }, 30_000);
+  const usage: [words: string[], said: string][] = [
+    [["--watch"], "--watch needs --branch"],
+    [["--reset"], "--reset needs --branch"],
+    [["--no-promote", "--branch=x"], "exclude"],
+    [["--dry-run", "--watch", "--branch=x"], "exclude"],
+    [["--blue-green"], "--blue-green"],
+  ];
+  for (const [words, said] of usage) {
+    test(`${words.join(" ")} is a usage error`, async () => {
+      const done = await run("apply", words);
+      expect([done.exitCode, done.stderr.includes(said)]).toEqual([2, true]);
+    });
+  }
+});
+
+describe("a project that is wrong is not deployed", () => {
+  const cases: [name: string, files: Record<string, string>, said: RegExp][] = [
+    ["does not import", { "resolvers.py": "import nothing_like_this\n" }, /nothing_like_this[\s\S]*resolvers\.py:1/],
+    ["broken Python", { "resolvers.py": "def f(:\n" }, /resolvers\.py:1/],
+    ["unknown feature in SQL", { "get.svc.sql": "-- resolves: user\n-- source: nope\nselect id, nmae from users\n" }, /get\.svc\.sql/],
+  ];
+  for (const [name, files, said] of cases) {
+    test(name, async () => {
+      const dir = writeProject(files);
+      const before = await deployments();
+      const done = await run("apply", ["--force", "--await"], { dir });
+      expect(done.exitCode).toBe(1);
+      expect(done.stderr).toMatch(/Error\[\d+\]: /);
+      expect(done.stderr).toMatch(said);
+      expect(done.stderr).toContain("was not deployed");
+      const json = await run("apply", ["--force", "--await", "--json"], { dir });
+      expect(json.stdout).toBe("");
+      const { error } = JSON.parse(json.stderr) as { error: { code: string; details: { diagnostics: unknown[] } } };
+      expect(error.code).toBe("validation_failed");
+      expect(error.details.diagnostics.length).toBeGreaterThan(0);
+      expect(await deployments()).toBe(before as string);
+    }, 30_000);
+  }
+  test("no project file above the working directory", async () => {
+    const done = await run("apply", ["--force"], { dir: tempFolder() });
+    expect([done.exitCode, done.stderr.includes("svc init")]).toEqual([1, true]);
+  });
+  test("broken YAML has a line and a column", async () => {
+    const done = await run("apply", ["--force"], { dir: writeProject({ "svc.yaml": "project: x\nenvironments: [\n" }) });
+    expect(done.exitCode).toBe(1);
+    expect(done.stderr).toMatch(/svc\.yaml:\d+:\d+/);
+  });
+});
+
+test("an upload that is cut deploys nothing, and a second run works", async () => {
+  const dir = writeProject({ "more.txt": "x".repeat(1000) });
+  const before = await deployments();
+  const { testContext } = await import("../client/test-context.ts");
+  const { context } = await testContext({ home: platform.home, env: platform.env, flags: { dir, json: true } });
+  const command = (await import("../../src/commands/apply.ts")).default;
+  const { parse } = await import("../../src/cli/parse.ts");
+  const { input } = parse(
+    { path: "apply", flags: command.flags },
+    { before: [], after: ["--force", "--await"] },
+    { now: 0, cwd: dir, homeDir: dir },
+  );
+  const cut = {
+    ...context,
+    http: { ...context.http, upload: (url: string, body: Uint8Array) => context.http.upload(url, body.subarray(0, body.length / 2)) },
+  };
+  await expect(command.run(cut, input as never) as Promise<unknown>).rejects.toBeInstanceOf(Error);
+  expect(await deployments()).toBe(before as string);
+  expect((await apply([], { dir })).status).toBe("live");
+  await apply();
+}, 30_000);
+
+describe("branches", () => {
+  test("a branch is deployed and queried beside the environment", async () => {
+    const dir = copyProject(project);
+    writeFileSync(join(dir, "resolvers.py"), readFileSync(join(dir, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"branch-{id}"'));
+    await apply(["--branch=try"], { dir });
+    const name = async (words: string[]) => {
+      const done = await run("query", ["--in", "user.id=1", "--out", "user.name", "--json", ...words]);
+      return (done.json() as { data: { value: unknown }[] }).data[0]?.value;
+    };
+    expect([await name([]), await name(["--branch=try"])]).toEqual(["user-1", "branch-1"]);
+    const listed = await run("branch/list");
+    expect(listed.stdout).toMatch(/^Name {2,}Deploys {2,}Last\ntry +1 {2,}\d+s ago\n$/);
+    expect((await run("branch/list", ["--json"])).json()).toMatchObject({ branches: [{ name: "try", deploys: 1 }] });
+  }, 30_000);
+  test("a bare --branch is the git branch", async () => {
+    const dir = copyProject(project);
+    Bun.spawnSync(["git", "init", "-q", "-b", "feature/x", dir]);
+    await apply(["--branch"], { dir });
+    const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string }[] };
+    expect(listed.branches.map(({ name }) => name)).toEqual(["feature/x", "try"]);
+  }, 30_000);
+  test("--watch redeploys when a file that is uploaded changes, and goes on after a mistake", async () => {
+    const dir = copyProject(project);
+    writeFileSync(join(dir, ".svcignore"), "*.tmp\n");
+    const abort = new AbortController();
+    const { testContext } = await import("../client/test-context.ts");
+    const made = await testContext({
+      home: platform.home,
+      env: platform.env,
+      flags: { dir, json: true, branch: "watched" },
+      signal: abort.signal,
+    });
+    const command = (await import("../../src/commands/apply.ts")).default;
+    const { parse } = await import("../../src/cli/parse.ts");
+    const words = { before: [], after: ["--watch", "--force"] };
+    const { input } = parse({ path: "apply", flags: command.flags }, words, { now: 0, cwd: dir, homeDir: dir });
+    const events = command.run(made.context, input as never) as AsyncIterable<{ deployment: { id: string } }>;
+    const items = events[Symbol.asyncIterator]();
+    const first = await items.next();
+    const second = items.next();
+    writeFileSync(join(dir, "noise.tmp"), "ignored");
+    writeFileSync(join(dir, "resolvers.py"), "def broken(:\n");
+    while (!made.stderr().includes("validation_failed")) await Bun.sleep(20);
+    const text = readFileSync(join(project, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"watched-{id}"');
+    writeFileSync(join(dir, "resolvers.py"), text);
+    const next = await second;
+    expect(next.value.deployment.id).not.toBe(first.value.deployment.id);
+    const asked = await run("query", ["--in", "user.id=1", "--out", "user.name", "--json", "--branch=watched"]);
+    expect((asked.json() as { data: { value: unknown }[] }).data[0]?.value).toBe("watched-1");
+    const last = items.next();
+    abort.abort(new Error("interrupted"));
+    await expect(last).rejects.toThrow("interrupted");
+    const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string; deploys: number }[] };
+    expect(listed.branches.find(({ name }) => name === "watched")?.deploys).toBe(2);
+  }, 60_000);
+});
+
+describe("source", () => {
+  test("is what was deployed, in a fresh folder", async () => {
+    const done = await run("source");
+    expect(done.exitCode).toBe(0);
+    const folder = done.stdout.trim();
+    expect(readdirSync(folder).sort()).toEqual(["features.py", "resolvers.py", "svc.yaml"]);
+    expect(readFileSync(join(folder, "resolvers.py"), "utf8")).toBe(readFileSync(join(project, "resolvers.py"), "utf8"));
+    rmSync(join(folder, ".."), { recursive: true });
+  });
+  test("of a deployment, into a named folder that must not exist", async () => {
+    const folder = join(tempFolder(), "out");
+    expect((await run("source", [main, "--output-dir", folder, "--json"])).json()).toEqual({ deployment_id: main, path: folder, files: 3 });
+    const again = await run("source", [main, "--output-dir", folder]);
+    expect([again.exitCode, again.stderr.includes("exists already")]).toEqual([1, true]);
+    expect(existsSync(join(folder, "svc.yaml"))).toBe(true);
+  });
+  test("of a branch, by default into a folder named for the deployment", async () => {
+    const dir = tempFolder();
+    const done = await run("branch/source", ["--branch=try", "--json"], { dir });
+    const { deployment_id: id, path } = done.json() as { deployment_id: string; path: string };
+    expect(path).toBe(join(dir, id));
+    expect(readFileSync(join(path, "resolvers.py"), "utf8")).toContain("branch-");
+    expect((await run("branch/source", ["--deployment-id", id, "--latest"])).exitCode).toBe(2);
+    const unnamed = await run("branch/source", ["--latest"], { dir });
+    expect([unnamed.exitCode, unnamed.stderr.includes("--branch")]).toEqual([2, true]);
+  });
+  test("an unknown one", async () => {
+    const done = await run("source", ["dpl_nothing"]);
+    expect(done.exitCode).toBe(1);
+    expect(done.stderr).toContain("dpl_nothing");
+  });
+});
+
+describe("diff", () => {
+  test("a branch against the environment, by the system's tool", async () => {
+    const done = await run("diff", ["try", "--unified"]);
+    expect(done.exitCode).toBe(0);
+    expect(done.stdout).toMatch(/^diff /);
+    expect(done.stdout).toContain('-    return f"user-{id}"\n+    return f"branch-{id}"');
+    const plain = await run("diff", ["try"]);
+    expect(plain.stdout).toContain('<     return f"user-{id}"');
+  });
+  test("without a diff tool the lines are compared here", async () => {
+    const done = await run("diff", ["try"], { machine: { which: () => undefined } });
+    expect(done.exitCode).toBe(0);
+    expect(done.stdout).toContain('-    return f"user-{id}"\n+    return f"branch-{id}"');
+    expect(done.stdout).toMatch(/^--- dpl_\S+\/resolvers\.py\n\+\+\+ dpl_\S+\/resolvers\.py\n@@ /);
+  });
+  test("two deployments, and no differences", async () => {
+    const done = await run("diff", [main, main, "--json"]);
+    expect(done.json()).toEqual({ source: main, target: main, differs: false, diff: "" });
+    expect((await run("diff", [])).exitCode).toBe(2);
+  });
+});
+
+describe("features and resolvers", () => {
+  test("list, one name a line", async () => {
+    expect((await run("features/list")).stdout).toBe("user.fragile\nuser.id\nuser.name\nuser.name_length\nuser.score\n");
+    expect((await run("features/list", ["--json"])).json()).toMatchObject({ features: [{ fqn: "user.fragile" }, {}, {}, {}, {}] });
+  });
+  test("search, fuzzy and by glob", async () => {
+    expect((await run("features/search", ["usname"])).stdout.split("\n")[0]).toBe("user.name");
+    expect((await run("features/search", ["user.n*", "--json"])).json()).toEqual({ features: ["user.name", "user.name_length"] });
+    const nothing = await run("features/search", ["zzz"]);
+    expect([nothing.exitCode, nothing.stdout, nothing.stderr]).toEqual([0, "", "No features found.\n"]);
+  });
+  test("resolve", async () => {
+    const done = await run("features/resolve", ["--fqns", "user.name,user.id", "--json"]);
+    expect(done.json()).toMatchObject({
+      features: [
+        {
+          fqn: "user.name",
+          type: "str",
+          owner: "a@example.com",
+          max_staleness: "1h",
+          description: "What people call the user.",
+          resolvers: ["resolvers.get_name"],
+        },
+        { fqn: "user.id", primary: true, resolvers: [] },
+      ],
+    });
+    const unknown = await run("features/resolve", ["--fqns", "user.nmae"]);
+    expect([unknown.exitCode, unknown.stderr.includes("did you mean 'user.name'")]).toEqual([1, true]);
+    const out = join(tempFolder(), "f.json");
+    expect((await run("features/resolve", ["--fqns", "user.id", "--out", out])).stdout).toBe(`${out}\n`);
+    expect(JSON.parse(readFileSync(out, "utf8"))).toMatchObject({ features: [{ fqn: "user.id" }] });
+  });
+  test("the file of all metadata", async () => {
+    const dir = tempFolder();
+    const done = await run("features/index", [], { dir });
+    const name = readdirSync(dir)[0] ?? "";
+    expect(done.stdout).toBe(`${join(dir, name)}\n`);
+    expect(name).toMatch(new RegExp(`^demo_features_${platform.environmentId}_dpl_[0-9a-f]+\\.json$`));
+    const onStdout = await run("features/index", ["--out", "-"], { dir });
+    expect(JSON.parse(onStdout.stdout)).toEqual(JSON.parse(readFileSync(join(dir, name), "utf8")));
+    mkdirSync(join(dir, "x"));
+    await run("features/index", ["--json"], { dir: join(dir, "x") });
+    expect(readdirSync(join(dir, "x"))).toEqual([]);
+  });
+  test("resolvers", async () => {
+    const done = await run("resolvers");
+    expect(done.stdout.split("\n")[0]).toMatch(/^Resolver +Kind +Inputs +Outputs$/);
+    expect(done.stdout).toMatch(/resolvers\.length +online +user\.name +user\.name_length/);
+    expect((await run("resolvers", ["--json"])).json()).toMatchObject({
+      resolvers: [{ fqn: "resolvers.fragile", inputs: ["user.id"], outputs: ["user.fragile"] }, {}, {}, {}],
+    });
+  });
+});

@@ -1,6 +1,0 @@
-import { withFileLock } from "../../src/config/lock.ts";
-
-await withFileLock(process.argv[2] ?? "", { what: "test" }, async () => {
-  console.log("held");
-  await new Promise(() => setInterval(() => undefined, 1000));
-});

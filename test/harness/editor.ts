@@ -1,0 +1,171 @@
+/** An editor with a project of its own: it starts the language server as a process and speaks with it through the client library that editors use. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type CompletionItem,
+  CompletionRequest,
+  createProtocolConnection,
+  DefinitionRequest,
+  type Diagnostic,
+  DidChangeTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  DidSaveTextDocumentNotification,
+  ExitNotification,
+  type Hover,
+  HoverRequest,
+  InitializedNotification,
+  InitializeRequest,
+  type Location,
+  type ProtocolConnection,
+  PublishDiagnosticsNotification,
+  RegistrationRequest,
+  ShutdownRequest,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from "vscode-languageserver-protocol/node";
+import { tempFolder } from "../client/test-context.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+/** An editor with a project. */
+export class Editor implements AsyncDisposable {
+  readonly root: string;
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly connection: ProtocolConnection;
+  readonly registered: unknown[] = [];
+  stderr = "";
+  private readonly shown = new Map<string, Diagnostic[]>();
+  private readonly texts = new Map<string, string>();
+  private version = 1;
+  private wake: () => void = () => undefined;
+
+  /**
+   * @param files the project, by path
+   * @param argv the program that is the server
+   */
+  constructor(
+    private readonly files: Readonly<Record<string, string>>,
+    argv: readonly string[] = [process.execPath, MAIN, "lsp"],
+  ) {
+    this.root = realpathSync(tempFolder("svc-editor-"));
+    for (const [path, text] of Object.entries(files)) this.write(path, text);
+    const home = tempFolder();
+    const [program = "", ...rest] = argv;
+    this.child = spawn(program, rest, { cwd: home, env: { PATH: process.env.PATH, HOME: home } });
+    this.child.stderr.on("data", (data) => {
+      this.stderr += String(data);
+    });
+    this.connection = createProtocolConnection(new StreamMessageReader(this.child.stdout), new StreamMessageWriter(this.child.stdin));
+    this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
+      this.shown.set(uri, diagnostics);
+      this.wake();
+    });
+    this.connection.onRequest(RegistrationRequest.type, ({ registrations }) => void this.registered.push(...registrations));
+    this.connection.listen();
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(join(this.root, path, ".."), { recursive: true });
+    writeFileSync(join(this.root, path), text);
+  }
+
+  uri(path: string): string {
+    return Bun.pathToFileURL(join(this.root, path)).href;
+  }
+
+  async start() {
+    const answer = await this.connection.sendRequest(InitializeRequest.type, {
+      processId: process.pid,
+      rootUri: null,
+      workspaceFolders: [{ uri: Bun.pathToFileURL(this.root).href, name: "project" }],
+      capabilities: { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } },
+    });
+    await this.connection.sendNotification(InitializedNotification.type, {});
+    return answer;
+  }
+
+  async open(path: string, text = this.files[path] ?? ""): Promise<void> {
+    this.texts.set(path, text);
+    const languageId = path.endsWith(".sql") ? "sql" : "python";
+    await this.connection.sendNotification(DidOpenTextDocumentNotification.type, {
+      textDocument: { uri: this.uri(path), languageId, version: this.version++, text },
+    });
+  }
+
+  async type(path: string, text: string): Promise<void> {
+    this.texts.set(path, text);
+    await this.connection.sendNotification(DidChangeTextDocumentNotification.type, {
+      textDocument: { uri: this.uri(path), version: this.version++ },
+      contentChanges: [{ text }],
+    });
+  }
+
+  async save(path: string): Promise<void> {
+    this.write(path, this.texts.get(path) ?? "");
+    await this.connection.sendNotification(DidSaveTextDocumentNotification.type, { textDocument: { uri: this.uri(path) } });
+  }
+
+  /** Types the text with `|` in it, which marks the cursor, and gives what can be asked there. */
+  async at(path: string, marked: string) {
+    const offset = marked.indexOf("|>");
+    const text = marked.replace("|>", "");
+    await this.type(path, text);
+    const lines = text.slice(0, offset).split("\n");
+    return { textDocument: { uri: this.uri(path) }, position: { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 } };
+  }
+
+  async complete(path: string, marked: string): Promise<CompletionItem[]> {
+    return ((await this.connection.sendRequest(CompletionRequest.type, await this.at(path, marked))) ?? []) as CompletionItem[];
+  }
+
+  async labels(path: string, marked: string): Promise<string[]> {
+    return (await this.complete(path, marked)).map(({ label }) => label);
+  }
+
+  async hover(path: string, marked: string): Promise<string> {
+    const hover = (await this.connection.sendRequest(HoverRequest.type, await this.at(path, marked))) as Hover | null;
+    return hover === null ? "" : (hover.contents as { value: string }).value;
+  }
+
+  /** Where a name is defined, as the text of that range. */
+  async define(path: string, marked: string): Promise<string> {
+    const found = (await this.connection.sendRequest(DefinitionRequest.type, await this.at(path, marked))) as Location | null;
+    if (!found) return "";
+    const file = Bun.fileURLToPath(found.uri).slice(this.root.length + 1);
+    const line = (this.texts.get(file) ?? (await Bun.file(join(this.root, file)).text())).split("\n")[found.range.start.line] ?? "";
+    return `${file}: ${line.slice(found.range.start.character, found.range.end.character)}`;
+  }
+
+  /** Waits until the findings of a file are as wanted. */
+  async findings(path: string, wanted: (found: Diagnostic[]) => boolean): Promise<Diagnostic[]> {
+    const until = Date.now() + 20_000;
+    for (;;) {
+      const found = this.shown.get(this.uri(path));
+      if (found && wanted(found)) return found;
+      if (Date.now() > until) throw new Error(`findings of ${path} never came: ${JSON.stringify(found)}`);
+      await Promise.race([new Promise<void>((resolve) => (this.wake = resolve)), Bun.sleep(200)]);
+    }
+  }
+
+  /** Ends it in order; resolves with the exit code. */
+  async stop(): Promise<number | null> {
+    await this.connection.sendRequest(ShutdownRequest.type);
+    await this.connection.sendNotification(ExitNotification.type);
+    return this.exited();
+  }
+
+  exited(): Promise<number | null> {
+    const { child } = this;
+    return child.exitCode !== null
+      ? Promise.resolve(child.exitCode)
+      : new Promise((resolve) => child.once("exit", (code) => resolve(code)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.connection.dispose();
+    if (this.child.exitCode === null) this.child.kill("SIGKILL");
+    await this.exited();
+  }
+}

@@ -1,0 +1,60 @@
+/** Whatever stands in a file and wherever the cursor is, asking gives an answer, soon. */
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { meaningAt, suggestionsAt } from "../../../src/project/editor/place.ts";
+import { Vocabulary } from "../../../src/project/editor/vocabulary.ts";
+import { readProjectText } from "../../../src/project/lint/lint.ts";
+import { seeded } from "../../domain/seed.ts";
+
+const MODELS = `from svc.features import features
+
+
+@features
+class User:
+    id: int
+    name: str
+`;
+const words = fc.constantFrom(
+  ..."User user id name . : ( ) [ ] { } ${ } -- # ' \" \\ \n import from as select where resolves: source: @online def f -> = , | 😀 é __600__ \t".split(
+    " ",
+  ),
+  " ",
+);
+const anyText = fc.array(words, { maxLength: 60 }).map((parts) => parts.join(""));
+
+test("no text and no cursor is too much", () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(), fc.constantFrom("a.py", "a.svc.sql", "a.txt"), (text, seed, path) => {
+      const files = [
+        { path: "models.py", text: MODELS },
+        { path, text },
+      ];
+      const { graph } = readProjectText({ files });
+      const vocabulary = new Vocabulary(graph, undefined, (wanted) => files.find((file) => file.path === wanted)?.text);
+      const offset = seed % (text.length + 1);
+      for (const { label } of suggestionsAt(vocabulary, path, text, offset)) expect(label).not.toBe("");
+      meaningAt(vocabulary, path, text, offset);
+    }),
+    seeded(500),
+  );
+});
+
+test("long lines take no time", () => {
+  const { graph } = readProjectText({ files: [{ path: "models.py", text: MODELS }] });
+  const vocabulary = new Vocabulary(graph, undefined, () => MODELS);
+  const started = performance.now();
+  for (const text of [
+    "'".repeat(50_000),
+    "User.".repeat(10_000),
+    `x = ${'"a" '.repeat(20_000)}#`,
+    "a b ".repeat(20_000),
+    "--".repeat(30_000),
+    "${".repeat(30_000),
+  ])
+    for (const path of ["a.py", "a.svc.sql"]) {
+      suggestionsAt(vocabulary, path, text, text.length);
+      meaningAt(vocabulary, path, text, text.length);
+    }
+  expect(performance.now() - started).toBeLessThan(2_000);
+});

@@ -1,0 +1,131 @@
+"""The client's settings: the config file's form, the order of places, addresses."""
+
+import os
+import tempfile
+import unittest
+
+from svc._client_config import ConfigError, client_settings, config_file, normalize_address, read_config
+
+WRITTEN = """# a comment
+tokens:
+  default:
+    name: "Ann \\"A\\" \\u00fc"
+    clientId: "id-1"   # trailing
+    clientSecret: 's''1'
+  /projects/project:
+
+    clientId: plain id
+    activeEnvironment:
+other:
+  deep:
+    more: x
+"""
+
+
+class ConfigFile(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = folder.name
+
+    def write(self, text: str, name: str = ".svc.yml") -> str:
+        path = os.path.join(self.home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_entries(self) -> None:
+        wanted = {
+            "default": {"name": 'Ann "A" \u00fc', "clientId": "id-1", "clientSecret": "s'1"},
+            "/projects/project": {"clientId": "plain id"},
+        }
+        for text in (WRITTEN, WRITTEN.replace("\n", "\r\n"), "\ufeff" + WRITTEN, "---\n" + WRITTEN):
+            self.assertEqual(read_config(self.write(text)), wanted)
+        for text in ("", "tokens: {}\n", "tokens:\n", "# nothing\n", "tokens:\n  default: {}\n"):
+            self.assertIn(read_config(self.write(text)), ({}, {"default": {}}))
+
+    def test_other_yaml_is_told_with_its_line(self) -> None:
+        for text, line in (
+            ("tokens: {default: {clientId: x}}\n", 1),
+            ("tokens:\n  default: &a\n    clientId: x\n", 2),
+            ("tokens:\n  default:\n    clientId: |\n      x\n", 3),
+            ("tokens:\n  default:\n    clientId: *a\n", 3),
+            ("tokens:\n  default:\n    - x\n", 3),
+            ("tokens:\n  default:\n    clientId: [x]\n", 3),
+            ("tokens:\n  default:\n    clientId: \"a\\q\"\n", 3),
+            ("tokens:\n  default:\n    a:\n      b: c\n", 4),
+            ("just text\n", 1),
+            ("\ttokens: x\n", 1),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ConfigError, f"svc.yml:{line}: .*svc login"):
+                read_config(self.write(text))
+
+    def test_where_it_is(self) -> None:
+        env = {"HOME": self.home}
+        self.assertIsNone(config_file(env))
+        places = [".config.yaml", ".config.yml", ".svc.yaml", ".svc.yml", ".config/svc.yaml", ".config/svc.yml"]
+        for name in places:
+            path = self.write("", name)
+            self.assertEqual(config_file(env), path)
+        xdg = {**env, "XDG_CONFIG_HOME": os.path.join(self.home, "xdg")}
+        self.assertIsNone(config_file(xdg))
+        for name in ("xdg/.svc.yaml", "xdg/.svc.yml", "xdg/svc.yaml", "xdg/svc.yml"):
+            path = self.write("", name)
+            self.assertEqual(config_file(xdg), path)
+
+    def test_order_of_places(self) -> None:
+        self.write(
+            "tokens:\n  default:\n    clientId: file-id\n    clientSecret: file-secret\n"
+            "    apiServer: http://127.0.0.1:1\n    queryServer: q.example.com\n    activeEnvironment: prod\n"
+        )
+        env = {"HOME": self.home}
+        found = client_settings(None, None, None, None, env)
+        self.assertEqual((found.client_id, found.client_secret, found.environment), ("file-id", "file-secret", "prod"))
+        self.assertEqual((found.api_server, found.query_server), ("http://127.0.0.1:1", "https://q.example.com"))
+        env.update(SVC_CLIENT_ID="env-id", SVC_API_SERVER="api.example.com", SVC_ENVIRONMENT="")
+        found = client_settings(None, None, None, None, env)
+        self.assertEqual((found.client_id, found.client_secret, found.environment), ("env-id", "file-secret", "prod"))
+        self.assertEqual((found.api_server, found.query_server), ("https://api.example.com", None))
+        found = client_settings("arg-id", "arg-secret", "dev", "localhost:99/base/", env)
+        self.assertEqual((found.client_id, found.client_secret, found.environment), ("arg-id", "arg-secret", "dev"))
+        self.assertEqual((found.api_server, found.query_server), ("http://localhost:99/base", None))
+        self.assertNotIn("arg-secret", repr(found))
+
+    def test_the_entry_of_the_project_around_the_working_directory_goes_first(self) -> None:
+        project = os.path.realpath(os.path.join(self.home, "project"))
+        os.makedirs(os.path.join(project, "deep"))
+        self.write("", "project/svc.yaml")
+        self.write(f"tokens:\n  default:\n    clientId: d\n    clientSecret: s\n  {project}:\n    clientId: p\n")
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(os.path.join(project, "deep"))
+        found = client_settings(None, None, None, None, {"HOME": self.home})
+        self.assertEqual((found.client_id, found.client_secret), ("p", "s"))
+
+    def test_nothing_found(self) -> None:
+        for env, said in (({}, "no client_id"), ({"SVC_CLIENT_ID": "x"}, "no client_secret: .*SVC_CLIENT_SECRET is not set")):
+            with self.assertRaisesRegex(ConfigError, said):
+                client_settings(None, None, None, None, {"HOME": self.home, **env})
+
+
+class Addresses(unittest.TestCase):
+    def test_in_full(self) -> None:
+        for given, full in (
+            ("example.com", "https://example.com"),
+            ("example.com:8443/x/", "https://example.com:8443/x"),
+            ("localhost:5757", "http://localhost:5757"),
+            ("127.0.0.1", "http://127.0.0.1"),
+            ("[::1]:80", "http://[::1]:80"),
+            ("http://example.com/", "http://example.com"),
+        ):
+            self.assertEqual(normalize_address(given, "test"), full)
+
+    def test_refused(self) -> None:
+        for given in ("ftp://x", "", "https://", "http://x:notaport", "a b", "https://u:p@x", "https://x?q=1", "https://x#f"):
+            with self.subTest(given), self.assertRaisesRegex(ConfigError, "test"):
+                normalize_address(given, "test")
+
+
+if __name__ == "__main__":
+    unittest.main()

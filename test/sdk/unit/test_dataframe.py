@@ -1,0 +1,329 @@
+"""DataFrame: how it is made, what brackets choose, aggregations, null rules."""
+
+import importlib.util
+import math
+import unittest
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+
+import svc
+from svc.features import DataFrame, FeatureTime, after, before, feature, features
+
+
+class Size(Enum):
+    S = 1
+    L = 2
+
+
+@features
+class Buyer:
+    id: int
+    name: str
+
+
+@features
+class Sale:
+    id: int
+    amount: float
+    ok: bool
+    kind: "str | None"
+    size: Size
+    note: str = feature(name="remark", default="none")
+    at: FeatureTime
+    buyer_id: Buyer.id
+    buyer: Buyer
+
+
+def sales():
+    return DataFrame(
+        [
+            Sale(id=1, amount=5.0, ok=True, kind="a"),
+            Sale(id=2, amount=150.0, ok=False, kind=None),
+            Sale(id=3, amount=None, ok=None, kind="b"),
+            Sale(id=4, amount=20.0, ok=True, kind="a"),
+        ]
+    )
+
+
+def ids(df):
+    return df.column(Sale.id)
+
+
+class Making(unittest.TestCase):
+    def test_exported(self):
+        self.assertIs(svc.DataFrame, DataFrame)
+
+    def test_of_instances(self):
+        df = sales()
+        self.assertEqual(df.columns, ["sale.id", "sale.amount", "sale.ok", "sale.kind"])
+        self.assertEqual((len(df), bool(df), bool(DataFrame())), (4, True, False))
+
+    def test_all_forms_are_equal(self):
+        wanted = DataFrame([Sale(id=1, kind="a"), Sale(id=2, kind="b")])
+        self.assertEqual(DataFrame([{"sale.id": 1, Sale.kind: "a"}, {Sale.id: 2, "sale.kind": "b"}]), wanted)
+        self.assertEqual(DataFrame({Sale.id: [1, 2], "sale.kind": ("a", "b")}), wanted)
+        self.assertEqual(DataFrame(wanted), wanted)
+        self.assertEqual(DataFrame(row for row in wanted), wanted)
+        self.assertEqual(DataFrame[Sale.id, Sale.kind]([{"id": 1, "kind": "a"}, {"id": 2, "kind": "b"}]), wanted)
+        self.assertEqual(DataFrame[Sale]({"id": [1, 2], "kind": ["a", "b"]}), wanted)
+        self.assertNotEqual(DataFrame({Sale.id: [1, 2]}), wanted)
+
+    def test_what_a_row_lacks_is_null_or_the_default(self):
+        df = DataFrame([Sale(id=1), Sale(kind="a"), Sale(note="x")])
+        self.assertEqual(df.to_dict(), {"sale.id": [1, None, None], "sale.kind": [None, "a", None], "sale.remark": ["none", "none", "x"]})
+
+    def test_relations_are_columns(self):
+        df = DataFrame([Sale(id=1, buyer=Buyer(id=7, name="x")), Sale(id=2)])
+        self.assertEqual(df.columns, ["sale.id", "sale.buyer.id", "sale.buyer.name"])
+        self.assertEqual(list(df), [Sale(id=1, buyer=Buyer(id=7, name="x")), Sale(id=2, buyer=None)])
+
+    def test_columns_that_are_no_features(self):
+        df = DataFrame({"x": [1, 2], "y": [3, 4]})
+        self.assertEqual(list(df), [{"x": 1, "y": 3}, {"x": 2, "y": 4}])
+        self.assertEqual(DataFrame({"x": [1], Sale.id: [2]})[0], {"x": 1, "sale.id": 2})
+
+    def test_typed_frames_have_no_other_columns(self):
+        with self.assertRaisesRegex(TypeError, r"DataFrame\[Sale.id, Sale.amount\] has no column 'sale.kind'; its columns are: sale.id, sale.amount"):
+            DataFrame[Sale.id, Sale.amount]([Sale(id=1, kind="a")])
+        with self.assertRaisesRegex(TypeError, "'kidn' is no feature: Sale has no 'kidn'; did you mean 'kind'"):
+            DataFrame[Sale]([{"kidn": 1}])
+        with self.assertRaisesRegex(TypeError, "'sale.remrk' is no feature"):
+            DataFrame({"sale.remrk": [1]})
+        with self.assertRaisesRegex(TypeError, "without quotes"):
+            DataFrame["Sale"]([{"id": 1}])
+        self.assertEqual(DataFrame[Sale.id, Sale.note]([{"id": 1}]).to_dict(), {"sale.id": [1], "sale.remark": ["none"]})
+
+    def test_refused(self):
+        for data in ("text", 5, [1], [Sale], {"sale.id": 5}, {"sale.id": "text"}):
+            with self.assertRaises(TypeError):
+                DataFrame(data)
+        with self.assertRaisesRegex(ValueError, "the columns differ in length: 'sale.id' has 2, 'sale.kind' has 1"):
+            DataFrame({Sale.id: [1, 2], Sale.kind: ["a"]})
+        with self.assertRaisesRegex(ValueError, "twice"):
+            DataFrame({Sale.id: [1], "sale.id": [2]})
+
+    def test_empty(self):
+        for df in (DataFrame(), DataFrame([]), DataFrame({})):
+            self.assertEqual((len(df), df.columns, list(df), df.count()), (0, [], [], 0))
+        self.assertEqual(len(DataFrame({Sale.id: []})[Sale.id > 1]), 0)
+
+
+class Brackets(unittest.TestCase):
+    def test_rows(self):
+        df = sales()
+        self.assertEqual(df[0], Sale(id=1, amount=5.0, ok=True, kind="a"))
+        self.assertEqual(df[-1].id, 4)
+        self.assertEqual([row.id for row in df], [1, 2, 3, 4])
+        self.assertEqual((ids(df[1:3]), ids(df[::-1]), ids(df[:0])), ([2, 3], [4, 3, 2, 1], []))
+        with self.assertRaises(IndexError):
+            df[4]
+
+    def test_columns(self):
+        df = sales()
+        self.assertEqual(df[Sale.kind, Sale.id].columns, ["sale.kind", "sale.id"])
+        self.assertEqual(df["sale.amount"].to_dict(), {"sale.amount": [5.0, 150.0, None, 20.0]})
+        self.assertEqual(df["amount"], df[Sale.amount])
+        self.assertEqual(df[Sale].columns, df.columns)
+        with self.assertRaisesRegex(KeyError, "has no column 'sale.amuont'; did you mean 'sale.amount'"):
+            df["sale.amuont"]
+        with self.assertRaisesRegex(TypeError, "no row, column or filter"):
+            df[1.5]
+
+    def test_filters(self):
+        df = sales()
+        cases = [
+            (Sale.amount > 5, [2, 4]),
+            (Sale.amount >= 5, [1, 2, 4]),
+            (Sale.amount < 20, [1]),
+            (20 >= Sale.amount, [1, 4]),
+            (Sale.kind == "a", [1, 4]),
+            (Sale.kind != "a", [3]),
+            ((Sale.amount > 5) & (Sale.kind == "a"), [4]),
+            ((Sale.amount > 100) | (Sale.kind == "b"), [2, 3]),
+            (~(Sale.amount > 100), [1, 4]),
+            (Sale.kind.isin(["b", None]), [3]),
+            (~Sale.kind.isin(["b", None]), [1, 4]),
+            (Sale.kind.is_null(), [2]),
+            (~Sale.kind.is_null(), [1, 3, 4]),
+            (Sale.kind == None, [2]),  # noqa: E711
+            (Sale.kind != None, [1, 3, 4]),  # noqa: E711
+            (Sale.ok & (Sale.amount < 10), [1]),
+            (~Sale.ok, [2]),
+            (Sale.ok == True, [1, 4]),  # noqa: E712
+            (Sale.amount == Sale.id, []),
+            (Sale.amount > Sale.id, [1, 2, 4]),
+        ]
+        for condition, wanted in cases:
+            self.assertEqual(ids(df[condition]), wanted, repr(condition))
+
+    def test_filters_and_columns_in_any_order(self):
+        df = sales()
+        for chosen in (df[Sale.amount > 5, Sale.id], df[Sale.id, Sale.amount > 5], df[[Sale.id, Sale.amount > 5]]):
+            self.assertEqual(chosen.to_dict(), {"sale.id": [2, 4]})
+        self.assertEqual(df[Sale.id, Sale.amount > 1, :2].to_dict(), {"sale.id": [1, 2]})
+        self.assertEqual(ids(df[Sale.amount > 1, Sale.kind == "a"]), [1, 4])
+
+    def test_three_valued_logic(self):
+        values = {None: None, True: True, False: False}
+        df = DataFrame({"x": [a for a in values for _ in values], "y": [b for _ in values for b in values]})
+        x, y = DataFrame({Sale.ok: df.column("x")}), df.column("y")
+        both = DataFrame({Sale.ok: x.column(Sale.ok), Buyer.id: y}).with_column(Buyer.id, y)
+        got_and = (Sale.ok & (Buyer.id == True)).evaluate(both)  # noqa: E712
+        got_or = (Sale.ok | (Buyer.id == True)).evaluate(both)  # noqa: E712
+        for a, b, conjunction, disjunction in zip(both.column(Sale.ok), y, got_and, got_or):
+            self.assertIs(conjunction, False if a is False or b is False else None if a is None or b is None else True)
+            self.assertIs(disjunction, True if a is True or b is True else None if a is None or b is None else False)
+
+    def test_conditions_have_no_truth_value(self):
+        for condition in (Sale.amount > 5, Sale.kind.isin(["a"]), ~Sale.ok, (Sale.amount > 5) | (Sale.amount < 1)):
+            with self.assertRaises(TypeError):
+                bool(condition)
+            with self.assertRaises(TypeError):
+                condition and 1
+
+    def test_wrong_types(self):
+        with self.assertRaisesRegex(TypeError, "the filter Sale.kind > 5 cannot be evaluated"):
+            sales()[Sale.kind > 5]
+        with self.assertRaisesRegex(TypeError, "Sale.amount is float, not bool"):
+            sales()[~Sale.amount]
+        with self.assertRaises(TypeError):
+            Sale.kind.isin("ab")
+
+    def test_enums_and_times(self):
+        times = [datetime(2024, 1, 1), datetime(2024, 1, 2, tzinfo=timezone.utc), None]
+        df = DataFrame({Sale.id: [1, 2, 3], Sale.size: [Size.S, Size.L, None], Sale.at: times})
+        self.assertEqual((ids(df[Sale.size == Size.L]), ids(df[Sale.size == 1]), ids(df[Sale.size.isin([Size.S])])), ([2], [1], [1]))
+        self.assertEqual(ids(df[Sale.at > datetime(2024, 1, 1, 12)]), [2])
+        self.assertEqual(ids(df.before(datetime(2024, 1, 1))), [1])
+
+    def test_before_and_after(self):
+        now = datetime(2024, 5, 1, tzinfo=timezone.utc)
+        df = DataFrame({Sale.id: [1, 2, 3], Sale.at: [now - timedelta(days=1), now - timedelta(hours=23), None]}, now=now)
+        self.assertEqual((ids(df.before(days_ago=1)), ids(df.after(days_ago=1))), ([1], [2]))
+        self.assertEqual((ids(df[before(hours_ago=24)]), ids(df[after(minutes_ago=24 * 60), Sale.id])), ([1], [2]))
+        self.assertEqual(ids(df[Sale.id, Sale.at][1:].after(weeks_ago=1)), [2])
+        self.assertEqual(len(DataFrame({Sale.at: [datetime.now(timezone.utc)]}).after(seconds_ago=100)), 1)
+        for arguments, named in (((), {}), ((now,), {"days_ago": 1}), ((5,), {}), ((), {"years_ago": 1})):
+            with self.assertRaises(TypeError):
+                before(*arguments, **named)
+        with self.assertRaisesRegex(KeyError, "needs the feature time"):
+            df[Sale.id].after(days_ago=1)
+
+
+class Aggregations(unittest.TestCase):
+    def test_of_a_column(self):
+        df = sales()
+        column = df[Sale.amount]
+        self.assertEqual((df.count(), column.count(), column.sum(), column.min(), column.max()), (4, 3, 175.0, 5.0, 150.0))
+        self.assertAlmostEqual(column.mean(), 175 / 3)
+        self.assertAlmostEqual(column.var(), ((5 - 175 / 3) ** 2 + (150 - 175 / 3) ** 2 + (20 - 175 / 3) ** 2) / 2)
+        self.assertAlmostEqual(column.std() ** 2, column.var())
+        self.assertEqual((df[Sale.ok].any(), df[Sale.ok].all(), df.all("ok"), df.sum(Sale.id)), (True, False, False, 10))
+
+    def test_of_nothing(self):
+        for values in ([], [None, None]):
+            column = DataFrame({Sale.amount: values})
+            found = (column.sum(), column.count(), column.mean(), column.min(), column.max(), column.std(), column.var(), column.any(), column.all())
+            self.assertEqual(found, (0, 0, None, None, None, None, None, False, True))
+        one = DataFrame({Sale.amount: [3.0]})
+        self.assertEqual((one.std(), one.var(), one.mean()), (None, None, 3.0))
+
+    def test_of_other_types(self):
+        self.assertEqual(DataFrame({"x": [timedelta(1), timedelta(2)]}).sum(), timedelta(3))
+        self.assertEqual(DataFrame({"x": [Decimal("0.1"), Decimal("0.2")]}).sum(), Decimal("0.3"))
+        self.assertEqual(DataFrame({"x": [Decimal(1), Decimal(3)]}).var(), Decimal(2))
+        self.assertEqual(DataFrame({"x": [date(2024, 1, 2), date(2024, 1, 1)]}).min(), date(2024, 1, 1))
+        self.assertEqual(DataFrame({"x": ["b", "a"]}).max(), "b")
+        self.assertEqual(DataFrame({"x": [2**62, 2**62]}).sum(), 2**63)
+        self.assertEqual(DataFrame({"x": [0.1] * 10}).sum(), 1.0)
+        for found in (DataFrame({"x": [math.nan, 1.0]}), DataFrame({"x": [1.0, math.nan]})):
+            self.assertTrue(all(math.isnan(value) for value in (found.min(), found.max(), found.sum(), found.mean())))
+        self.assertEqual(DataFrame({"x": [math.inf, 1.0]}).sum(), math.inf)
+
+    def test_one_column_is_meant(self):
+        with self.assertRaisesRegex(TypeError, r"sum\(\) is of one column"):
+            sales().sum()
+
+    def test_group_by(self):
+        named = {"rows": "count", "known": ("amount", "count"), "most": lambda df: df.max("id")}
+        grouped = sales().group_by(Sale.kind).agg({Sale.amount: (Sale.amount, "sum")}, **named)
+        self.assertEqual(
+            grouped.to_dict(),
+            {"sale.kind": ["a", None, "b"], "sale.amount": [25.0, 150.0, 0], "rows": [2, 1, 1], "known": [2, 1, 0], "most": [4, 2, 3]},
+        )
+        self.assertEqual(sales().group_by(Sale.kind, "ok").count().column("count"), [2, 1, 1])
+        self.assertEqual([(key, len(rows)) for key, rows in sales().group_by("kind")], [(("a",), 2), ((None,), 1), (("b",), 1)])
+        with self.assertRaisesRegex(TypeError, "'summ' is no aggregation; did you mean 'sum'"):
+            sales().group_by(Sale.kind).agg(x=(Sale.amount, "summ"))
+        with self.assertRaises(TypeError):
+            sales().group_by(Sale.kind).agg(x="sum")
+
+
+class Changing(unittest.TestCase):
+    def test_with_columns(self):
+        df = sales()
+        added = {"big": Sale.amount > 100, "twice": lambda row: row.id * 2, "same": Sale.id, "one": 1, Sale.kind: ["w", "x", "y", "z"]}
+        more = df.with_columns(added)
+        self.assertEqual(more.column("big"), [False, True, None, False])
+        self.assertEqual((more.column("twice"), more.column("same"), more.column("one")), ([2, 4, 6, 8], [1, 2, 3, 4], [1, 1, 1, 1]))
+        self.assertEqual((more.column(Sale.kind), df.column(Sale.kind)), (["w", "x", "y", "z"], ["a", None, "b", "a"]))
+        self.assertEqual(more.columns[:4], df.columns)
+        self.assertEqual(df.with_column(Sale.id, 0).column("id"), [0, 0, 0, 0])
+        with self.assertRaisesRegex(ValueError, "has 1 values for 4 rows"):
+            df.with_column("x", [1])
+
+    def test_sort_and_head(self):
+        df = sales()
+        self.assertEqual((ids(df.sort(Sale.amount)), ids(df.sort("amount", descending=True))), ([1, 4, 2, 3], [2, 4, 1, 3]))
+        self.assertEqual(ids(df.sort(Sale.kind, Sale.id)), [1, 4, 3, 2])
+        self.assertEqual((ids(df.head(2)), len(df.head()), len(df.head(0)), len(df.head(-1))), ([1, 2], 4, 0, 0))
+        self.assertEqual(DataFrame({"x": [math.nan, 2.0, None, 1.0]}).sort("x").column("x")[:2], [1.0, 2.0])
+
+    def test_what_is_given_out_is_a_copy(self):
+        df = sales()
+        df.column(Sale.id).append(5)
+        df.to_dict()["sale.id"].clear()
+        self.assertEqual(ids(df), [1, 2, 3, 4])
+
+    def test_shown(self):
+        self.assertEqual(
+            repr(sales()[Sale.id, Sale.kind]),
+            "DataFrame of 4 rows\nsale.id  sale.kind\n1        'a'\n2        null\n3        'b'\n4        'a'",
+        )
+        self.assertEqual(repr(DataFrame()), "DataFrame of 0 rows, no columns")
+        self.assertTrue(repr(DataFrame({"x": list(range(50))})).endswith("9\n..."))
+        self.assertEqual(repr(DataFrame[Sale.id, Buyer]), "DataFrame[Sale.id, Buyer]")
+
+    def test_dicts(self):
+        self.assertEqual(sales()[Sale.id, Sale.kind][:1].to_dicts(), [{"sale.id": 1, "sale.kind": "a"}])
+        with self.assertRaises(TypeError):
+            hash(sales())
+
+
+class OtherLibraries(unittest.TestCase):
+    def test_absent_libraries_say_so(self):
+        for name, method in (("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")):
+            if importlib.util.find_spec(name) is None:
+                with self.assertRaisesRegex(ImportError, f"{name} is not installed here: add '{name}' to the project's requirements"):
+                    getattr(sales(), method)()
+
+    def round_trip(self, method):
+        df = sales()[Sale.id, Sale.amount, Sale.kind]
+        self.assertEqual(DataFrame(getattr(df, method)()), df)
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_pandas(self):
+        self.round_trip("to_pandas")
+
+    @unittest.skipUnless(importlib.util.find_spec("polars"), "polars is not installed")
+    def test_polars(self):
+        self.round_trip("to_polars")
+
+    @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
+    def test_arrow(self):
+        self.round_trip("to_arrow")
+
+
+if __name__ == "__main__":
+    unittest.main()

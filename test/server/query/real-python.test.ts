@@ -1,0 +1,210 @@
+/** The example project on a real analyzer, real workers and a real database: what the engine makes of what the others really hand it. */
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { createToolchain } from "../../../src/python/create-toolchain.ts";
+import { unpackSdk } from "../../../src/python/sdk.ts";
+import { createLog } from "../../../src/server/log.ts";
+import type { PythonPool } from "../../../src/server/python/pool.ts";
+import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
+import { createEngine } from "../../../src/server/query/create-engine.ts";
+import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
+import type { SqlSources } from "../../../src/server/sql/source.ts";
+import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
+import { anyPython } from "../python/project.ts";
+import { featureIdsOf } from "./graphs.ts";
+import { ask, failureOf, fieldOf, valuesOf } from "./worlds.ts";
+
+setDefaultTimeout(60_000);
+
+const EXTRA = `
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Optional
+from svc import Now, online
+from svc.features import features
+
+@features
+class Thing:
+    id: int
+    day: date
+    at: datetime
+    span: timedelta
+    price: Decimal
+    raw: bytes
+    big: int
+    bad: float
+    wrong: int
+    seen: str
+
+@online
+def values(id: Thing.id, now: Now) -> Thing.at:
+    return now
+
+@online
+def day(at: Thing.at) -> Thing.day:
+    return at.date()
+
+@online
+def span(id: Thing.id) -> Thing.span:
+    return timedelta(seconds=1.5)
+
+@online
+def price(id: Thing.id) -> Thing.price:
+    return Decimal("12.340")
+
+@online
+def raw(id: Thing.id) -> Thing.raw:
+    return b"\\x00\\xff"
+
+@online
+def big(id: Thing.id) -> Thing.big:
+    return id + 2**60
+
+@online
+def bad(id: Thing.id) -> Thing.bad:
+    return 1 / 0
+
+@online
+def wrong(id: Thing.id) -> Thing.wrong:
+    return "text"
+
+@online
+def seen(bad: Optional[Thing.bad], price: Thing.price, day: Thing.day) -> Thing.seen:
+    return f"{bad} {price} {day.year}"
+`;
+
+const clock = { now: () => Date.parse("2024-05-01T12:00:00Z"), sleep: (ms: number) => Bun.sleep(ms) };
+const engine = createEngine({ clock, log: createLog({ write: () => {}, clock, level: "error" }) });
+let folder: string;
+let pool: PythonPool;
+let sources: SqlSources;
+let deployment: LiveDeployment;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-engine-"));
+  const root = join(folder, "project");
+  await cp(join(import.meta.dir, "../../fixtures/flights"), root, { recursive: true });
+  await writeFile(join(root, "extra.py"), EXTRA);
+  const database = join(folder, "flights.db");
+  using db = new Database(database, { create: true });
+  db.run("create table airport (iata text primary key, name text, city text, state text, country text, latitude real, longitude real)");
+  db.run("create table flight (id integer primary key, at text, delay integer, distance integer, origin text, destination text)");
+  db.run(
+    "insert into airport values ('LAX', 'Los Angeles International', 'Los Angeles', 'CA', 'USA', 33.94, -118.41), ('JFK', 'Kennedy', 'New York', 'NY', 'USA', 40.64, -73.78)",
+  );
+  db.run(
+    "insert into flight values (1, '2001-01-01 08:00:00', 70, 2475, 'LAX', 'JFK'), (2, '2001-01-02 08:00:00', -10, 2475, 'LAX', 'JFK')",
+  );
+  const chain = createToolchain({ home: join(folder, "home"), env: process.env });
+  const files = [...new Bun.Glob("**/*.{py,sql}").scanSync({ cwd: root })];
+  const { graph }: { graph: Graph } = await chain.analyze({ root, files });
+  expect(graph.diagnostics.filter((finding) => finding.severity === 1).map((finding) => finding.message)).toEqual([]);
+  pool = await createWorkerPool({
+    python: (await anyPython()) as string,
+    sdkRoot: await unpackSdk(join(folder, "sdk")),
+    sourceRoot: root,
+    env: { PATH: process.env.PATH },
+    size: 1,
+    socketDir: join(folder, "sockets"),
+    onLog: () => {},
+    clock,
+    deploymentId: "dpl_1",
+    environmentName: "default",
+    defaultTimeoutMs: 20_000,
+    resolverFqns: graph.resolvers.filter((resolver) => resolver.body.case === "python").map((resolver) => resolver.fqn),
+  });
+  sources = createSqlSources({ declared: graph.sources, env: { FLIGHTS_SQLITE_PATH: database } });
+  deployment = {
+    id: "dpl_1",
+    environmentId: "env_1",
+    environmentName: "default",
+    scope: "main",
+    graph,
+    featureIds: featureIdsOf(graph),
+    pool,
+    sources,
+    online: openSqliteOnlineStore(":memory:"),
+  };
+});
+
+afterAll(async () => {
+  await pool?.drain(0);
+  await sources?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const query = async (inputs: Record<string, unknown>, outputs: string[] = [], more = {}) =>
+  engine.answer(deployment, ask(inputs, outputs, more), clock.now());
+
+test("the example's flight is answered through two relations and two languages", async () => {
+  const outputs = ["delay_category", "delay_above_route", "detour", "route.origin.city", "route.haul", "route.late_share", "at"];
+  const answer = await query(
+    { "flight.id": 1 },
+    outputs.map((name) => `flight.${name}`),
+  );
+  expect(answer.failures).toEqual([]);
+  const values = valuesOf(answer);
+  expect(values).toMatchObject({
+    "flight.delay_category": "very late",
+    "flight.delay_above_route": 40,
+    "flight.route.origin.city": "Los Angeles",
+    "flight.route.haul": "long",
+    "flight.route.late_share": 0.5,
+    "flight.at": "2001-01-01T08:00:00.000000Z",
+  });
+  expect(values["flight.detour"]).toBeCloseTo(1, 1);
+  expect(fieldOf(answer, "flight.route.late_share").key?.value).toBe("LAX-JFK");
+});
+
+test("aggregates are cached under the other class's key", async () => {
+  await query({ "flight.id": 1 }, ["flight.route.usual_delay"]);
+  const answer = await query({ "route.id": "LAX-JFK" }, ["route.usual_delay"]);
+  expect(fieldOf(answer, "route.usual_delay")).toMatchObject({ value: 30, hit: true, resolver: "route_delays" });
+});
+
+test("the named query brings its outputs, and a whole class is answered", async () => {
+  const named = await query({ "flight.id": 2 }, [], { queryName: "flight_card", queryNameVersion: "1.0.0" });
+  expect(valuesOf(named)).toMatchObject({ "flight.delay_category": "early", "flight.route.destination.city": "New York" });
+  const whole = await query({ "airport.id": "JFK" });
+  expect([whole.inferred, whole.failures]).toEqual([["airport"], []]);
+  expect(valuesOf(whole)).toMatchObject({ "airport.departures": 0, "airport.mean_delay": null, "airport.city": "New York" });
+});
+
+test("an unknown key is said for each feature", async () => {
+  const answer = await query({ "flight.id": 99 }, ["flight.delay_category", "flight.delay"]);
+  expect(failureOf(answer, "flight.delay").message).toContain("found no row with flight.id = 99");
+  expect(failureOf(answer, "flight.delay_category").code).toBe("UPSTREAM_FAILED");
+});
+
+test("every kind of value goes to Python and back", async () => {
+  const outputs = ["at", "day", "span", "price", "raw", "big", "seen"].map((name) => `thing.${name}`);
+  const answer = await query({ "thing.id": 7 }, outputs);
+  expect(answer.failures).toEqual([]);
+  expect(valuesOf(answer)).toEqual({
+    "thing.at": "2024-05-01T12:00:00.000000Z",
+    "thing.day": "2024-05-01",
+    "thing.span": 1_500_000,
+    "thing.price": "12.340",
+    "thing.raw": new Uint8Array([0, 255]),
+    "thing.big": 2n ** 60n + 7n,
+    "thing.seen": "None 12.340 2024",
+  });
+});
+
+test("what user code raises comes with its class, file and line", async () => {
+  const answer = await query({ "thing.id": 7 }, ["thing.bad", "thing.wrong", "thing.at"]);
+  const { failure } = fieldOf(answer, "thing.bad");
+  expect(failure?.exception).toMatchObject({
+    kind: "ZeroDivisionError",
+    file: "extra.py",
+    line: EXTRA.split("\n").findIndex((line) => line.includes("1 / 0")) + 1,
+  });
+  expect(failureOf(answer, "thing.wrong").message).toContain("int");
+  expect(fieldOf(answer, "thing.at").failure).toBeUndefined();
+});

@@ -1,0 +1,34 @@
+/** A server in a process of its own, which a test can kill. */
+
+import { join } from "node:path";
+import type { InitialCredentials } from "../../src/server/start.ts";
+
+/** A started process. */
+export interface SpawnedServer extends Disposable {
+  readonly pid: number;
+  readonly url: string;
+  readonly credentials: InitialCredentials;
+  /** Kills it as hard as there is, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts a process and waits until it answers. */
+export async function spawnServer(
+  folder: string,
+  credentials?: InitialCredentials,
+  env: Readonly<Record<string, string>> = {},
+): Promise<SpawnedServer> {
+  const argv = ["bun", join(import.meta.dir, "server-process.ts"), folder, ...(credentials ? [JSON.stringify(credentials)] : [])];
+  const child = Bun.spawn(argv, { stdout: "pipe", stderr: "inherit", env: { ...process.env, ...env } });
+  const { value } = await child.stdout.getReader().read();
+  const said = JSON.parse(new TextDecoder().decode(value)) as { url: string; credentials: InitialCredentials };
+  return {
+    pid: child.pid,
+    ...said,
+    async kill() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    [Symbol.dispose]: () => child.kill("SIGKILL"),
+  };
+}

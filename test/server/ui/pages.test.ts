@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import { escapeHtml, externalLink, html } from "../../../src/server/ui/html.ts";
+import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
+import { TempFolder, TestServer } from "../running-server.ts";
+
+const folder = new TempFolder();
+let server: TestServer;
+const HOSTILE = `<img src=x onerror=alert(1)>"'\u202e&amp;`;
+
+beforeAll(async () => {
+  server = await TestServer.start(folder.path);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+async function page(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(new URL(path, server.url));
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(response.headers.get("content-security-policy")).toStartWith("default-src 'none'; style-src 'sha256-");
+  expect(text).not.toMatch(/<script|<img|<link|<iframe| style=| on\w+="/i);
+  return { status: response.status, text };
+}
+
+async function query(body: object): Promise<{ meta: { query_id: string } }> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as { meta: { query_id: string } };
+}
+
+describe("pages", () => {
+  test("an empty server says what to do first", async () => {
+    const { status, text } = await page("/");
+    expect(status).toBe(200);
+    expect(text).toContain("Nothing is deployed yet. Run `svc apply` in a project.");
+    expect(text).toContain("to this machine only");
+  });
+
+  test("hostile names, texts, links and values are shown and never obeyed", async () => {
+    const files = {
+      ...GREETING,
+      "features.py":
+        GREETING["features.py"]?.replace("    greeting: str", `    # ${HOSTILE}\n    # :owner: ${HOSTILE}\n    greeting: str`) ?? "",
+    };
+    const deployment = await deploy(server, files, {
+      branch: HOSTILE.replace("\u202e", ""),
+      description: `# ${HOSTILE}\nsecond line`,
+      tags: [HOSTILE],
+      metadata: { [HOSTILE]: HOSTILE },
+      ciJobUrl: "javascript:alert(1)",
+      repositoryUrl: `https://example.com/"onmouseover="alert(1)`,
+      projectName: HOSTILE,
+    });
+    expectLive(deployment);
+    const { text } = await page(deployment.url);
+    expect(text).toContain("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;\\u202e&amp;amp;");
+    expect(text).not.toContain('href="javascript:');
+    expect(text).toContain('<a href="https://example.com/&quot;onmouseover=&quot;alert(1)"');
+    expect((await page("/")).text).toContain("&lt;img src=x onerror=alert(1)&gt;");
+  });
+
+  test("a query run shows what was asked and answered, what failed, and its plan", async () => {
+    expectLive(
+      await deploy(server, {
+        ...GREETING,
+        "resolvers.py": `${GREETING["resolvers.py"]?.replace('return f"user {id}"', 'return f"<b>{id}</b>"').replace('return "hello " + name', 'raise ValueError("<i>no</i>")')}`,
+      }),
+    );
+    const { meta } = await query({
+      inputs: { "user.id": 5 },
+      outputs: ["user.name", "user.greeting"],
+      explain: true,
+      correlation_id: HOSTILE,
+      query_name: "",
+    });
+    const { status, text } = await page(`/environments/${server.credentials.environmentId}/query-runs/${meta.query_id}`);
+    expect(status).toBe(200);
+    expect(text).toContain("&quot;&lt;b&gt;5&lt;/b&gt;&quot;");
+    expect(text).toContain("&lt;i&gt;no&lt;/i&gt;");
+    expect(text).toContain("RESOLVER_FAILED");
+    expect(text).toContain("resolvers.greet");
+    expect(text).toContain("\\u202e");
+    expect(text).toMatch(/<h2>Plan<\/h2>\s*<div class="scroll"><pre>query /);
+    expect((await page("/")).text).toContain(meta.query_id);
+  });
+
+  test("what is not there is 404", async () => {
+    const environment = server.credentials.environmentId;
+    for (const path of [
+      "/nothing",
+      "/environments/env_x",
+      `/environments/${environment}/deployments/dpl_0`,
+      `/environments/${environment}/query-runs/%3Cb%3E`,
+      `/environments/${environment}/other/x`,
+    ]) {
+      expect((await page(path)).status).toBe(404);
+    }
+    expect((await fetch(`${server.url}/`, { method: "POST", headers: { origin: server.url } })).status).toBe(405);
+  });
+
+  test("other machines see no page, and cannot confirm a login", async () => {
+    const address = Object.values(networkInterfaces())
+      .flat()
+      .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+    if (address === undefined) {
+      console.log("skipped: this machine has no address beside loopback");
+      return;
+    }
+    using elsewhere = new TempFolder();
+    await using open = await TestServer.start(elsewhere.path, { host: "0.0.0.0", remote: true, allowedHosts: ["svc.example.com"] });
+    const status = (path: string, host: string) =>
+      new Promise<number>((resolve, reject) => {
+        const socket = connect({ port: open.server.port, host: address, localAddress: address }, () =>
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+        );
+        socket.on("data", (chunk) => {
+          socket.destroy();
+          resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(chunk.toString("latin1"))?.[1]));
+        });
+        socket.on("error", reject);
+      });
+    const host = `svc.example.com:${open.server.port}`;
+    expect(await status("/health", host)).toBe(200);
+    expect(await status("/health", `evil.example.com:${open.server.port}`)).toBe(403);
+    expect(await status("/", host)).toBe(403);
+    expect(await status("/cli/login_0", host)).toBe(403);
+  });
+});
+
+describe("templates", () => {
+  test("escape everything that is not made by them", () => {
+    expect(html`<b>${"<"}${html`<i>${"&"}</i>`}${[1, '"', undefined, false, null]}</b>`.text).toBe("<b>&lt;<i>&amp;</i>1&quot;</b>");
+    expect(escapeHtml("a\u0000\u001b\u200f\nb\tc")).toBe("a\\u0000\\u001b\\u200f\nb\tc");
+    expect(externalLink("HTTPS://example.com/<").text).toBe(
+      '<a href="HTTPS://example.com/&lt;" rel="noreferrer noopener">HTTPS://example.com/&lt;</a>',
+    );
+    expect(externalLink(" javascript:alert(1)").text).toBe(" javascript:alert(1)");
+  });
+});
