@@ -63,11 +63,6 @@ export function tokenizePython(text: string): PythonTokens {
   return { tokens: reader.tokens, problem: undefined, reusedQuotes: reader.reusedQuotes };
 }
 
-/** Whether a word is a keyword that is no value. */
-export function isKeyword(word: string): boolean {
-  return KEYWORDS.has(word);
-}
-
 class PythonTokenizer {
   readonly tokens: PythonToken[] = [];
   readonly reusedQuotes: { start: number; end: number }[] = [];

@@ -22,7 +22,7 @@ from ._field import Field
 from ._findings import DefinitionError
 from ._reference import FeatureReference, fields_of
 from ._registry import registry
-from ._values import plain_type, struct_hints
+from ._values import decoder_of, plain_type, struct_hints
 from ._windows import window_seconds, windowed_name
 
 Decoder = Callable[[Any], Any]
@@ -120,7 +120,7 @@ def plain(value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def decoder(python_type: Any) -> Decoder:
     """The function that takes the API's form to a declared type. None stays None."""
-    convert = _decoder(plain_type(python_type))
+    convert = decoder_of(plain_type(python_type), _DECODERS, decoder, plain)
     return lambda value: None if value is None else convert(value)
 
 
@@ -145,23 +145,6 @@ _DECODERS: dict[Any, Decoder] = {
     timedelta: lambda value: timedelta(microseconds=round(float(value) * 1e6)),
     Decimal: lambda value: Decimal(str(value)),
 }
-
-
-def _decoder(wanted: Any) -> Decoder:
-    if wanted in _DECODERS:
-        return _DECODERS[wanted]
-    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
-    if origin in (list, set, frozenset):
-        element = decoder(arguments[0])
-        return lambda value: origin(element(item) for item in value)
-    if isinstance(wanted, type) and issubclass(wanted, Enum):
-        base_type: Any = type(next(iter(wanted)).value)
-        base = decoder(base_type)
-        return lambda value: wanted(base(value))
-    if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
-        fields = [(name, decoder(hint)) for name, hint in struct_hints(wanted)]
-        return lambda value: wanted(**{name: convert(value[name]) for name, convert in fields if name in value})
-    return plain
 
 
 def encode(value: Any) -> Any:

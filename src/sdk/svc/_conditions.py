@@ -108,8 +108,8 @@ class Comparison(Condition):
         return f"{_shown(self.left)} {self.operator} {_shown(self.right)}"
 
 
-class Conjunction(Condition):
-    """`left & right`."""
+class _Pair(Condition):
+    """Two conditions, joined by an operator."""
 
     def __init__(self, left: Condition, right: Condition) -> None:
         self.left = left
@@ -117,6 +117,10 @@ class Conjunction(Condition):
 
     def operands(self) -> tuple[Any, ...]:
         return (self.left, self.right)
+
+
+class Conjunction(_Pair):
+    """`left & right`."""
 
     def evaluate(self, frame: DataFrame) -> Column:
         return [
@@ -128,15 +132,8 @@ class Conjunction(Condition):
         return f"({self.left!r}) & ({self.right!r})"
 
 
-class Disjunction(Condition):
+class Disjunction(_Pair):
     """`left | right`."""
-
-    def __init__(self, left: Condition, right: Condition) -> None:
-        self.left = left
-        self.right = right
-
-    def operands(self) -> tuple[Any, ...]:
-        return (self.left, self.right)
 
     def evaluate(self, frame: DataFrame) -> Column:
         return [

@@ -121,29 +121,27 @@ def plain_type(python_type: Any) -> Any:
 @lru_cache(maxsize=4096)
 def decoder(python_type: Any) -> Decoder:
     """The function that takes the engine's form to a declared type, made once per type."""
-    convert = _plain_decoder(plain_type(python_type))
+    convert = decoder_of(plain_type(python_type), _DECODERS, decoder, untag)
     return lambda value: None if value is None else convert(value)
 
 
-def _plain_decoder(wanted: Any) -> Decoder:
-    if wanted in _DECODERS:
-        return _DECODERS[wanted]
+def decoder_of(wanted: Any, scalars: dict[Any, Decoder], of: Callable[[Any], Decoder], otherwise: Decoder) -> Decoder:
+    """The function that takes a wire form to a type: ``scalars`` has those of single values, ``of`` makes those of elements and fields, and
+    ``otherwise`` serves what has no declared form."""
+    if wanted in scalars:
+        return scalars[wanted]
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (list, set, frozenset):
-        element = decoder(arguments[0])
+        element = of(arguments[0])
         return lambda value: origin(element(item) for item in value)
     if isinstance(wanted, type) and issubclass(wanted, Enum):
         base_type: Any = type(next(iter(wanted)).value)
-        base = decoder(base_type)
+        base = of(base_type)
         return lambda value: wanted(base(value))
     if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
-        fields = [(name, decoder(hint)) for name, hint in struct_hints(wanted)]
-
-        def build(value: Any) -> Any:
-            return wanted(**{name: convert(value[name]) for name, convert in fields if name in value})
-
-        return build
-    return untag
+        fields = [(name, of(hint)) for name, hint in struct_hints(wanted)]
+        return lambda value: wanted(**{name: convert(value[name]) for name, convert in fields if name in value})
+    return otherwise
 
 
 @lru_cache(maxsize=1024)

@@ -5,6 +5,7 @@ import { ErrorCategory, ErrorCode, type ErrorDetail, ErrorDetailSchema } from ".
 import {
   FeatureMetaSchema,
   FeatureResultSchema,
+  type QueryMeta,
   QueryMetaSchema,
   type QueryResponse,
   QueryResponseSchema,
@@ -39,21 +40,25 @@ export interface AnswerField {
   readonly inner?: readonly CellFailure[] | undefined;
 }
 
-/** What a query came to. */
-export interface Answer {
+/** What every answer says of its query, be it for one row or for many. */
+export interface AnswerHead {
   readonly queryId: string;
   readonly deployment: LiveDeployment;
-  /** Same for queries of the same shape. */
+  /** Same for queries of the same shape; empty when no row could be run. */
   readonly queryHash: string;
   /** The time answered as of, microseconds since 1970. */
   readonly nowMicros: bigint;
   readonly durationMs: number;
+  readonly inferred: readonly string[];
+  /** Of the first row; empty unless asked for. */
+  readonly explanation: string;
+}
+
+/** What a query came to. */
+export interface Answer extends AnswerHead {
   readonly fields: readonly AnswerField[];
   /** The failures of the fields and what they come from. */
   readonly failures: readonly CellFailure[];
-  readonly inferred: readonly string[];
-  /** Empty unless asked for. */
-  readonly explanation: string;
 }
 
 /** The outputs of a row of a run. Fields of the same row of a relation share their key. */
@@ -175,12 +180,28 @@ export function answerOrigins({ fields }: Answer): string {
 }
 
 /**
+ * What an answer says of its query, as a message.
+ * @param url page of the run; empty = none
+ */
+export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHash }: AnswerHead, url = ""): QueryMeta {
+  return create(QueryMetaSchema, {
+    executionDuration: msToDuration(durationMs),
+    deploymentId: deployment.id,
+    environmentId: deployment.environmentId,
+    environmentName: deployment.environmentName,
+    queryId,
+    queryTimestamp: microsToTimestamp(nowMicros),
+    queryHash,
+    url,
+  });
+}
+
+/**
  * The answer as a message.
  * @param url page of the run; empty = none
  */
 export function answerToProto(answer: Answer, includeMeta: boolean, url = ""): QueryResponse {
   const details = new Map(answer.failures.map((failure) => [failure, failureDetail(failure)]));
-  const { deployment } = answer;
   return create(QueryResponseSchema, {
     data: answer.fields.map((field) => {
       const result = create(FeatureResultSchema, { field: field.path, value: toProtoValue(field.value, field.feature.dtype) });
@@ -197,16 +218,7 @@ export function answerToProto(answer: Answer, includeMeta: boolean, url = ""): Q
       return result;
     }),
     errors: [...details.values()],
-    meta: create(QueryMetaSchema, {
-      executionDuration: msToDuration(answer.durationMs),
-      deploymentId: deployment.id,
-      environmentId: deployment.environmentId,
-      environmentName: deployment.environmentName,
-      queryId: answer.queryId,
-      queryTimestamp: microsToTimestamp(answer.nowMicros),
-      queryHash: answer.queryHash,
-      url,
-    }),
+    meta: answerMeta(answer, url),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });

@@ -8,15 +8,12 @@ import {
   BulkTableSchema,
   type QueryBulkResponse,
   QueryBulkResponseSchema,
-  QueryMetaSchema,
   type QueryResponse,
   QueryResponseSchema,
 } from "../../../gen/svc/v1/query_pb.ts";
-import { microsToTimestamp, msToDuration } from "../../domain/proto-time.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { answerFailures, answerFields } from "./answer.ts";
-import type { LiveDeployment } from "./engine.ts";
+import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./answer.ts";
 import { Execution } from "./executor.ts";
 import { explainRun } from "./explain.ts";
 import type { ScalarInfo } from "./index-types.ts";
@@ -57,21 +54,11 @@ export interface BulkFailure {
 }
 
 /** What a bulk query came to. */
-export interface BulkAnswer {
-  readonly queryId: string;
-  readonly deployment: LiveDeployment;
-  /** Same for queries of the same shape; empty when no row could be run. */
-  readonly queryHash: string;
-  /** The time answered as of, microseconds since 1970. */
-  readonly nowMicros: bigint;
-  readonly durationMs: number;
+export interface BulkAnswer extends AnswerHead {
   readonly rows: number;
   readonly columns: readonly BulkAnswerColumn[];
   /** In the order of the rows. */
   readonly failures: readonly BulkFailure[];
-  readonly inferred: readonly string[];
-  /** Of the first row; empty unless asked for. */
-  readonly explanation: string;
 }
 
 /** The world of a bulk query. */
@@ -204,7 +191,7 @@ const MAX_SUMMARY_ERRORS = 100;
 export function bulkSummary(answer: BulkAnswer): QueryResponse {
   return create(QueryResponseSchema, {
     errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),
-    meta: metaOf(answer),
+    meta: answerMeta(answer),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });
@@ -212,19 +199,6 @@ export function bulkSummary(answer: BulkAnswer): QueryResponse {
 
 function errorDetail({ code, category, message, feature, resolver, exception }: BulkFailure) {
   return create(ErrorDetailSchema, { code, category, message, feature, resolver, ...(exception ? { exception } : {}) });
-}
-
-function metaOf(answer: BulkAnswer) {
-  const { deployment } = answer;
-  return create(QueryMetaSchema, {
-    executionDuration: msToDuration(answer.durationMs),
-    deploymentId: deployment.id,
-    environmentId: deployment.environmentId,
-    environmentName: deployment.environmentName,
-    queryId: answer.queryId,
-    queryTimestamp: microsToTimestamp(answer.nowMicros),
-    queryHash: answer.queryHash,
-  });
 }
 
 /** Whole rows of a has-many relation as a table with the names of the child's features. */
@@ -259,7 +233,7 @@ export function bulkAnswerToProto(answer: BulkAnswer): QueryBulkResponse {
       ),
     tables: answer.columns.filter((column) => column.isTable).map(tableToProto),
     errors: answer.failures.map((failure) => create(BulkErrorSchema, { row: failure.row, error: errorDetail(failure) })),
-    meta: metaOf(answer),
+    meta: answerMeta(answer),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });

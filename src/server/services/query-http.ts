@@ -5,7 +5,7 @@ import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
-import type { Answer, AnswerField } from "../query/answer.ts";
+import type { Answer, AnswerField, AnswerHead } from "../query/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request.ts";
@@ -156,9 +156,7 @@ function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
   };
 }
 
-type Described = Pick<Answer, "deployment" | "durationMs" | "queryId" | "queryHash" | "inferred" | "explanation">;
-
-function metaJson(answer: Described, body: QueryBody, now: string): Record<string, unknown> {
+function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<string, unknown> {
   const { deployment } = answer;
   return {
     execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
