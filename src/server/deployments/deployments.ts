@@ -153,8 +153,11 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       if (closing.signal.aborted) return;
       const failure = error instanceof BuildFailed ? error : builder.unexpected(deployment, error);
       note(deployment, failure.message, "error");
-      await move(deployment.id, { status: DeploymentStatus.FAILED, error: failure.message, diagnostics: failure.diagnostics });
-      await builder.discard(deployment.id);
+      try {
+        await builder.discard(deployment.id);
+      } finally {
+        await move(deployment.id, { status: DeploymentStatus.FAILED, error: failure.message, diagnostics: failure.diagnostics });
+      }
       return;
     }
     await takeOver(deployment);
