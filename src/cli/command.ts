@@ -40,7 +40,7 @@ export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = Fl
   run(context: Context, input: Input<A, F>): Promise<Data> | AsyncIterable<Data>;
   /** How the data is shown. */
   readonly view: View<Data>;
-  /** Exit code for data that says "failed" (lint findings, a failing health check). Default 0. */
+  /** Exit code for data that says "failed" (lint findings, a failing health check). Default 0. Throws what is to be told below the data. */
   exitCode?(data: Data): number;
 }
 

@@ -14,6 +14,8 @@ export interface WireFailure {
   readonly code: string;
   readonly message: string;
   readonly detail?: ErrorDetail;
+  /** What the details say, when there are several: a query can be wrong in more than one way. */
+  readonly messages?: readonly string[];
   readonly retryAfterMs?: number;
 }
 
@@ -59,11 +61,13 @@ export function failureOf(response: Response, body: Uint8Array, now: number): Wi
   const wait = retryAfterMs(response.headers.get("retry-after"), now);
   const parsed = parseJson(response, body);
   if (parsed && typeof parsed.code === "string") {
-    const detail = detailOf(Array.isArray(parsed.details) ? parsed.details : []);
+    const details = detailsIn(Array.isArray(parsed.details) ? parsed.details : []);
+    const [detail] = details;
     return {
       code: parsed.code,
       message: typeof parsed.message === "string" ? parsed.message : "",
       detail,
+      messages: [...new Set(details.flatMap((one) => one.message || []))],
       retryAfterMs: wait ?? (detail?.retryAfter ? durationMs(detail.retryAfter) : undefined),
     };
   }
@@ -77,8 +81,8 @@ export function failureOf(response: Response, body: Uint8Array, now: number): Wi
 
 /** Makes the error that the user sees. */
 export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Redactor): CallError {
-  const { detail } = failure;
-  const message = redactor.text(detail?.message || failure.message || failure.code.replaceAll("_", " "));
+  const { detail, messages = [] } = failure;
+  const message = redactor.text(messages.join("\n") || detail?.message || failure.message || failure.code.replaceAll("_", " "));
   const code = detail && detail.code !== ErrorCode.UNSPECIFIED ? ErrorCode[detail.code].toLowerCase() : failure.code;
   switch (failure.code) {
     case "unimplemented":
@@ -137,18 +141,22 @@ export function decodeAnswer<D extends DescMessage>(schema: D, body: Uint8Array,
   }
 }
 
-/** Finds our detail among those of a Connect error: `{type, value: base64 without padding}`. */
+/** Our first detail among those of a Connect error. */
 export function detailOf(details: readonly unknown[]): ErrorDetail | undefined {
-  for (const entry of details) {
-    if (entry === null || typeof entry !== "object" || !("type" in entry) || !("value" in entry)) continue;
-    if (String(entry.type).split("/").pop() !== ErrorDetailSchema.typeName) continue;
+  return detailsIn(details)[0];
+}
+
+/** Our details among those of a Connect error, `{type, value: base64 without padding}`; those that cannot be read are left out. */
+function detailsIn(details: readonly unknown[]): ErrorDetail[] {
+  return details.flatMap((entry) => {
+    if (entry === null || typeof entry !== "object" || !("type" in entry) || !("value" in entry)) return [];
+    if (String(entry.type).split("/").pop() !== ErrorDetailSchema.typeName) return [];
     try {
-      return fromBinary(ErrorDetailSchema, entry.value instanceof Uint8Array ? entry.value : Buffer.from(String(entry.value), "base64"));
+      return [fromBinary(ErrorDetailSchema, entry.value instanceof Uint8Array ? entry.value : Buffer.from(String(entry.value), "base64"))];
     } catch {
-      return undefined;
+      return [];
     }
-  }
-  return undefined;
+  });
 }
 
 function detailsOf(detail: ErrorDetail | undefined): unknown {

@@ -1,29 +1,32 @@
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
-import type { Context } from "../context/context.ts";
+import { currentBranch } from "../config/branch.ts";
 import { isError } from "../domain/finding.ts";
-import { UsageError } from "../errors/cli-error.ts";
+import { CliError, UsageError } from "../errors/cli-error.ts";
+import { toCliError } from "../errors/report.ts";
 import { formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
 import { textView } from "../output/view.ts";
 import { type Validation, validateProject } from "../project/validate.ts";
 
-/** Name of the environment that the server will compare with; undefined when it does not say, which the validation then reports. */
-async function activeEnvironment(context: Context): Promise<string | undefined> {
-  try {
-    return (await (await context.api.auth()).whoAmI({}, { signal: context.signal })).environmentName;
-  } catch (error) {
-    if (context.signal.aborted) throw error;
-    return undefined;
-  }
+interface Findings extends Pick<Validation, "diagnostics" | "source"> {
+  readonly root: string;
+  /** Why only this machine's half was done, where both were asked for. */
+  readonly failure: CliError | undefined;
 }
 
-type Findings = Pick<Validation, "diagnostics" | "source"> & { readonly root: string };
+/** The failure to ask the server, told after the findings of this machine. */
+async function localOnly(cause: unknown): Promise<CliError> {
+  const { code, details, exitCode, hint, message } = await toCliError(cause);
+  const text = `only the checks of this machine were made, for the server could not be asked: ${message}`;
+  return new CliError(text, { code, details, exitCode, hint: `${hint ? `${hint}\n` : ""}Without a server: svc lint --local`, cause });
+}
 
 export default defineCommand({
   summary: "Validate the project locally, then remotely",
   description:
     "Reads the Python and SQL files, imports the Python modules, and then asks the server about sources, statements and stored types. The server is " +
-    "asked only when nothing is wrong so far. With --json the findings are an array of the language server protocol's diagnostics.",
+    "asked only when nothing is wrong so far; when it cannot be asked, what was found without it is printed, and the command fails. With --json the " +
+    "findings are an array of the language server protocol's diagnostics.",
   examples: ["svc lint", { run: "svc lint --local", does: "Without a server" }, { run: "svc lint --json", does: "For an editor" }],
   needs: ["project"],
   flags: {
@@ -34,14 +37,18 @@ export default defineCommand({
     if (local && lsp) throw new UsageError("--local and --lsp exclude each other");
   },
   async run(context, { local, lsp }): Promise<Findings> {
-    const branch = typeof context.flags.branch === "string" ? context.flags.branch : "";
-    const environmentName = local ? undefined : await activeEnvironment(context);
-    const validation = await validateProject(context, { remote: !local, branch, environmentName });
+    const branch = local ? undefined : await currentBranch(context);
+    const validation = await validateProject(context, { remote: !local, branch });
     const diagnostics = lsp && validation.remote ? validation.remote : validation.diagnostics;
-    if (!local && !validation.remote) context.progress.note("The server was not asked: mend the errors first.");
-    return { diagnostics, source: validation.source, root: validation.project.root };
+    const failed = diagnostics.some(isError);
+    if (failed && !local && !validation.remote) context.progress.note("The server was not asked: mend the errors first.");
+    const failure = failed || validation.unasked === undefined ? undefined : await localOnly(validation.unasked);
+    return { diagnostics, source: validation.source, root: validation.project.root, failure };
   },
-  exitCode: ({ diagnostics }) => (diagnostics.some(isError) ? 1 : 0),
+  exitCode({ diagnostics, failure }) {
+    if (failure) throw failure;
+    return diagnostics.some(isError) ? 1 : 0;
+  },
   view: textView(
     ({ diagnostics, source }: Findings, style) => formatDiagnostics(diagnostics, source, style),
     ({ diagnostics, source, root }: Findings) => diagnostics.map((diagnostic) => lspDiagnostic(diagnostic, source, root)),

@@ -1,10 +1,12 @@
+import type { Client } from "@connectrpc/connect";
 import { ErrorCode } from "../../gen/svc/v1/error_pb.ts";
-import type { QueryResponse } from "../../gen/svc/v1/query_pb.ts";
+import type { QueryMeta, QueryResponse, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool, duration, float, int, keyValue, list, path, text, timestamp } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
 import { escapeControls, readableName } from "../domain/name.ts";
+import { plannerOptionLines } from "../domain/planner-options.ts";
 import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { choiceView, tableView, type View } from "../output/view.ts";
@@ -21,6 +23,7 @@ import {
 import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView } from "./query/bulk.ts";
 import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
 import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
+import { spansOf, spanTree } from "./query/trace.ts";
 
 /** An answer, and how it is to be shown. */
 interface Answer {
@@ -28,6 +31,8 @@ interface Answer {
   readonly response: QueryResponse;
   readonly translate: boolean;
   readonly includeMeta: boolean;
+  /** Empty unless the query was traced. */
+  readonly spans: readonly TraceSpan[];
 }
 
 type Shown = Answer | BulkAnswer | BenchmarkReport;
@@ -43,12 +48,14 @@ export default defineCommand({
   summary: "Query features online and print their values",
   description:
     "Features are named in full (`user.email`), from the root of the inputs (`email`), or, with a leading dot, in full for certain (`.user.email`). " +
-    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then.",
+    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then.\n\n" +
+    `Planner options:\n${plannerOptionLines().join("\n")}`,
   examples: [
     { run: "svc query --in user.id=1 --out user", does: "All features of a user" },
     "svc query --in user.id=1 --out user.email --staleness user.email=1h",
     { run: "svc query --in document.id=1 --in 'document.text=@file(note.txt)' --out document.length", does: "Read a value from a file" },
     "svc query --in user.id=1 --out user --repeat 5s --json",
+    { run: "svc query --in user.id=1 --out user --trace", does: "Where the time goes: every step with its milliseconds" },
     { run: "svc query --bulk --in user.id=1 --in user.id=2 --out user.email", does: "Several rows at once" },
     {
       run: "svc query --in user.id=1 --out user --benchmark --qps 200 --duration 30s",
@@ -72,9 +79,11 @@ export default defineCommand({
     queryContext: list(keyValue("context that Python resolvers can read")),
     correlationId: text("correlation ID, kept in the log", { placeholder: "<id>" }),
     explain: bool("print the plan with its figures"),
+    trace: bool("keep spans of the query, and print them below the answer"),
+    storePlanStages: bool("keep what every step gives, for the run's page (much slower)"),
     translateFqns: bool("with --json, write windowed names readably: name[1d] for name__86400__", { aliases: ["--translate-windows"] }),
     includeMeta: bool("with --json, add metadata per feature"),
-    plannerOption: list(keyValue("option of the planner", { placeholder: "<name=value>" })),
+    plannerOption: list(keyValue("option of the planner, see above", { placeholder: "<name=value>" })),
     bulk: bool("several rows: one value of --in per row, or one for all"),
     benchmark: bool("run as a load test: queries are due at a fixed rate whatever the server does", { group: BENCHMARK }),
     qps: float("queries per second", { defaultText: String(DEFAULT_QPS), group: BENCHMARK }),
@@ -112,19 +121,18 @@ const answerView = tableView({
       style: (cell, style, { error }) => (error ? style.red(cell) : cell),
     },
   ],
-  after: ({ response }) => visibleLines(response.explainOutput),
-  json: ({ response, translate, includeMeta }) => {
+  after: ({ response, spans }, style) => visibleLines(response.explainOutput) + spanTree(spans, style),
+  json: ({ response, translate, includeMeta, spans }) => {
     for (const result of response.data) if (!includeMeta) result.meta = undefined;
-    return answerJson(response, translate ? readableName : (name) => name);
+    return answerJson(response, translate ? readableName : (name) => name, spans);
   },
 });
 
 type Ask = () => Promise<Answer | BulkAnswer>;
 
 /** The question, made once; asked as often as need be. */
-async function question(context: Context, input: Input): Promise<Ask> {
-  const service = await context.api.query();
-  const shown = { translate: input.translateFqns, includeMeta: input.includeMeta };
+async function question(context: Context, input: Input, service: Client<typeof QueryService>): Promise<Ask> {
+  const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
     const request = await bulkRequest(context, input);
     return async () => ({ kind: "bulk", response: await service.queryBulk(request), ...shown });
@@ -146,10 +154,16 @@ async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnsw
   }
 }
 
+/** The answer with its spans, which are read after it so that they cost the query nothing. */
+async function withSpans<A extends Answer | BulkAnswer>(context: Context, service: Client<typeof QueryService>, answer: A): Promise<A> {
+  return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
+}
+
 async function askOnce(context: Context, input: Input): Promise<Answer | BulkAnswer> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
-    return await timed(await question(context, input), figures);
+    const service = await context.api.query();
+    return await withSpans(context, service, await timed(await question(context, input, service), figures));
   } finally {
     await figures.close();
   }
@@ -160,13 +174,15 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
   const { clock, flags, io, progress, signal } = context;
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
-    const ask = await question(context, input);
+    const service = await context.api.query();
+    const ask = await question(context, input, service);
     for (;;) {
       const started = clock.now();
-      const answer = await timed(ask, figures);
+      const answer = await withSpans(context, service, await timed(ask, figures));
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       if (!flags.json) for (const line of linesOf(answer)) io.writeErr(`${line}\n`);
+      if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined) {
         if (failed(answer)) throw new CliError(failureCount(answer), { code: "query_failed" });
         return;
@@ -181,7 +197,7 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
 async function benchmark(context: Context, input: Input): Promise<BenchmarkReport> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
-    const ask = await question(context, input);
+    const ask = await question(context, input, await context.api.query());
     await ask();
     return await runBenchmark(
       context,
@@ -192,6 +208,14 @@ async function benchmark(context: Context, input: Input): Promise<BenchmarkRepor
   } finally {
     await figures.close();
   }
+}
+
+/** Where the stages of a query are. */
+function stagesNote(meta: QueryMeta | undefined): string {
+  if (!meta || meta.planStages === 0) return "No stages were kept: no step gave anything, or the server's log says what failed";
+  const count = meta.planStages === 1 ? "1 stage is kept" : `${meta.planStages} stages are kept`;
+  if (meta.url) return `${count}: ${escapeControls(meta.url)}#stages`;
+  return `${count}: ask QueryService.GetQueryRunStages for the query ${escapeControls(meta.queryId)}`;
 }
 
 function linesOf(answer: Answer | BulkAnswer): string[] {

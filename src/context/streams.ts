@@ -1,6 +1,6 @@
 /**
  * The process's streams. stdout is written through `Bun.write`, which waits until all bytes are taken, reports ENOSPC and EPIPE, and does not load the
- * stream machinery behind `process.stdout`.
+ * stream machinery behind `process.stdout`. Nothing is not written at all: `Bun.write` would empty a file that stdout goes to.
  */
 
 import { fstatSync, statSync, writeSync } from "node:fs";
@@ -102,6 +102,7 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
   };
   return {
     async writeOut(content) {
+      if (content.length === 0) return;
       const before = last;
       const writing = (async () => {
         await before.catch(() => {});
@@ -109,7 +110,7 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
       })();
       last = writing;
       try {
-        if (content.length > 0) await writing;
+        await writing;
       } catch (error) {
         if (codeOf(error) === "EPIPE" || codeOf(error) === "ECONNRESET") throw new OutputClosedError();
         throw fromSystem(error, "write to stdout") ?? error;

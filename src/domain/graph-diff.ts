@@ -55,7 +55,8 @@ function bareResolver(resolver: Resolver): Uint8Array {
   const bare = { ...resolver, span: undefined };
   if (bare.body.case === "sql") {
     const { star, columns } = bare.body.value;
-    bare.body = { case: "sql", value: { ...bare.body.value, bodyLine: 0, columns: star ? [] : columns } };
+    const named = columns.map(({ span: _, ...column }) => column);
+    bare.body = { case: "sql", value: { ...bare.body.value, bodyLine: 0, sourceSpan: undefined, columns: star ? [] : named } };
     if (star) bare.outputs = [];
   }
   return toBinary(ResolverSchema, bare);
@@ -90,6 +91,9 @@ function factsOf(feature: Feature): Map<string, string> {
     if (primary) facts.set("primary key", "yes");
     if (featureTime) facts.set("feature time", "yes");
     if (references) facts.set("references", references);
+    if (kind.value.storeOnline === false) facts.set("store_online", "no");
+    if (kind.value.storeOffline === false) facts.set("store_offline", "no");
+    if (kind.value.cacheNulls === false) facts.set("cache_nulls", "no");
   } else if (kind.case !== undefined) {
     const target = kind.value.foreignNamespace;
     facts.set("type", kind.case === "hasOne" ? `${target}${kind.value.optional ? " | None" : ""}` : `DataFrame[${target}]`);

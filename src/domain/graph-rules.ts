@@ -8,12 +8,14 @@
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment, tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a named query.
+ * - 170 error: a named query has a planner option that there is not, or a value that it cannot have: no query by that name could be planned.
  */
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { errorAt, mergeFindings, warningAt } from "./finding.ts";
+import { readPlannerOptions } from "./planner-options.ts";
 
 /** Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103). */
 export function checkGraph(graph: Graph): Diagnostic[] {
@@ -27,6 +29,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...ambiguityFindings(derivation),
     ...orphanFindings(derivation),
     ...offlineOnlyFindings(derivation),
+    ...plannerOptionFindings(derivation),
   ]);
 }
 
@@ -125,6 +128,7 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
         warningAt(160, step.span, `${message}: only queries that give it as an input can run it`, {
           label: `needs ${need.feature}`,
           related: relatedFeature(derivation, need.feature),
+          hint: `Write a resolver or a default for ${need.feature}.`,
         }),
       ];
     }),
@@ -146,12 +150,12 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
         if (derivation.isPrimary(fqn) && [first, second].every(isPartialScan)) continue;
         said.add(pair);
         const both = first.outputs.filter((output) => second.outputs.includes(output)).join(", ");
-        const message = `${first.name} and ${second.name} both compute ${both}, and nothing says which of them a query should use`;
+        const why = isTotal(first.resolver) ? "each says that it has all rows" : "nothing says which of them a query should use";
         return [
-          errorAt(162, second.span, message, {
+          errorAt(162, second.span, `${first.name} and ${second.name} both compute ${both}, and ${why}`, {
             label: "ambiguous",
             related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
-            hint: "Give one of them a tag or an environment, mark the SQL resolver that knows all rows with `total`, or remove one.",
+            hint: `Give one of them a tag or an environment, ${totalCure(first, second)}or remove one.`,
           }),
         ];
       }
@@ -164,10 +168,20 @@ function isPartialScan({ resolver }: Step): boolean {
   return resolver?.outputShape === OutputShape.ROWS && !resolver.total;
 }
 
+/** What `total` can do about two resolvers: only those that give rows, and SQL files, may have it. */
+function totalCure(first: Step, second: Step): string {
+  if (isTotal(first.resolver)) return "take `total` from one that has not all rows, ";
+  const isScan = ({ resolver }: Step) => resolver?.outputShape === OutputShape.ROWS || resolver?.body.case === "sql";
+  return isScan(first) || isScan(second) ? "mark the one that has all rows with `total`, " : "";
+}
+
+function isTotal(resolver: Resolver | undefined): boolean {
+  return resolver !== undefined && (resolver.total || (resolver.body.case === "sql" && resolver.body.value.total));
+}
+
 function areSeparate(first: Resolver | undefined, second: Resolver | undefined): boolean {
   if (!first || !second || first.relation !== second.relation) return true;
-  const total = (resolver: Resolver): boolean => resolver.total || (resolver.body.case === "sql" && resolver.body.value.total);
-  if (total(first) !== total(second)) return true;
+  if (isTotal(first) !== isTotal(second)) return true;
   const inCommon = first.environments.some((environment) => second.environments.includes(environment));
   if (first.environments.length > 0 && second.environments.length > 0 && !inCommon) return true;
   const [left, right] = [new Set(first.tags), new Set(second.tags)];
@@ -198,6 +212,7 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
     return [
       warningAt(163, feature.span, `nothing computes ${feature.fqn} and nothing uses it: a query can only give it back as it was given`, {
         label: "no provider, no consumer",
+        hint: "Write a resolver or an expression for it, or take it out.",
       }),
     ];
   });
@@ -215,6 +230,7 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
     const provider = derivation.providers.get(fqn)?.[0];
     return warningAt(164, span, `${consumer} needs ${fqn}, which only the offline resolver ${provider?.name} computes`, {
       label: "never computed online",
+      hint: `Write an online resolver or a default for ${fqn}.`,
       related: provider?.span ? [{ span: provider.span, message: "offline resolver" }] : [],
     });
   };
@@ -233,6 +249,18 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
       .map((fqn) => warn(fqn, `named query '${queryName(query)}'`, query.span));
   });
   return [...resolvers, ...queries];
+}
+
+/** 170 for planner options. */
+function plannerOptionFindings({ graph }: Derivation): Diagnostic[] {
+  return graph.namedQueries.flatMap((query) =>
+    readPlannerOptions(query.plannerOptions).problems.map((problem) =>
+      errorAt(170, query.span, `named query '${queryName(query)}': ${problem}`, {
+        label: "cannot be planned",
+        hint: "`svc query --help` lists the planner options.",
+      }),
+    ),
+  );
 }
 
 function unique(needs: readonly Need[]): string[] {

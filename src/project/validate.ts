@@ -17,10 +17,8 @@ import type { Project, ProjectEnvironment } from "./project.ts";
 export interface ValidateOptions {
   /** Ask the server too. Default true. */
   readonly remote?: boolean;
-  /** Name of the environment; default: the flag, or the stored setting when that is a name and no id. */
-  readonly environmentName?: string | undefined;
   /** Branch that the server compares with; undefined or empty = the environment. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
   readonly skipLocalWarnings?: boolean;
   /** Leave out rule 194 (`--skip-sql-extras-check`). */
@@ -40,6 +38,8 @@ export interface Validation {
   readonly remote: readonly Diagnostic[] | undefined;
   /** What a deployment would change; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
+  /** Why the server could not be asked, such as that nothing answers there; undefined when it could, or was not to be. */
+  readonly unasked: unknown;
   /** Text of the files that findings speak of. */
   readonly source: SourceText;
 }
@@ -47,10 +47,14 @@ export interface Validation {
 /** Rules that the analyzer checks itself: where it finds nothing wrong, its word on Python files counts. */
 const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143, 144, 146, 148, 192]);
 
-/** Validates the project of a context. Throws what loading the project, and talking to the server, throw. */
+/**
+ * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
+ * Throws what loading the project throws.
+ */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
-  const name = options.environmentName ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
+  const server = options.remote === false ? undefined : await outcome(context, () => activeEnvironment(context));
+  const name = server?.value ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
   const texts = new Map(files.map((file) => [file.path, file.text]));
@@ -86,15 +90,39 @@ export async function validateProject(context: Context, options: ValidateOptions
   });
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
   const here = mergeFindings(project.diagnostics, diagnostics);
-  const base = { project, environment, graph: local.graph, source: (file: string) => texts.get(file) };
-  if (options.remote === false || !local.graph || here.some(isError))
-    return { ...base, diagnostics: here, remote: undefined, diff: undefined };
   const { graph } = local;
-  const answer = await context.progress.step("Validating against the deployment", async () => {
-    const deployments = await context.api.deployments();
-    return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
-  });
-  return { ...base, diagnostics: mergeFindings(here, answer.diagnostics), remote: answer.diagnostics, diff: answer.diff };
+  const base = { project, environment, graph, source: (file: string) => texts.get(file) };
+  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined };
+  if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
+  const { value: answer, failure } = await outcome(context, () =>
+    context.progress.step("Validating against the deployment", async () => {
+      const deployments = await context.api.deployments();
+      return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
+    }),
+  );
+  if (!answer) return { ...alone, unasked: failure };
+  return {
+    ...base,
+    diagnostics: mergeFindings(here, answer.diagnostics),
+    remote: answer.diagnostics,
+    diff: answer.diff,
+    unasked: undefined,
+  };
+}
+
+/** What work gives, or why it failed; throws when the command was interrupted meanwhile. */
+async function outcome<T>({ signal }: Context, work: () => Promise<T>): Promise<{ readonly value?: T; readonly failure?: unknown }> {
+  try {
+    return { value: await work() };
+  } catch (failure) {
+    if (signal.aborted) throw failure;
+    return { failure };
+  }
+}
+
+/** Name of the environment that the server will compare with. */
+async function activeEnvironment({ api, signal }: Context): Promise<string> {
+  return (await (await api.auth()).whoAmI({}, { signal })).environmentName;
 }
 
 /** The project file knows environments by name; an id says nothing there. */
@@ -111,6 +139,7 @@ async function readFiles(context: Context, project: Project, environment: Projec
   });
 }
 
+/** What the text shows and what the analyzer says, each thing once: syntax that only newer versions of Python know is 104, and to the older one 101. */
 async function withAnalysis(
   found: readonly Diagnostic[],
   analysis: ReturnType<ReturnType<Context["python"]>["analyze"]>,
@@ -119,8 +148,9 @@ async function withAnalysis(
   try {
     const { graph, python } = await analysis;
     const { policyFindings } = await import("./lint/policy.ts");
-    const analyzed = graph.diagnostics;
-    const isSound = !analyzed.some(isError);
+    const newer = new Set(found.filter(({ code }) => code === 104).map(({ span }) => span?.file));
+    const analyzed = graph.diagnostics.filter(({ code, span }) => code !== 101 || !newer.has(span?.file));
+    const isSound = !graph.diagnostics.some(isError);
     const policy = isSound ? policyFindings(graph, project.validation) : [];
     const kept = found.filter((diagnostic) => !isOverruled(diagnostic, isSound, python !== undefined));
     return { graph: python === undefined ? undefined : graph, diagnostics: mergeFindings(kept, analyzed, policy) };

@@ -71,6 +71,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       path: files.telemetry,
       programVersion,
       clock,
+      deleteObject: (sha256) => objects.delete(sha256),
       onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
       onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),
     });

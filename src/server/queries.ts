@@ -4,9 +4,12 @@ import type { Caller } from "./auth/tokens.ts";
 import { branchOf } from "./deployments/live-scopes.ts";
 import type { Lease } from "./deployments/running.ts";
 import type { Platform } from "./platform.ts";
+import type { AnswerHead } from "./query/answer.ts";
 import { createEngine, type OnlineEngine } from "./query/create-engine.ts";
 import type { QueryRecord } from "./query/engine.ts";
+import { storeStages } from "./query-stages.ts";
 import { resolveNames } from "./scope.ts";
+import type { SpanRecord } from "./stores/telemetry/store.ts";
 
 /** Which deployment a query asks: names or ids as they stand in headers, empty = not said. */
 export interface QueryScope {
@@ -22,6 +25,10 @@ export interface Queries {
   resolveDeployment(scope: QueryScope, caller: Caller): Promise<Lease>;
   /** Keeps a query in the log. */
   recordQuery(record: QueryRecord): void;
+  /** Keeps the spans of a query. */
+  recordSpans(spans: readonly Omit<SpanRecord, "environmentId">[]): void;
+  /** Keeps what the steps of a query gave; false when that failed, which the server's log says. */
+  keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
   /** Page of the dashboard that shows a run that is recorded now; empty when there is no dashboard, or the log is too busy to keep the run. */
   pageOf(queryId: string, environmentId: string): string;
 }
@@ -54,6 +61,20 @@ async function createQueries(platform: Platform): Promise<Queries> {
     recordQuery(record) {
       const place = places.get(record.deploymentId);
       if (place) telemetry.recordQuery({ ...record, ...place });
+    },
+    recordSpans(spans) {
+      const place = places.get(spans[0]?.deploymentId ?? "");
+      if (place) telemetry.recordSpans(spans.map((span) => ({ ...span, environmentId: place.environmentId })));
+    },
+    async keepStages({ queryId, deployment, stages }, startedAt) {
+      try {
+        const run = { queryId, environmentId: deployment.environmentId, startedAt };
+        await storeStages({ telemetry, objects: platform.objects }, run, stages);
+        return true;
+      } catch (error) {
+        log.error("the stages of a query could not be kept", { queryId, error: String(error) });
+        return false;
+      }
     },
     pageOf: (queryId, environmentId) =>
       headless || !telemetry.hasRoom() ? "" : `${url}/environments/${environmentId}/query-runs/${queryId}`,

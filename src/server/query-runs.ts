@@ -73,6 +73,8 @@ function requestMessage({ ask, deploymentId, meta }: QueryBody): QueryRequest {
     plannerOptions: { ...ask.plannerOptions },
     explain: ask.explain,
     includeMeta: ask.includeMeta,
+    trace: ask.trace,
+    storePlanStages: ask.storePlanStages,
     deploymentId,
     meta: { ...meta },
   });
@@ -95,6 +97,8 @@ interface JsonAnswer {
     readonly execution_duration_s: number;
     readonly query_id: string;
     readonly query_hash: string;
+    readonly trace_id?: string;
+    readonly plan_stages?: number;
     readonly query_timestamp: string;
     readonly inferred_outputs?: string[];
     readonly explain_output?: string;
@@ -135,6 +139,8 @@ function responseMessage(text: string): QueryResponse {
       executionDuration: msToDuration(meta.execution_duration_s * 1000),
       queryId: meta.query_id,
       queryHash: meta.query_hash,
+      traceId: meta.trace_id ?? "",
+      planStages: meta.plan_stages ?? 0,
       queryTimestamp: instantOf(meta.query_timestamp),
     },
     explainOutput: meta.explain_output ?? "",

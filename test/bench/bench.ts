@@ -1,11 +1,12 @@
 /**
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [bulk] [peer] [apply] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [apply] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime
  * `query`  online queries over HTTP against a bare server that reads as much from SQLite
  * `compute` one Python resolver, ten in a diamond, an aggregation over 1,000 children, four clients, and the engine's time, against a cached query
+ * `translate` resolvers translated from Python against the same in Python, and one that cannot be, from one client and from sixteen
  * `bulk`   rows of bulk queries against single queries
  * `peer`   stored features against Feast's own server, which is installed from PyPI into `dist/feast-venv` the first time
  * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500 resolvers
@@ -19,11 +20,13 @@ import { type Line, table } from "./figures.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
 import { measureStart } from "./start.ts";
+import { measureTranslation } from "./translate.ts";
 
 const PARTS = {
   start: { title: "Cold start", measure: measureStart },
   query: { title: "Online query", measure: measureQueries },
   compute: { title: "Computing query", measure: measureComputing },
+  translate: { title: "Translated resolvers", measure: measureTranslation },
   bulk: { title: "Bulk query", measure: measureBulk },
   peer: { title: "Feast's feature server", measure: measurePeer },
   apply: { title: "Apply to a branch", measure: measureApply },

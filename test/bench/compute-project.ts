@@ -8,43 +8,13 @@ export const SIDES = 8;
 const SIDE_NAMES = Array.from({ length: SIDES }, (_, index) => `side_${index}`);
 
 /**
- * `diamond.py`: a resolver that eight need, which one needs; their bodies loop, so that nothing but Python can run them. `shop.py`: a sum over the rows
- * that a SQL file gives.
+ * `diamond.py`: a resolver that eight need, which one needs; their bodies loop, so that nothing but Python can run them. `sums.py`: the same in
+ * arithmetic. `shop.py`: a sum over the rows that a SQL file gives.
  */
 export function computeProject(): Record<string, string> {
   return {
-    "diamond.py": [
-      '"""Ten resolvers: one at the top, eight beside each other, one at the bottom."""',
-      "",
-      "from svc import online",
-      "from svc.features import features",
-      "",
-      "",
-      "@features",
-      "class Node:",
-      "    id: int",
-      "    top: float",
-      ...SIDE_NAMES.map((name) => `    ${name}: float`),
-      "    bottom: float",
-      "",
-      "",
-      "@online",
-      "def top(id: Node.id) -> Node.top:",
-      ...loop(["id", "1", "0.5"]),
-      ...SIDE_NAMES.flatMap((name, index) => [
-        "",
-        "",
-        "@online",
-        `def ${name}(top: Node.top) -> Node.${name}:`,
-        ...loop(["top", `${index}.5`]),
-      ]),
-      "",
-      "",
-      "@online",
-      `def bottom(${SIDE_NAMES.map((name) => `${name}: Node.${name}`).join(", ")}) -> Node.bottom:`,
-      ...loop(SIDE_NAMES),
-      "",
-    ].join("\n"),
+    "diamond.py": diamond("Node", (terms) => ["total = 0.0", `for term in (${terms.join(", ")}):`, "    total += term", "return total"]),
+    "sums.py": diamond("Sum", (terms) => [`return ${["0.0", ...terms].join(" + ")}`]),
     "shop.py": [
       '"""An account and its transactions."""',
       "",
@@ -72,6 +42,31 @@ export function computeProject(): Record<string, string> {
   };
 }
 
-function loop(terms: readonly string[]): string[] {
-  return ["    total = 0.0", `    for term in (${terms.join(", ")}):`, "        total += term", "    return total"];
+/** Ten resolvers: one at the top, eight beside each other, one at the bottom. `body` has the lines that sum some terms. */
+function diamond(className: string, body: (terms: readonly string[]) => readonly string[]): string {
+  const resolver = (name: string, parameters: readonly string[], terms: readonly string[]) => [
+    "",
+    "",
+    "@online",
+    `def ${name}(${parameters.map((one) => `${one}: ${className}.${one}`).join(", ")}) -> ${className}.${name}:`,
+    ...body(terms).map((line) => `    ${line}`),
+  ];
+  return [
+    '"""Ten resolvers: one at the top, eight beside each other, one at the bottom."""',
+    "",
+    "from svc import online",
+    "from svc.features import features",
+    "",
+    "",
+    "@features",
+    `class ${className}:`,
+    "    id: int",
+    "    top: float",
+    ...SIDE_NAMES.map((name) => `    ${name}: float`),
+    "    bottom: float",
+    ...resolver("top", ["id"], ["id", "1", "0.5"]),
+    ...SIDE_NAMES.flatMap((name, index) => resolver(name, ["top"], ["top", `${index}.5`])),
+    ...resolver("bottom", SIDE_NAMES, SIDE_NAMES),
+    "",
+  ].join("\n");
 }

@@ -40,6 +40,8 @@ class User:
     a: float
     b: float
     total: float
+    c: float | None
+    d: float | None
 `,
   `${PIN}
 @online
@@ -49,6 +51,10 @@ def first(email: User.email) -> User.domain:
 @online
 def total(a: User.a, b: User.b) -> User.total:
     return a + b
+
+@online
+def with_gaps(c: User.c, d: User.d) -> User.total:
+    return (c or 0.0) + (d or 0.0)
 `,
 );
 
@@ -151,12 +157,18 @@ for (const lanes of [8, 64]) {
 }
 for (const size of [100, 1_000, 10_000]) {
   const column = Array.from({ length: size }, (_, i) => i + 0.5);
-  const taken: number[] = [];
-  for (let i = 0; i < 20; i++) {
+  const gaps = [null, ...column.slice(1)];
+  const blocks: number[] = [];
+  const json: number[] = [];
+  for (let i = 0; i < 30; i++) {
     const started = performance.now();
     await live.rows("mod.total", { a: column, b: column });
-    taken.push(performance.now() - started);
+    const between = performance.now();
+    await live.rows("mod.with_gaps", { c: gaps, d: gaps });
+    blocks.push(between - started);
+    json.push(performance.now() - between);
   }
-  console.log(`${`batch of ${size} rows, ms`.padEnd(34)}${median(taken).toFixed(2).padStart(10)}`);
+  console.log(`${`batch of ${size} rows, ms`.padEnd(34)}${median(blocks).toFixed(2).padStart(10)}`);
+  console.log(`${"  ratio to columns with a null".padEnd(34)}${(median(blocks) / median(json)).toFixed(2).padStart(10)}`);
 }
 await echo.stop();

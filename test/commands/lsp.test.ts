@@ -1,6 +1,6 @@
 /** `svc lsp` as an editor meets it: a process, driven by the client library that editors use. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   CompletionRequest,
   type Diagnostic,
@@ -9,6 +9,8 @@ import {
   HoverRequest,
 } from "vscode-languageserver-protocol/node";
 import { Editor } from "../harness/editor.ts";
+
+setDefaultTimeout(60_000);
 
 const FILES: Readonly<Record<string, string>> = {
   "svc.yaml": "project: editor\nenvironments:\n  default: {}\n",

@@ -164,6 +164,8 @@ describe("wrong input", () => {
     [["--in", "user.id=1", "--staleness", "user.name=10"], 2, /a duration such as/],
     [["--in", "user.id=1", "--query-name-version", "1"], 2, /--query-name/],
     [["--in", "user.id=1", "--repeat", "0"], 2, /above zero/],
+    [["--in", "user.id=1", "--planner-option", "a=1", "--planner-option", "a=2"], 2, /--planner-option a is given twice/],
+    [["--in", "user.id=1", "--query-context", "a=[1, 12345678901234567890]"], 2, /--query-context a=.*beyond 64 bits/],
     [["--in", "user.id=1", "--qps", "5"], 2, /--benchmark/],
     [["--in", "user.idd=1"], 1, /did you mean 'user\.id'/],
     [["--in", "user.id=1", "--out", "user.nmae"], 1, /did you mean 'user\.name'/],

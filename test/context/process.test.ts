@@ -20,6 +20,7 @@ const plain = textView((data) => String(data));
 const command = (run, flags = {}, view = plain) => ({ summary: "Do", load: async () => ({ default: defineCommand({ summary: "Do", examples: [], flags, run, view }) }) });
 const tree = {
   big: command(async (context, { bytes }) => "x".repeat(bytes - 1), { bytes: int("size", { default: 1_000_000 }) }),
+  silent: command(async () => ""),
   drip: command(async function* (context) { for (let i = 0; ; i++) { yield "line " + i; await context.clock.sleep(1, context.signal); } }),
   hang: command(async (context) => { context.io.writeErr("hanging\\n"); await new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason))); }),
   deaf: command(async (context) => { context.io.writeErr("deaf\\n"); await new Promise((resolve) => setTimeout(resolve, 60_000)); }),
@@ -61,6 +62,10 @@ describe("stdout", () => {
       await Bun.sleep(1);
     }
     expect(size).toBe(1_000_000);
+  });
+
+  test("a file that others write to as well keeps what they wrote, also when there is nothing to say", () => {
+    expect(shell("(echo before; svc silent; svc big --bytes 3; echo after) > out; cat out").stdout).toBe("before\nxx\nafter\n");
   });
 
   test("a full disk is an error", () => {

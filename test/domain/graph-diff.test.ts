@@ -48,7 +48,22 @@ describe("graph diff", () => {
     const at = (line: number) =>
       graph(
         [feature("a", { span: span(line) })],
-        [{ fqn: "m.f", sourceSha256: "1", span: span(line), body: { case: "sql", value: { body: "select 1", bodyLine: line } } }],
+        [
+          {
+            fqn: "m.f",
+            sourceSha256: "1",
+            span: span(line),
+            body: {
+              case: "sql",
+              value: {
+                body: "select 1",
+                bodyLine: line,
+                sourceSpan: span(line),
+                columns: [{ column: "a", feature: "u.a", span: span(line) }],
+              },
+            },
+          },
+        ],
       );
     const diff = diffGraphs(at(1), at(50), none);
     expect([diff.features, diff.resolvers]).toEqual([[], []]);
@@ -104,6 +119,12 @@ describe("graph diff", () => {
     ["type", {}, { kind: scalar(PrimitiveType.STRING) }, ["type int -> str"]],
     ["null", {}, { kind: scalar(PrimitiveType.INT64, { nullable: true }) }, ["type int -> int | None"]],
     ["staleness", {}, { maxStaleness: { seconds: 1800n } }, ["max_staleness 0s -> 30m"]],
+    [
+      "what is stored",
+      { kind: scalar(PrimitiveType.INT64, { storeOffline: true }) },
+      { kind: scalar(PrimitiveType.INT64, { storeOnline: false, storeOffline: false, cacheNulls: false }) },
+      ["store_online none -> no", "store_offline none -> no", "cache_nulls none -> no"],
+    ],
     [
       "never expires",
       { maxStaleness: { seconds: 315_576_000_000n } },

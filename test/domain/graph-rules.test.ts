@@ -236,6 +236,28 @@ describe("164", () => {
   });
 });
 
+test("170: a planner option that there is not, or a value that it cannot have", () => {
+  const query = (plannerOptions: Record<string, string>) => [
+    { name: "q", version: "2", inputs: ["user.id"], outputs: ["user.id"], plannerOptions, span: spans("q.py") },
+  ];
+  const classes = { User: "id email" };
+  expect(found(classes, { namedQueries: query({ disable_cache: "true", max_batch_rows: "0" }) })).toEqual([
+    {
+      rule: "E170",
+      at: "q.py:1:1-1:2",
+      message: expect.stringContaining("named query 'q 2': unknown planner option 'disable_cache'; did you mean 'disable_cache_reads'"),
+      label: "cannot be planned",
+    },
+    {
+      rule: "E170",
+      at: "q.py:1:1-1:2",
+      message: "named query 'q 2': planner option 'max_batch_rows': expected 1 to 1000, got '0'",
+      label: "cannot be planned",
+    },
+  ]);
+  expect(found(classes, { namedQueries: query({ disable_cache_reads: "true", required_resolver_tags: "a,b" }) })).toEqual([]);
+});
+
 test("silent while parts of the project could not be read", () => {
   expect(checkGraph(graphOf({ User: "id lonely" }, { diagnostics: [{ code: 102 }] }))).toEqual([]);
 });

@@ -21,6 +21,7 @@ import {
   type ProtocolConnection,
   PublishDiagnosticsNotification,
   RegistrationRequest,
+  ShowMessageNotification,
   ShutdownRequest,
   StreamMessageReader,
   StreamMessageWriter,
@@ -35,6 +36,8 @@ export class Editor implements AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   readonly connection: ProtocolConnection;
   readonly registered: unknown[] = [];
+  /** What the server said to the user. */
+  readonly said: string[] = [];
   stderr = "";
   private readonly shown = new Map<string, Diagnostic[]>();
   private readonly texts = new Map<string, string>();
@@ -62,6 +65,7 @@ export class Editor implements AsyncDisposable {
       this.shown.set(uri, diagnostics);
       this.wake();
     });
+    this.connection.onNotification(ShowMessageNotification.type, ({ message }) => void this.said.push(message));
     this.connection.onRequest(RegistrationRequest.type, ({ registrations }) => void this.registered.push(...registrations));
     this.connection.listen();
   }
@@ -75,11 +79,12 @@ export class Editor implements AsyncDisposable {
     return Bun.pathToFileURL(join(this.root, path)).href;
   }
 
-  async start() {
+  /** @param folders the folders that are open, relative to the root */
+  async start(folders: readonly string[] = ["."]) {
     const answer = await this.connection.sendRequest(InitializeRequest.type, {
       processId: process.pid,
       rootUri: null,
-      workspaceFolders: [{ uri: Bun.pathToFileURL(this.root).href, name: "project" }],
+      workspaceFolders: folders.map((name) => ({ uri: this.uri(name), name })),
       capabilities: { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } },
     });
     await this.connection.sendNotification(InitializedNotification.type, {});
@@ -147,6 +152,11 @@ export class Editor implements AsyncDisposable {
       if (Date.now() > until) throw new Error(`findings of ${path} never came: ${JSON.stringify(found)}`);
       await Promise.race([new Promise<void>((resolve) => (this.wake = resolve)), Bun.sleep(200)]);
     }
+  }
+
+  /** The findings of a file that were shown last. */
+  last(path: string): Diagnostic[] | undefined {
+    return this.shown.get(this.uri(path));
   }
 
   /** Ends it in order; resolves with the exit code. */

@@ -358,6 +358,37 @@ describe("a project that does not import", () => {
     );
   });
 
+  test("102 for names and modules that are not there says which are", async () => {
+    const { graph } = await analyzeFixture("102-imports");
+    expect(graph.diagnostics.map((item) => [placed("102-imports", item), item.message, item.hint])).toEqual([
+      [
+        "E102 closest.py:1:19 Usr",
+        "closest.py cannot be imported: ImportError: cannot import name 'Usr' from 'users' (closest.py:1)",
+        "Did you mean 'User'?",
+      ],
+      [
+        "E102 moved.py:1:19 Order",
+        "moved.py cannot be imported: ImportError: cannot import name 'Order' from 'users' (moved.py:1)",
+        "'Order' is defined in orders.py: import it from 'orders'.",
+      ],
+      [
+        "E102 sourced.py:1:25 SnowflakeSource",
+        "sourced.py cannot be imported: ImportError: cannot import name 'SnowflakeSource' from 'svc.sources' (sourced.py:1)",
+        "It has DataSource, MySQLSource, PostgreSQLSource, SQLiteSource.",
+      ],
+      [
+        "E102 submodule.py:1:8 svc.feature",
+        "submodule.py cannot be imported: ModuleNotFoundError: No module named 'svc.feature' (submodule.py:1)",
+        "Did you mean 'svc.features'?",
+      ],
+      [
+        "E102 undefined.py:6:11 Usr",
+        "undefined.py cannot be imported: NameError: name 'Usr' is not defined (undefined.py:6)",
+        "Did you mean 'User'?",
+      ],
+    ]);
+  });
+
   test("102 for modules that import each other", async () => {
     const { graph } = await analyzeFixture("102-cycle");
     expect(graph.diagnostics.map((item) => placed("102-cycle", item))).toEqual(["E102 a.py:1:15 B", "E102 b.py:1:15 A"]);
@@ -460,7 +491,16 @@ describe("the command", () => {
   });
 });
 
-const projects = ["shop", ...Object.keys(EXPECTED_FINDINGS), "102-exception", "102-packages", "102-names", "102-cycle", "103-exit"];
+const projects = [
+  "shop",
+  ...Object.keys(EXPECTED_FINDINGS),
+  "102-exception",
+  "102-packages",
+  "102-names",
+  "102-imports",
+  "102-cycle",
+  "103-exit",
+];
 
 test.each(INTERPRETERS.slice(0, -1).map((item) => [item.version, item.path] as const))(
   "Python %s says the same as the newest",

@@ -257,9 +257,9 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
   ],
   "140-rows": [
     [
-      "E140 resolvers.py:22:19 User.txns.amount",
-      "parameter 'amounts' goes through a has-many relation: take its rows as a DataFrame, User.txns[Txn.amount]",
-      "many values",
+      "E140 resolvers.py:22:19 User.txns.user.txns.amount",
+      "'user.txns.user.txns.amount' goes through two has-many relations: a list has the values of the rows of one",
+      "two relations",
     ],
     ["E140 resolvers.py:27:29 User.id", "User.id is no feature of Txn: filters and columns of these rows start from Txn", "not from Txn"],
     [
@@ -466,6 +466,15 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "the staleness of 'The User.fine' is str 'often', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
       "bad value",
     ],
+    ['E146 features.py:28:24 "no"', "store_online is str 'no': write True or False", "bad value"],
+    ["E146 features.py:31:39 0", "store_offline is int 0: write True or False", "bad value"],
+    ['E146 features.py:31:54 "evict"', "cache_nulls is str 'evict': write True or False", "bad value"],
+    [
+      "E146 features.py:33:55 False",
+      "'stored.owners' is a relation and takes no store_online: its rows are stored if it has a max_staleness",
+      "a relation",
+    ],
+    ['E146 features.py:34:58 "never"', "store_offline is str 'never': write True or False", "bad value"],
   ],
   "147-columns": [
     [
@@ -524,7 +533,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "the named query 'text' asks for what does not exist: 'user.name.x' goes through a value, not a relation",
       "not a relation",
     ],
-    ["E170 queries.py:17:51 5", "the named query 'kinds' asks for what does not exist: 5 is no feature", "no feature"],
+    [
+      "E170 queries.py:17:51 5",
+      "the named query 'kinds' asks for what does not exist: 5 is no feature: write User.name or 'user.name'",
+      "no feature",
+    ],
     [
       'E170 queries.py:18:17 "roots"',
       "the named query 'roots' starts from user and planet: inputs and outputs start from one class",

@@ -240,6 +240,35 @@ describe("rules", () => {
   });
 });
 
+describe("what is stored where", () => {
+  test("a feature's own word comes before its class's; a relation has its own alone", async () => {
+    const { graph } = await analyzeFixture("storing");
+    expect(graph.diagnostics.map((diagnostic) => diagnostic.message)).toEqual([]);
+    const said = graph.featureSets.flatMap((set) =>
+      set.features.map(({ fqn, kind, maxStaleness }) => {
+        const { storeOnline, storeOffline, cacheNulls } = kind.case === "scalar" ? kind.value : {};
+        return [fqn, Number(maxStaleness?.seconds ?? 0), storeOnline ?? true, storeOffline ?? true, cacheNulls ?? true];
+      }),
+    );
+    expect(said.filter(([fqn]) => String(fqn).startsWith("user."))).toEqual([
+      ["user.id", 0, true, false, true],
+      ["user.plain", 3600, true, false, true],
+      ["user.kept", 3600, false, true, true],
+      ["user.some", 3600, true, false, false],
+      ["user.txns", 0, true, true, true],
+      ["user.young", 600, true, true, true],
+      ["user.spent__86400__", 3600, false, false, true],
+      ["user.spent__604800__", 3600, false, false, true],
+    ]);
+    const staleness = Object.entries(graph.namedQueries[0]?.staleness ?? {}).map(([path, duration]) => [path, Number(duration.seconds)]);
+    expect(staleness.sort()).toEqual([
+      ["user.plain", 0],
+      ["user.txns", 300],
+      ["user.young", 3600],
+    ]);
+  });
+});
+
 test("names of functions are those of the table", () => {
   const source =
     "import json, svc._function_names as n; print(json.dumps([list(n.AGGREGATIONS), sorted(n.ONE_COLUMN), sorted(n.CONDITIONS)]))";
@@ -260,7 +289,7 @@ test.each(INTERPRETERS.slice(0, -1).map((item) => [item.version, item.path] as c
   "Python %s says the same as the newest",
   async (_, python) => {
     const plain = (one: Graph) => Buffer.from(toBinary(GraphSchema, { ...one, pythonVersion: "" })).toString("hex");
-    for (const project of ["market", ...Object.keys(EXPECTED_RELATION_FINDINGS)]) {
+    for (const project of ["market", "storing", ...Object.keys(EXPECTED_RELATION_FINDINGS)]) {
       const [old, newest] = await Promise.all([analyzeFixture(project, { python }), analyzeFixture(project)]);
       expect([project, plain(old.graph)]).toEqual([project, plain(newest.graph)]);
     }

@@ -2,8 +2,8 @@
 // @generated from file svc/v1/query.proto (package svc.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ErrorDetail } from "./error_pb";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/query.proto.
  */
 export const file_svc_v1_query: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUi8wEKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkiWgoQUXVlcnlCdWxrUmVxdWVzdBIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5RdWVyeVJlcXVlc3QSIQoGaW5wdXRzGAIgAygLMhEuc3ZjLnYxLkJ1bGtJbnB1dCJACglCdWxrSW5wdXQSDwoHZmVhdHVyZRgBIAEoCRIiCgZ2YWx1ZXMYAiADKAsyEi5zdmMudjEuUXVlcnlJbnB1dCLfAQoRUXVlcnlCdWxrUmVzcG9uc2USDAoEcm93cxgBIAEoBRIjCgdjb2x1bW5zGAIgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4SIQoGdGFibGVzGAMgAygLMhEuc3ZjLnYxLkJ1bGtUYWJsZRIhCgZlcnJvcnMYBCADKAsyES5zdmMudjEuQnVsa0Vycm9yEh8KBG1ldGEYBSABKAsyES5zdmMudjEuUXVlcnlNZXRhEhYKDmV4cGxhaW5fb3V0cHV0GAYgASgJEhgKEGluZmVycmVkX291dHB1dHMYByADKAkiSAoKQnVsa0NvbHVtbhINCgVmaWVsZBgBIAEoCRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSDAoEaGl0cxgDIAMoCCJQCglCdWxrVGFibGUSDQoFZmllbGQYASABKAkSDwoHcGFyZW50cxgCIAMoBRIjCgdjb2x1bW5zGAMgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4iPAoJQnVsa0Vycm9yEgsKA3JvdxgBIAEoBRIiCgVlcnJvchgCIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbDKSAQoMUXVlcnlTZXJ2aWNlEjoKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIgSItRgEEkYKCVF1ZXJ5QnVsaxIYLnN2Yy52MS5RdWVyeUJ1bGtSZXF1ZXN0Ghkuc3ZjLnYxLlF1ZXJ5QnVsa1Jlc3BvbnNlIgSItRgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUimgIKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkSEwoLcGxhbl9zdGFnZXMYCiABKAUiWgoQUXVlcnlCdWxrUmVxdWVzdBIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5RdWVyeVJlcXVlc3QSIQoGaW5wdXRzGAIgAygLMhEuc3ZjLnYxLkJ1bGtJbnB1dCJACglCdWxrSW5wdXQSDwoHZmVhdHVyZRgBIAEoCRIiCgZ2YWx1ZXMYAiADKAsyEi5zdmMudjEuUXVlcnlJbnB1dCLfAQoRUXVlcnlCdWxrUmVzcG9uc2USDAoEcm93cxgBIAEoBRIjCgdjb2x1bW5zGAIgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4SIQoGdGFibGVzGAMgAygLMhEuc3ZjLnYxLkJ1bGtUYWJsZRIhCgZlcnJvcnMYBCADKAsyES5zdmMudjEuQnVsa0Vycm9yEh8KBG1ldGEYBSABKAsyES5zdmMudjEuUXVlcnlNZXRhEhYKDmV4cGxhaW5fb3V0cHV0GAYgASgJEhgKEGluZmVycmVkX291dHB1dHMYByADKAkiSAoKQnVsa0NvbHVtbhINCgVmaWVsZBgBIAEoCRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSDAoEaGl0cxgDIAMoCCJQCglCdWxrVGFibGUSDQoFZmllbGQYASABKAkSDwoHcGFyZW50cxgCIAMoBRIjCgdjb2x1bW5zGAMgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4iPAoJQnVsa0Vycm9yEgsKA3JvdxgBIAEoBRIiCgVlcnJvchgCIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbCJCCg9HZXRUcmFjZVJlcXVlc3QSEgoIdHJhY2VfaWQYASABKAlIABISCghxdWVyeV9pZBgCIAEoCUgAQgcKBXRyYWNlIjQKEEdldFRyYWNlUmVzcG9uc2USIAoFc3BhbnMYASADKAsyES5zdmMudjEuVHJhY2VTcGFuIvgCCglUcmFjZVNwYW4SEAoIdHJhY2VfaWQYASABKAkSDwoHc3Bhbl9pZBgCIAEoCRIWCg5wYXJlbnRfc3Bhbl9pZBgDIAEoCRIjCgRraW5kGAQgASgOMhUuc3ZjLnYxLlRyYWNlU3BhbktpbmQSDAoEbmFtZRgFIAEoCRIuCgpzdGFydF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCghkdXJhdGlvbhgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhINCgVlcnJvchgIIAEoCRI1CgphdHRyaWJ1dGVzGAkgAygLMiEuc3ZjLnYxLlRyYWNlU3Bhbi5BdHRyaWJ1dGVzRW50cnkSEAoIcXVlcnlfaWQYCiABKAkSFQoNZGVwbG95bWVudF9pZBgLIAEoCRoxCg9BdHRyaWJ1dGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIsChhHZXRRdWVyeVJ1blN0YWdlc1JlcXVlc3QSEAoIcXVlcnlfaWQYASABKAkiPgoZR2V0UXVlcnlSdW5TdGFnZXNSZXNwb25zZRIhCgZzdGFnZXMYASADKAsyES5zdmMudjEuUGxhblN0YWdlIngKCVBsYW5TdGFnZRINCgVzdGFnZRgBIAEoBRIMCgRraW5kGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEgwKBHBhdGgYBCABKAkSDAoEcm93cxgFIAEoBRIPCgdjb2x1bW5zGAYgAygJEg8KB29taXR0ZWQYByABKAkiZQobR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0EhAKCHF1ZXJ5X2lkGAEgASgJEg0KBXN0YWdlGAIgASgFEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlsKHEdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2USIgoEcm93cxgBIAMoCzIULnN2Yy52MS5QbGFuU3RhZ2VSb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpsBCgxQbGFuU3RhZ2VSb3cSCwoDcm93GAEgASgFEh0KBnZhbHVlcxgCIAMoCzINLnN2Yy52MS5WYWx1ZRIwCgZlcnJvcnMYAyADKAsyIC5zdmMudjEuUGxhblN0YWdlUm93LkVycm9yc0VudHJ5Gi0KC0Vycm9yc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqzwEKDVRyYWNlU3BhbktpbmQSHwobVFJBQ0VfU1BBTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVFJBQ0VfU1BBTl9LSU5EX0dBVEVXQVkQARIYChRUUkFDRV9TUEFOX0tJTkRfUExBThACEhYKElRSQUNFX1NQQU5fS0lORF9PUBADEhoKFlRSQUNFX1NQQU5fS0lORF9XT1JLRVIQBBIXChNUUkFDRV9TUEFOX0tJTkRfU1FMEAUSGQoVVFJBQ0VfU1BBTl9LSU5EX1NUT1JFEAYyqQMKDFF1ZXJ5U2VydmljZRI6CgVRdWVyeRIULnN2Yy52MS5RdWVyeVJlcXVlc3QaFS5zdmMudjEuUXVlcnlSZXNwb25zZSIEiLUYBBJGCglRdWVyeUJ1bGsSGC5zdmMudjEuUXVlcnlCdWxrUmVxdWVzdBoZLnN2Yy52MS5RdWVyeUJ1bGtSZXNwb25zZSIEiLUYBBJGCghHZXRUcmFjZRIXLnN2Yy52MS5HZXRUcmFjZVJlcXVlc3QaGC5zdmMudjEuR2V0VHJhY2VSZXNwb25zZSIHkAIBiLUYBBJhChFHZXRRdWVyeVJ1blN0YWdlcxIgLnN2Yy52MS5HZXRRdWVyeVJ1blN0YWdlc1JlcXVlc3QaIS5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZXNSZXNwb25zZSIHkAIBiLUYBBJqChRHZXRRdWVyeVJ1blN0YWdlUm93cxIjLnN2Yy52MS5HZXRRdWVyeVJ1blN0YWdlUm93c1JlcXVlc3QaJC5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXNwb25zZSIHkAIBiLUYBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading dot, or fully qualified;
@@ -90,7 +90,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   now?: Timestamp | undefined;
 
   /**
-   * Planner options.
+   * Planner options, by the names that `svc query --help` lists. They come before those of the named query; an option that there is not is refused.
    *
    * @generated from field: map<string, string> planner_options = 10;
    */
@@ -111,14 +111,15 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   includeMeta: boolean;
 
   /**
-   * Store the output of every step.
+   * Keep what every step gave, for GetQueryRunStages and the run's page, as long as the run is kept. Refused for more than 1,000 rows; of a step that
+   * gave more than 10,000 rows, or when the run's steps come to more than 32 MiB, only the figures are kept.
    *
    * @generated from field: bool store_plan_stages = 13;
    */
   storePlanStages: boolean;
 
   /**
-   * Record spans.
+   * Record spans. A request whose `traceparent` header is sampled is traced without it.
    *
    * @generated from field: bool trace = 14;
    */
@@ -406,6 +407,20 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
    * @generated from field: string url = 8;
    */
   url: string;
+
+  /**
+   * Id of the query's trace, 32 hex digits; empty when it was not traced.
+   *
+   * @generated from field: string trace_id = 9;
+   */
+  traceId: string;
+
+  /**
+   * How many stages are kept; 0 unless asked for.
+   *
+   * @generated from field: int32 plan_stages = 10;
+   */
+  planStages: number;
 };
 
 /**
@@ -633,6 +648,428 @@ export const BulkErrorSchema: GenMessage<BulkError> = /*@__PURE__*/
   messageDesc(file_svc_v1_query, 11);
 
 /**
+ * Request of GetTrace.
+ *
+ * @generated from message svc.v1.GetTraceRequest
+ */
+export type GetTraceRequest = Message<"svc.v1.GetTraceRequest"> & {
+  /**
+   * Which trace.
+   *
+   * @generated from oneof svc.v1.GetTraceRequest.trace
+   */
+  trace: {
+    /**
+     * By its id, 32 hex digits.
+     *
+     * @generated from field: string trace_id = 1;
+     */
+    value: string;
+    case: "traceId";
+  } | {
+    /**
+     * By the query that it is of.
+     *
+     * @generated from field: string query_id = 2;
+     */
+    value: string;
+    case: "queryId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message svc.v1.GetTraceRequest.
+ * Use `create(GetTraceRequestSchema)` to create a new message.
+ */
+export const GetTraceRequestSchema: GenMessage<GetTraceRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 12);
+
+/**
+ * Response of GetTrace.
+ *
+ * @generated from message svc.v1.GetTraceResponse
+ */
+export type GetTraceResponse = Message<"svc.v1.GetTraceResponse"> & {
+  /**
+   * The spans, by their start.
+   *
+   * @generated from field: repeated svc.v1.TraceSpan spans = 1;
+   */
+  spans: TraceSpan[];
+};
+
+/**
+ * Describes the message svc.v1.GetTraceResponse.
+ * Use `create(GetTraceResponseSchema)` to create a new message.
+ */
+export const GetTraceResponseSchema: GenMessage<GetTraceResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 13);
+
+/**
+ * A piece of work while a query was answered.
+ *
+ * @generated from message svc.v1.TraceSpan
+ */
+export type TraceSpan = Message<"svc.v1.TraceSpan"> & {
+  /**
+   * Id of the trace, 32 hex digits; the caller's when it sent one in a `traceparent` header.
+   *
+   * @generated from field: string trace_id = 1;
+   */
+  traceId: string;
+
+  /**
+   * Id of the span, 16 hex digits.
+   *
+   * @generated from field: string span_id = 2;
+   */
+  spanId: string;
+
+  /**
+   * The span that it is a part of: empty, or one of the caller's, for a query's first span.
+   *
+   * @generated from field: string parent_span_id = 3;
+   */
+  parentSpanId: string;
+
+  /**
+   * What kind of work it is.
+   *
+   * @generated from field: svc.v1.TraceSpanKind kind = 4;
+   */
+  kind: TraceSpanKind;
+
+  /**
+   * What was done, for example the FQN of a resolver.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 6;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * How long it took.
+   *
+   * @generated from field: google.protobuf.Duration duration = 7;
+   */
+  duration?: Duration | undefined;
+
+  /**
+   * What went wrong; empty when nothing did.
+   *
+   * @generated from field: string error = 8;
+   */
+  error: string;
+
+  /**
+   * Facts by name: `rows_in`, `rows_out`, `resolver`, `source`, `statement`, ...
+   *
+   * @generated from field: map<string, string> attributes = 9;
+   */
+  attributes: { [key: string]: string };
+
+  /**
+   * The query.
+   *
+   * @generated from field: string query_id = 10;
+   */
+  queryId: string;
+
+  /**
+   * The deployment that answered it.
+   *
+   * @generated from field: string deployment_id = 11;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.TraceSpan.
+ * Use `create(TraceSpanSchema)` to create a new message.
+ */
+export const TraceSpanSchema: GenMessage<TraceSpan> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 14);
+
+/**
+ * Request of GetQueryRunStages.
+ *
+ * @generated from message svc.v1.GetQueryRunStagesRequest
+ */
+export type GetQueryRunStagesRequest = Message<"svc.v1.GetQueryRunStagesRequest"> & {
+  /**
+   * The query.
+   *
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunStagesRequest.
+ * Use `create(GetQueryRunStagesRequestSchema)` to create a new message.
+ */
+export const GetQueryRunStagesRequestSchema: GenMessage<GetQueryRunStagesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 15);
+
+/**
+ * Response of GetQueryRunStages.
+ *
+ * @generated from message svc.v1.GetQueryRunStagesResponse
+ */
+export type GetQueryRunStagesResponse = Message<"svc.v1.GetQueryRunStagesResponse"> & {
+  /**
+   * The stages, in the order in which they ended.
+   *
+   * @generated from field: repeated svc.v1.PlanStage stages = 1;
+   */
+  stages: PlanStage[];
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunStagesResponse.
+ * Use `create(GetQueryRunStagesResponseSchema)` to create a new message.
+ */
+export const GetQueryRunStagesResponseSchema: GenMessage<GetQueryRunStagesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 16);
+
+/**
+ * What a step of a plan gave.
+ *
+ * @generated from message svc.v1.PlanStage
+ */
+export type PlanStage = Message<"svc.v1.PlanStage"> & {
+  /**
+   * Its place among the query's stages, from 0.
+   *
+   * @generated from field: int32 stage = 1;
+   */
+  stage: number;
+
+  /**
+   * Kind of the step: `python`, `sql`, `scan`, `join`, `expression`, `rows`, or `stored` for values read from the online store.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * What gave the values, for example the FQN of a resolver; empty for joins.
+   *
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * The path whose rows they are: `flight`, `flight.origin`.
+   *
+   * @generated from field: string path = 4;
+   */
+  path: string;
+
+  /**
+   * How many rows it gave.
+   *
+   * @generated from field: int32 rows = 5;
+   */
+  rows: number;
+
+  /**
+   * Names of its columns: FQNs, or paths through relations.
+   *
+   * @generated from field: repeated string columns = 6;
+   */
+  columns: string[];
+
+  /**
+   * Why its rows were not kept; empty when they were.
+   *
+   * @generated from field: string omitted = 7;
+   */
+  omitted: string;
+};
+
+/**
+ * Describes the message svc.v1.PlanStage.
+ * Use `create(PlanStageSchema)` to create a new message.
+ */
+export const PlanStageSchema: GenMessage<PlanStage> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 17);
+
+/**
+ * Request of GetQueryRunStageRows.
+ *
+ * @generated from message svc.v1.GetQueryRunStageRowsRequest
+ */
+export type GetQueryRunStageRowsRequest = Message<"svc.v1.GetQueryRunStageRowsRequest"> & {
+  /**
+   * The query.
+   *
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+
+  /**
+   * The stage, from 0.
+   *
+   * @generated from field: int32 stage = 2;
+   */
+  stage: number;
+
+  /**
+   * Most rows wanted; 0 = 100, at most 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * Where the page before ended; empty for the first.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunStageRowsRequest.
+ * Use `create(GetQueryRunStageRowsRequestSchema)` to create a new message.
+ */
+export const GetQueryRunStageRowsRequestSchema: GenMessage<GetQueryRunStageRowsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 18);
+
+/**
+ * Response of GetQueryRunStageRows.
+ *
+ * @generated from message svc.v1.GetQueryRunStageRowsResponse
+ */
+export type GetQueryRunStageRowsResponse = Message<"svc.v1.GetQueryRunStageRowsResponse"> & {
+  /**
+   * The rows.
+   *
+   * @generated from field: repeated svc.v1.PlanStageRow rows = 1;
+   */
+  rows: PlanStageRow[];
+
+  /**
+   * Token of the next page; empty after the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunStageRowsResponse.
+ * Use `create(GetQueryRunStageRowsResponseSchema)` to create a new message.
+ */
+export const GetQueryRunStageRowsResponseSchema: GenMessage<GetQueryRunStageRowsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 19);
+
+/**
+ * A row that a step gave.
+ *
+ * @generated from message svc.v1.PlanStageRow
+ */
+export type PlanStageRow = Message<"svc.v1.PlanStageRow"> & {
+  /**
+   * The row that it belongs to, from 0: of the query, or of the rows of the relation that the step worked on. Rows that a step of kind `rows` found name
+   * the row that they are of.
+   *
+   * @generated from field: int32 row = 1;
+   */
+  row: number;
+
+  /**
+   * A value per column; null where there is none.
+   *
+   * @generated from field: repeated svc.v1.Value values = 2;
+   */
+  values: Value[];
+
+  /**
+   * What went wrong, by column; empty when nothing did.
+   *
+   * @generated from field: map<string, string> errors = 3;
+   */
+  errors: { [key: string]: string };
+};
+
+/**
+ * Describes the message svc.v1.PlanStageRow.
+ * Use `create(PlanStageRowSchema)` to create a new message.
+ */
+export const PlanStageRowSchema: GenMessage<PlanStageRow> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 20);
+
+/**
+ * Kinds of work.
+ *
+ * @generated from enum svc.v1.TraceSpanKind
+ */
+export enum TraceSpanKind {
+  /**
+   * Not said.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A request, from its arrival to its answer.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_GATEWAY = 1;
+   */
+  GATEWAY = 1,
+
+  /**
+   * Resolving names and making a plan, or finding the one that was made before.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_PLAN = 2;
+   */
+  PLAN = 2,
+
+  /**
+   * A step of the plan.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_OP = 3;
+   */
+  OP = 3,
+
+  /**
+   * A call of a Python worker.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_WORKER = 4;
+   */
+  WORKER = 4,
+
+  /**
+   * A statement sent to a database.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_SQL = 5;
+   */
+  SQL = 5,
+
+  /**
+   * Reading or writing the online store.
+   *
+   * @generated from enum value: TRACE_SPAN_KIND_STORE = 6;
+   */
+  STORE = 6,
+}
+
+/**
+ * Describes the enum svc.v1.TraceSpanKind.
+ */
+export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
+  enumDesc(file_svc_v1_query, 0);
+
+/**
  * Online queries.
  *
  * @generated from service svc.v1.QueryService
@@ -658,6 +1095,36 @@ export const QueryService: GenService<{
     methodKind: "unary";
     input: typeof QueryBulkRequestSchema;
     output: typeof QueryBulkResponseSchema;
+  },
+  /**
+   * The spans that a traced query left, by their start. NOT_FOUND when there are none: the query was not traced, or its trace is older than the log.
+   *
+   * @generated from rpc svc.v1.QueryService.GetTrace
+   */
+  getTrace: {
+    methodKind: "unary";
+    input: typeof GetTraceRequestSchema;
+    output: typeof GetTraceResponseSchema;
+  },
+  /**
+   * The stages that a query with store_plan_stages left, without their rows. NOT_FOUND when there are none.
+   *
+   * @generated from rpc svc.v1.QueryService.GetQueryRunStages
+   */
+  getQueryRunStages: {
+    methodKind: "unary";
+    input: typeof GetQueryRunStagesRequestSchema;
+    output: typeof GetQueryRunStagesResponseSchema;
+  },
+  /**
+   * Rows of one stage, page by page.
+   *
+   * @generated from rpc svc.v1.QueryService.GetQueryRunStageRows
+   */
+  getQueryRunStageRows: {
+    methodKind: "unary";
+    input: typeof GetQueryRunStageRowsRequestSchema;
+    output: typeof GetQueryRunStageRowsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_query, 0);

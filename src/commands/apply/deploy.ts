@@ -45,14 +45,13 @@ export type ApplyEvent =
  * with the project or the deployment fails, and AbortedError when the user says no; nothing is deployed then.
  */
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
-  const { environmentName } = await (await context.api.auth()).whoAmI({});
   const validation = await validateProject(context, {
-    environmentName,
     branch: options.branch,
     skipLocalWarnings: options.skipLsp,
     skipDrivers: options.skipSqlExtrasCheck,
   });
   tellFindings(context, validation);
+  if (validation.unasked !== undefined) throw validation.unasked;
   const { diff, graph, project, environment } = validation;
   if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
   const request = {

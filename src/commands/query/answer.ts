@@ -1,7 +1,7 @@
 /** The answer to a query as JSON (the shape of the JSON query API) and as text. */
 
 import { ErrorCategory, ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
-import type { FeatureResult, QueryMeta, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
+import type { FeatureResult, QueryMeta, QueryResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
@@ -9,21 +9,27 @@ import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts"
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
+import { spansJson } from "./trace.ts";
 
 /** How names are written in JSON. */
 export type NameSpelling = (name: string) => string;
 
-/** The answer as the JSON query API gives it. */
-export function answerJson(response: QueryResponse, name: NameSpelling): Record<string, unknown> {
+/** The answer as the JSON query API gives it, with the spans of a traced query in `meta`. */
+export function answerJson(response: QueryResponse, name: NameSpelling, spans: readonly TraceSpan[]): Record<string, unknown> {
   return {
     data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
-    meta: response.meta && metaJson(response.meta, response.inferredOutputs.map(name), response.explainOutput),
+    meta: response.meta && metaJson(response.meta, response.inferredOutputs.map(name), response.explainOutput, spans),
   };
 }
 
 /** What is known of a query, as the JSON query API gives it. */
-export function metaJson(meta: QueryMeta | undefined, inferred: readonly string[], explanation: string): Record<string, unknown> {
+export function metaJson(
+  meta: QueryMeta | undefined,
+  inferred: readonly string[],
+  explanation: string,
+  spans: readonly TraceSpan[],
+): Record<string, unknown> {
   return {
     execution_duration_s: meta?.executionDuration ? Number(durationToMicros(meta.executionDuration)) / 1e6 : undefined,
     deployment_id: meta?.deploymentId,
@@ -34,6 +40,9 @@ export function metaJson(meta: QueryMeta | undefined, inferred: readonly string[
     query_hash: meta?.queryHash,
     inferred_outputs: inferred.length > 0 ? inferred : undefined,
     explain_output: explanation || undefined,
+    trace_id: meta?.traceId || undefined,
+    spans: spans.length > 0 ? spansJson(spans) : undefined,
+    plan_stages: meta?.planStages || undefined,
   };
 }
 

@@ -1,7 +1,8 @@
 /** `svc query --bulk`: many rows in one query, as tables and as the JSON query API gives them. */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BulkTable, QueryBulkRequestSchema, QueryBulkResponse } from "../../../gen/svc/v1/query_pb.ts";
+import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
+import type { BulkTable, QueryBulkRequestSchema, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
@@ -10,6 +11,7 @@ import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
 import { errorJson, failureText, metaJson, type NameSpelling, valueJson, valueText } from "./answer.ts";
 import { type QueryFlags, queryInput, queryRequest, unrooted } from "./request.ts";
+import { spanTree } from "./trace.ts";
 
 /** An answer, and how it is to be shown. */
 export interface BulkAnswer {
@@ -17,6 +19,8 @@ export interface BulkAnswer {
   readonly response: QueryBulkResponse;
   readonly translate: boolean;
   readonly includeMeta: boolean;
+  /** Empty unless the query was traced. */
+  readonly spans: readonly TraceSpan[];
 }
 
 /** One row of a table: its number and the cells. */
@@ -45,7 +49,7 @@ export async function bulkRequest(context: Context, flags: QueryFlags): Promise<
 }
 
 /** The answer as the JSON query API gives it: a list of values per output. */
-export function bulkJson({ response, translate, includeMeta }: BulkAnswer): Record<string, unknown> {
+export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer): Record<string, unknown> {
   const name: NameSpelling = translate ? readableName : (field) => field;
   const { columns, errors, explainOutput, inferredOutputs, meta, rows, tables } = response;
   return {
@@ -57,7 +61,7 @@ export function bulkJson({ response, translate, includeMeta }: BulkAnswer): Reco
       ? Object.fromEntries(columns.map(({ field, hits, values }) => [name(field), values.map((_, at) => hits[at] ?? false)]))
       : undefined,
     errors: errors.length > 0 ? errors.map(({ row, error }) => ({ row, ...(error ? errorJson(error, name) : {}) })) : undefined,
-    meta: { rows, ...metaJson(meta, inferredOutputs.map(name), explainOutput) },
+    meta: { rows, ...metaJson(meta, inferredOutputs.map(name), explainOutput, spans) },
   };
 }
 
@@ -70,13 +74,16 @@ function childrenJson({ columns, parents }: BulkTable, rows: number, name: NameS
 }
 
 /** The answer as tables: one of the rows, and one of each relation's rows. */
-export const bulkView = textView<BulkAnswer>(({ response }, style) => {
+export const bulkView = textView<BulkAnswer>(({ response, spans }, style) => {
   const { columns, errors, explainOutput, meta, rows, tables } = response;
   const failed = new Set(errors.map(({ row, error }) => `${row} ${error?.feature}`));
+  const refused = new Set(errors.flatMap(({ row, error }) => (error?.category === ErrorCategory.REQUEST ? row : [])));
   const parts = meta?.url ? [`${style.dim(escapeControls(meta.url))}\n`] : [];
   const numbered = Array.from({ length: rows }, (_, number) => ({
     number,
-    cells: columns.map(({ field, values }) => (failed.has(`${number} ${field}`) ? ("failed" as const) : values[number])),
+    cells: columns.map(({ field, values }) =>
+      refused.has(number) || failed.has(`${number} ${field}`) ? ("failed" as const) : values[number],
+    ),
   }));
   const names = columns.map(({ field }) => field);
   if (columns.length > 0 || tables.length === 0) parts.push(rowTable(names, numbered, style));
@@ -91,7 +98,7 @@ export const bulkView = textView<BulkAnswer>(({ response }, style) => {
       ),
     );
   }
-  return parts.join("") + visibleLines(explainOutput);
+  return parts.join("") + visibleLines(explainOutput) + spanTree(spans, style);
 }, bulkJson);
 
 function rowTable(names: readonly string[], rows: readonly Row[], style: Style): string {

@@ -8,7 +8,7 @@ import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { rawName } from "../../domain/name.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
-import type { FeatureValue } from "../../domain/value.ts";
+import { type FeatureValue, parseExactJson } from "../../domain/value.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 
 /** The flags that make the request. */
@@ -27,6 +27,8 @@ export interface QueryFlags {
   readonly correlationId: string | undefined;
   readonly repeat: number | undefined;
   readonly plannerOption: readonly (readonly [string, string])[];
+  readonly trace: boolean;
+  readonly storePlanStages: boolean;
   readonly bulk: boolean;
   readonly benchmark: boolean;
   readonly qps: number | undefined;
@@ -58,12 +60,23 @@ export function checkQueryFlags(flags: QueryFlags): void {
   for (const [feature, text] of flags.staleness) {
     if (parseDuration(text) === undefined) throw new UsageError(`--staleness ${feature}=${text}: expected ${DURATION_GRAMMAR}`);
   }
+  checkOnce("--staleness", flags.staleness);
+  checkOnce("--query-context", flags.queryContext);
+  checkOnce("--planner-option", flags.plannerOption);
   if (flags.repeat !== undefined && !(flags.repeat > 0 && Number.isFinite(flags.repeat))) {
     throw new UsageError("--repeat needs an interval above zero", { hint: "For example: --repeat 5s" });
   }
   checkBenchmarkFlags(flags);
   if (flags.queryNameVersion !== undefined && flags.queryName === undefined)
     throw new UsageError("--query-name-version needs --query-name");
+}
+
+function checkOnce(flag: string, pairs: readonly (readonly [string, string])[]): void {
+  const seen = new Set<string>();
+  for (const [key] of pairs) {
+    if (seen.has(key)) throw new UsageError(`${flag} ${key} is given twice`);
+    seen.add(key);
+  }
 }
 
 function checkBenchmarkFlags(flags: QueryFlags): void {
@@ -76,6 +89,8 @@ function checkBenchmarkFlags(flags: QueryFlags): void {
     "--repeat": flags.repeat !== undefined,
     "--bulk": flags.bulk,
     "--explain": flags.explain,
+    "--trace": flags.trace,
+    "--store-plan-stages": flags.storePlanStages,
   })) {
     if (given && benchmark) throw new UsageError(`--benchmark and ${name} exclude each other`);
   }
@@ -101,7 +116,7 @@ export async function queryRequest(context: Context, flags: QueryFlags): Promise
     outputs: flags.out.map((name) => name.trim()).filter((name) => name !== ""),
     staleness: Object.fromEntries(flags.staleness.map(([feature, text]) => [feature, msToDuration(parseDuration(text) ?? 0)])),
     tags: [...flags.tag],
-    queryContext: Object.fromEntries(flags.queryContext.map(([key, text]) => [key, toProtoValue(contextValue(text))])),
+    queryContext: Object.fromEntries(flags.queryContext.map(([key, text]) => [key, toProtoValue(contextValue(key, text))])),
     queryName: flags.queryName,
     queryNameVersion: flags.queryNameVersion,
     correlationId: flags.correlationId,
@@ -109,6 +124,8 @@ export async function queryRequest(context: Context, flags: QueryFlags): Promise
     plannerOptions: Object.fromEntries(flags.plannerOption),
     explain: flags.explain,
     includeMeta: true,
+    trace: flags.trace,
+    storePlanStages: flags.storePlanStages,
     deploymentId: flags.deployment,
   };
 }
@@ -138,11 +155,22 @@ async function fileText({ flags, machine }: Context, feature: string, file: stri
   }
 }
 
-/** A value of the context is JSON when it can be read as that, else text. */
-function contextValue(text: string): FeatureValue {
+/** A value of the context is JSON when it can be read as that, else text. Integers are exact; throws UsageError for one beyond 64 bits. */
+function contextValue(key: string, text: string): FeatureValue {
+  let value: FeatureValue;
   try {
-    return JSON.parse(text) as FeatureValue;
+    value = parseExactJson(text) as FeatureValue;
   } catch {
     return text;
   }
+  if (hasHugeInteger(value))
+    throw new UsageError(`--query-context ${key}=${text}: an integer is beyond 64 bits`, {
+      hint: "Put it into quotes to have it as text.",
+    });
+  return value;
+}
+
+function hasHugeInteger(value: FeatureValue): boolean {
+  if (typeof value === "bigint") return BigInt.asIntN(64, value) !== value;
+  return value !== null && typeof value === "object" && Object.values(value).some((item) => hasHugeInteger(item as FeatureValue));
 }

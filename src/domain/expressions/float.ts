@@ -49,14 +49,14 @@ export function roundHalfEven(a: number): number {
 /** The nearest number with so many digits behind the point, judged by the exact value, halves to even, as Python's `round(x, n)`. */
 export function roundDigits(a: number, digits: number): number {
   if (digits < 0 || digits > 60) throw new EvaluationError(`cannot round to ${digits} digits: 0 to 60 are possible`);
-  if (!Number.isFinite(a) || Math.abs(a) >= 2 ** 53) return a;
+  if (a === 0 || !Number.isFinite(a) || Math.abs(a) >= 2 ** 53) return a;
+  const scaled = a * 10 ** digits;
+  if (Math.abs(scaled) < 2 ** 40 && Math.abs(scaled - Math.floor(scaled) - 0.5) > 2 ** -10) return Number(a.toFixed(digits));
   const exact = a.toFixed(digits + 40);
   const [kept, dropped] = [exact.slice(0, exact.length - 40), exact.slice(-40)];
   const isTie = /^50*$/.test(dropped);
   if (!isTie) return Number(a.toFixed(digits));
-  const isEven = Number(kept.replace(".", "").at(-1)) % 2 === 0;
-  const towardsZero = Number(kept);
-  if (isEven) return towardsZero;
-  const step = 10 ** -digits;
-  return Number((towardsZero + (a < 0 ? -step : step)).toFixed(digits));
+  const whole = BigInt(kept.replace(".", ""));
+  if (whole % 2n === 0n) return Number(kept);
+  return Number(`${whole + (a < 0 ? -1n : 1n)}e-${digits}`);
 }

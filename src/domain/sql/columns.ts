@@ -59,14 +59,10 @@ export function completeStar(resolver: Resolver, columns: readonly string[], set
     sql.columns.push({ $typeName: "svc.v1.SqlColumn", column, feature: feature.fqn });
     if (!inputs.has(feature.fqn)) resolver.outputs.push(feature.fqn);
   }
-  return missing.map((known) =>
-    errorAt(
-      158,
-      resolver.span,
-      `the database's answer has no column '${known.column}'; it has ${quoteList(columns.slice(0, 8), columns.length)}`,
-      {
-        label: "missing column",
-      },
-    ),
-  );
+  return missing.map(({ column, span }) => {
+    const [closest] = closestNames(column, columns, 1);
+    const message = `the database's answer has no column '${column}'; it has ${quoteList(columns.slice(0, 8), columns.length)}`;
+    const hint = closest === undefined ? "Name a column that there is in the header's `fields`." : `Did you mean '${closest}'?`;
+    return errorAt(158, span ?? resolver.span, message, { label: "missing column", hint });
+  });
 }

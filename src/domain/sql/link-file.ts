@@ -56,6 +56,7 @@ export class SqlFileLinker {
   /** The resolver and the findings. */
   link(): LinkedFile {
     const report = this.#report;
+    this.#checkEncoding();
     this.#checkHeader();
     const settings = readSettings(this.#header, (node, message, label) => report.error(146, node.start, node.end, message, { label }));
     const set = this.#resolvedClass();
@@ -85,6 +86,7 @@ export class SqlFileLinker {
     span: Span,
   ): Resolver {
     const inputs = inputsOf(parameters, set);
+    const sourceEntry = this.#entry("source");
     const given = new Set(inputs.map((input) => (input.kind.case === "feature" ? input.kind.value.path : "")));
     const bodyLine = this.#report.lines.position(this.#header.bodyStart).line;
     const { kind, tags, environments, owner, timeout, schedule, count, total } = settings;
@@ -113,6 +115,7 @@ export class SqlFileLinker {
           total,
           star: list.star,
           namespace: set.namespace,
+          ...(sourceEntry && { sourceSpan: this.#report.lines.span(sourceEntry.value.start, sourceEntry.value.end) }),
         },
       },
     });
@@ -132,6 +135,14 @@ export class SqlFileLinker {
     if (entry) return lines.span(entry.value.start, entry.value.end);
     const { start } = this.#header;
     return lines.span(start, start + (/^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1));
+  }
+
+  /** Bytes that are no UTF-8 were read as the sign that stands for them: the database would be sent another text than is written. */
+  #checkEncoding(): void {
+    const at = this.file.text.search(/[\ufffd\0]/);
+    if (at < 0) return;
+    const what = this.file.text[at] === "\0" ? "a zero byte" : "a byte that is not UTF-8";
+    this.#report.error(152, at, at + 1, `the file holds ${what}: save it as UTF-8 text`, { label: "not text" });
   }
 
   #checkHeader(): void {

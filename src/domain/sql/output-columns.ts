@@ -99,7 +99,7 @@ export class ColumnReader {
       return;
     }
     this.#first.set(feature.fqn, item);
-    this.#columns.push(create(SqlColumnSchema, { column, feature: feature.fqn }));
+    this.#columns.push(create(SqlColumnSchema, { column, feature: feature.fqn, span: report.spanInBody(item.nameStart, item.nameEnd) }));
   }
 
   /** Entries of `fields` whose column is not in the select list: with a `*` they are taken on trust. */
@@ -107,19 +107,22 @@ export class ColumnReader {
     const { list, report } = this;
     for (const field of this.fields) {
       if (this.#mapped.has(field.column)) continue;
+      const key = node?.kind === "map" ? entryOf(node, field.column) : undefined;
+      const [keyStart, keyEnd] = [key?.keyStart ?? field.start, key?.keyEnd ?? field.end];
       if (list.star) {
         const feature = featureOfColumn(field.feature, set);
-        if (feature?.kind.case === "scalar") this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn }));
+        const span = report.lines.span(keyStart, keyEnd);
+        if (feature?.kind.case === "scalar")
+          this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn, span }));
         else if (this.known.allFeatures(set.namespace))
           report.add(noSuchOutput(field.feature, set, report.lines.span(field.start, field.end)));
         continue;
       }
       if (list.items.some((item) => item.derived)) continue;
-      const key = node?.kind === "map" ? entryOf(node, field.column) : undefined;
       const names = list.items.flatMap((item) => item.name ?? []);
       const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
       const message = `\`fields\` names column '${field.column}', which the query does not return; ${near}`;
-      report.error(152, key?.keyStart ?? field.start, key?.keyEnd ?? field.end, message, { label: "no such column" });
+      report.error(152, keyStart, keyEnd, message, { label: "no such column" });
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import type { LspRange } from "../../output/diagnostic.ts";
 import { describe, typeOf } from "./describe.ts";
+import { nameBefore, nameFrom } from "./identifier.ts";
 import { meaningAt, type Suggestion, suggestionsAt } from "./place.ts";
 import { offsetsOf, rangeOf } from "./text-position.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
@@ -22,8 +23,8 @@ const KINDS: Readonly<Record<Suggestion["kind"], number>> = { class: 7, feature:
 export function completionsAt(place: Place | undefined): unknown[] {
   if (!place) return [];
   const { offset, path, text, vocabulary } = place;
-  const from = offset - (/\w*$/.exec(text.slice(Math.max(0, offset - 200), offset))?.[0].length ?? 0);
-  const to = offset + (/^\w*/.exec(text.slice(offset, offset + 200))?.[0].length ?? 0);
+  const from = offset - nameBefore(text.slice(0, offset)).length;
+  const to = offset + nameFrom(text, offset).length;
   return suggestionsAt(vocabulary, path, text, offset).map(({ kind, label, meaning }) => ({
     label,
     kind: KINDS[kind],

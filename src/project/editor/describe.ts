@@ -9,12 +9,12 @@ import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
 const NEVER_EXPIRES_S = 315_576_000_000;
 
-/** The type as Python spells it; empty while it is not known. */
+/** The type as Python spells it; as the annotation is written, until the code was imported. */
 export function typeOf(vocabulary: Vocabulary, feature: Feature): string {
   const target = vocabulary.target(feature);
   if (target) return feature.kind.case === "hasMany" ? `DataFrame[${target.className}]` : target.className;
   const known = vocabulary.analyzed(feature) ?? feature;
-  if (known.kind.case !== "scalar" || !known.kind.value.dtype) return "";
+  if (known.kind.case !== "scalar" || !known.kind.value.dtype) return vocabulary.annotation(feature);
   return `${typeName(known.kind.value.dtype)}${known.kind.value.nullable ? " | None" : ""}`;
 }
 

@@ -1,14 +1,17 @@
 /** The language server: one project, live findings, completion, hover and definitions. It speaks through `send` and hears through `receive`. */
 
+import { dirname } from "node:path";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { isError } from "../../domain/finding.ts";
-import { type LspPosition, lspDiagnostic } from "../../output/diagnostic.ts";
 import { type LintInput, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
 import type { Validation } from "../validate.ts";
 import { completionsAt, definitionAt, hoverAt, type Place } from "./answers.ts";
+import { CatchUp } from "./catch-up.ts";
 import { type AnalyzedFindings, currentFindings } from "./findings.ts";
-import { ProjectTexts } from "./project-texts.ts";
+import { changedText, type DocumentParams, documentOf, type Params, positionOf, rootFolders } from "./params.ts";
+import { filePath, ProjectTexts } from "./project-texts.ts";
+import { Publisher } from "./publisher.ts";
 import { createRpc, type Handler, RPC_ERRORS, type RpcConnection, RpcError } from "./rpc.ts";
 import { offsetOf } from "./text-position.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -31,12 +34,12 @@ export interface LanguageServerDeps {
   log(text: string): void;
 }
 
-/** Quiet time after a change before the text is read. */
-const DEBOUNCE_MS = 150;
 /** Changes come as the whole text. */
 const WHOLE_TEXT = 1;
-
-type Params = Readonly<Record<string, unknown>>;
+/** Files whose changes on the disk count. */
+const WATCHED = ["**/*.py", "**/*.svc.sql", "**/svc.{yaml,yml}"];
+/** What the editor itself does with files and folders, of which some tell nothing else. */
+const OPERATIONS = { filters: [{ scheme: "file", pattern: { glob: "**/*" } }] };
 
 /** A running language server. */
 export class LanguageServer {
@@ -49,12 +52,16 @@ export class LanguageServer {
   private analyzed: AnalyzedFindings | undefined;
   private graph: Graph | undefined;
   private readonly known = new Map<string, ReadFile>();
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly catchUp = new CatchUp({
+    readText: () => this.readAndPublish(),
+    readDisk: () => this.reread(),
+    failed: (error) => this.logError(error),
+  });
   private analysis: Promise<void> | undefined;
   private analyzeAgain = false;
   /** Whether the editor tells of files that change on the disk. */
   private watchesFiles = false;
-  private readonly published = new Map<string, string>();
+  private readonly publisher = new Publisher((params) => this.rpc.notify("textDocument/publishDiagnostics", params));
   /** Whether the editor asked to end (`exit`), and whether it did so in order. */
   ended: { readonly inOrder: boolean } | undefined;
 
@@ -66,8 +73,12 @@ export class LanguageServer {
     this.rpc = createRpc(
       deps.send,
       (method) => this.find(method),
-      (error) => deps.log(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      (error) => this.logError(error),
     );
+  }
+
+  private logError(error: unknown): void {
+    this.deps.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
   /** Takes one message; resolves when it was dealt with. */
@@ -77,8 +88,8 @@ export class LanguageServer {
 
   /** Stops everything that runs. */
   async stop(): Promise<void> {
-    clearTimeout(this.timer);
     this.stopped.abort(new Error("the language server ends"));
+    await this.catchUp.stop();
     await this.analysis;
   }
 
@@ -98,32 +109,29 @@ export class LanguageServer {
     initialized: (params) => this.initialized(params),
     shutdown: () => {
       this.state = "shut down";
-      clearTimeout(this.timer);
+      return this.catchUp.stop().then(() => null);
     },
-    "textDocument/didOpen": (params) => this.change(params.textDocument as DocumentParams, (params.textDocument as DocumentParams).text),
-    "textDocument/didChange": (params) => {
-      const changes = params.contentChanges as readonly { text: string }[] | undefined;
-      return this.change(params.textDocument as DocumentParams, changes?.at(-1)?.text);
-    },
+    "textDocument/didOpen": (params) => this.change(documentOf(params), documentOf(params).text),
+    "textDocument/didChange": (params) => this.change(documentOf(params), changedText(params)),
     "textDocument/didClose": (params) => this.close(params),
-    "textDocument/didSave": () => this.reread(),
-    "workspace/didChangeWatchedFiles": () => this.reread(),
+    "textDocument/didSave": () => this.catchUp.soon("disk"),
+    "workspace/didChangeWatchedFiles": () => this.catchUp.soon("disk"),
+    "workspace/didCreateFiles": () => this.catchUp.soon("disk"),
+    "workspace/didRenameFiles": () => this.catchUp.soon("disk"),
+    "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
     "textDocument/hover": async (params) => hoverAt(await this.at(params)),
-    "textDocument/definition": async (params) => definitionAt(await this.at(params), (path) => this.uriOf(path)),
+    "textDocument/definition": async (params) => definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? ""),
     "$/cancelRequest": () => undefined,
     "$/setTrace": () => undefined,
   };
 
   private async initialize(params: Params): Promise<unknown> {
     this.state = "running";
-    const folders = params.workspaceFolders as readonly { uri: string }[] | null | undefined;
-    const uri = folders?.[0]?.uri ?? (params.rootUri as string | null | undefined);
-    if (typeof uri === "string" && uri.startsWith("file:")) this.dir = Bun.fileURLToPath(uri);
     const workspace = (params.capabilities as { workspace?: { didChangeWatchedFiles?: { dynamicRegistration?: boolean } } } | undefined)
       ?.workspace;
     this.watchesFiles = workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
-    await this.load(this.dir);
+    await this.loadFirst(rootFolders(params));
     return {
       capabilities: {
         positionEncoding: "utf-16",
@@ -131,9 +139,26 @@ export class LanguageServer {
         completionProvider: { triggerCharacters: [".", "{"] },
         hoverProvider: true,
         definitionProvider: true,
+        workspace: { fileOperations: { didCreate: OPERATIONS, didRename: OPERATIONS, didDelete: OPERATIONS } },
       },
       serverInfo: { name: "svc", version: this.deps.version },
     };
+  }
+
+  /** Loads the project of the first folder that has one; the projects of the others are named as not served. */
+  private async loadFirst(folders: readonly string[]): Promise<void> {
+    const found = await Promise.allSettled(folders.map((dir) => this.deps.openProject(dir)));
+    const at = Math.max(
+      0,
+      found.findIndex(({ status }) => status === "fulfilled"),
+    );
+    this.dir = folders[at] ?? this.dir;
+    await this.load(this.dir);
+    const roots = new Set(found.flatMap((one) => (one.status === "fulfilled" ? [one.value.root] : [])));
+    if (!this.texts || roots.size < 2) return;
+    const { root } = this.texts.project;
+    const others = [...roots].filter((other) => other !== root).join(", ");
+    this.tell(new Error(`svc serves one project of this workspace, ${root}; for ${others} open a window of its own`));
   }
 
   private async load(dir: string): Promise<void> {
@@ -149,7 +174,7 @@ export class LanguageServer {
 
   private initialized(_params: Params): void {
     if (this.watchesFiles) {
-      const watchers = ["**/*.py", "**/*.svc.sql", "**/svc.{yaml,yml}"].map((globPattern) => ({ globPattern }));
+      const watchers = WATCHED.map((globPattern) => ({ globPattern }));
       const registration = { id: "svc-files", method: "workspace/didChangeWatchedFiles", registerOptions: { watchers } };
       this.rpc.request("client/registerCapability", { registrations: [registration] });
     }
@@ -158,20 +183,30 @@ export class LanguageServer {
     this.startAnalysis();
   }
 
+  /** The project around a document, where the editor's folders lie above it. */
+  private async loadAround(uri: string): Promise<void> {
+    const path = filePath(uri);
+    const project = path && (await this.deps.openProject(dirname(path)).catch(() => undefined));
+    if (!project) return;
+    this.dir = project.root;
+    await this.load(this.dir);
+    this.startAnalysis();
+  }
+
   private async change({ uri, version }: DocumentParams, text: string | undefined): Promise<void> {
+    if (!this.texts) await this.loadAround(uri);
     const path = await this.texts?.pathOf(uri);
     if (path === undefined || text === undefined) return;
     this.texts?.open(path, { uri, version, text });
     this.written = undefined;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.readAndPublish(), DEBOUNCE_MS);
+    this.catchUp.soon("text");
   }
 
   private async close(params: Params): Promise<void> {
-    const path = await this.texts?.pathOf((params.textDocument as DocumentParams).uri);
+    const path = await this.texts?.pathOf(documentOf(params).uri);
     if (path === undefined) return;
     this.texts?.close(path);
-    await this.reread();
+    this.catchUp.soon("disk");
   }
 
   /** After a change on the disk: reads it all, and lets the analyzer look. */
@@ -205,7 +240,7 @@ export class LanguageServer {
 
   /** Reads the text as it stands. What cannot be parsed keeps the names that it had. */
   private read(): void {
-    clearTimeout(this.timer);
+    this.catchUp.textIsRead();
     const { texts } = this;
     if (!texts) return;
     const before = this.vocabulary;
@@ -257,44 +292,21 @@ export class LanguageServer {
 
   private publish(): void {
     const { texts, written } = this;
-    if (!texts || !written) return;
-    const { root } = texts.project;
-    const config = texts.project.configPath.slice(root.length + 1);
-    const byPath = new Map<string, unknown[]>([...texts.openPaths].map((path) => [path, []]));
-    for (const path of this.published.keys()) byPath.set(path, []);
-    for (const diagnostic of currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path))) {
-      const { uri: _, ...shown } = lspDiagnostic(diagnostic, (path) => texts.text(path), root);
-      const path = diagnostic.span?.file ?? config;
-      byPath.set(path, [...(byPath.get(path) ?? []), shown]);
-    }
-    for (const [path, diagnostics] of byPath) {
-      const params = { uri: this.uriOf(path), version: texts.opened(path)?.version, diagnostics };
-      const said = JSON.stringify(params);
-      if (this.published.get(path) === said) continue;
-      this.published.set(path, said);
-      this.rpc.notify("textDocument/publishDiagnostics", params);
-    }
-  }
-
-  /** How the editor calls a file. */
-  private uriOf(path: string): string {
-    return this.texts?.opened(path)?.uri ?? Bun.pathToFileURL(`${this.texts?.project.root}/${path}`).href;
+    if (texts && written)
+      this.publisher.publish(
+        texts,
+        currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path)),
+      );
   }
 
   /** The document that a request is about, read as it stands. */
   private async at(params: Params): Promise<Place | undefined> {
     const { texts } = this;
-    const path = await texts?.pathOf((params.textDocument as DocumentParams).uri);
+    const path = await texts?.pathOf(documentOf(params).uri);
     const text = path === undefined ? undefined : texts?.text(path);
     if (path === undefined || text === undefined) return undefined;
     if (!this.written) this.readAndPublish();
     const { vocabulary } = this;
-    return vocabulary && { vocabulary, path, text, offset: offsetOf(text, params.position as LspPosition) };
+    return vocabulary && { vocabulary, path, text, offset: offsetOf(text, positionOf(params)) };
   }
-}
-
-interface DocumentParams {
-  readonly uri: string;
-  readonly version?: number;
-  readonly text?: string;
 }

@@ -3,6 +3,7 @@
 import type { FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
 import { isSqlFile } from "../../domain/source-file.ts";
 import { HEADER_KEYS } from "../../domain/sql/header.ts";
+import { nameBefore, nameFrom, pathBefore, wholeName } from "./identifier.ts";
 import { lineStart } from "./text-position.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
@@ -15,8 +16,7 @@ export interface Suggestion {
 
 /** The class or feature whose name stands at an offset. */
 export function meaningAt(vocabulary: Vocabulary, path: string, text: string, offset: number): Meaning | undefined {
-  const to = offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0);
-  const names = /[\w.]*$/.exec(lineBefore(text, to))?.[0].split(".") ?? [];
+  const names = pathBefore(lineBefore(text, offset + nameFrom(text, offset).length));
   if (names.at(-1) === "" || isComment(path, text, offset)) return undefined;
   if (isSqlFile(path)) {
     const found = sqlPath(vocabulary, text, offset, names) ?? headerClass(vocabulary, text, offset, names);
@@ -30,13 +30,13 @@ export function suggestionsAt(vocabulary: Vocabulary, path: string, text: string
   if (isSqlFile(path)) return sqlSuggestions(vocabulary, text, offset);
   if (!path.endsWith(".py") || isComment(path, text, offset)) return [];
   const before = lineBefore(text, offset);
-  const names = (/[\w.]*$/.exec(before)?.[0] ?? "").split(".");
+  const names = pathBefore(before);
   if (names.length > 1) {
     const meaning = pythonPath(vocabulary, text, names.slice(0, -1));
     const within = meaning?.kind === "class" ? meaning.set : meaning && vocabulary.target(meaning.feature);
     return within ? members(vocabulary, within, (feature) => vocabulary.attribute(feature)) : [];
   }
-  const expectsType = /(?::|->|\[|,|\||=|\(|["'])\s*\w*$/.test(before);
+  const expectsType = /(?::|->|\[|,|\||=|\(|["'])\s*$/.test(before.slice(0, before.length - nameBefore(before).length));
   return expectsType
     ? [...vocabulary.sets.values()].map((set) => ({ label: set.className, kind: "class", meaning: { kind: "class", set } }))
     : [];
@@ -63,13 +63,14 @@ function pythonPath(vocabulary: Vocabulary, text: string, names: readonly string
   for (const [at, name] of names.entries()) {
     const set = vocabulary.classNamed(name) ?? vocabulary.classNamed(aliased(text, name));
     if (set) return vocabulary.follow(set, names.slice(at + 1), spelled);
-    if (!new RegExp(`\\bimport\\b[^\\n#]*\\b${name}\\b`).test(text)) return undefined;
+    if (!new RegExp(`\\bimport\\b[^\\n#]*${wholeName(name)}`, "u").test(text)) return undefined;
   }
   return undefined;
 }
 
 function aliased(text: string, name: string): string {
-  return new RegExp(`\\b(\\w+)\\s+as\\s+${name}\\b`).exec(text)?.[1] ?? "";
+  const renamed = new RegExp(`\\s+as\\s+${wholeName(name)}`, "u").exec(text);
+  return renamed ? nameBefore(text.slice(0, renamed.index)) : "";
 }
 
 /** A path inside `${...}`, which starts from a namespace or a class. */
@@ -95,13 +96,13 @@ function sqlSuggestions(vocabulary: Vocabulary, text: string, offset: number): S
   const before = lineBefore(text, offset);
   const comment = /^\s*--(.*)$/s.exec(before)?.[1];
   if (comment !== undefined) {
-    if (/^\s*resolves\s*:\s*\w*$/i.test(comment))
+    if (/^\s*resolves\s*:\s*\p{ID_Continue}*$/iu.test(comment))
       return [...vocabulary.sets.values()].map((set) => ({ label: set.className, kind: "class", meaning: { kind: "class", set } }));
-    if (/^\s*source\s*:\s*\w*$/i.test(comment)) return vocabulary.sources.map((label) => ({ label, kind: "value" }));
+    if (/^\s*source\s*:\s*\p{ID_Continue}*$/iu.test(comment)) return vocabulary.sources.map((label) => ({ label, kind: "value" }));
     return isHeader(text, offset) && /^\s*\w*$/.test(comment) ? HEADER_KEYS.map((label) => ({ label, kind: "keyword" })) : [];
   }
   if (isPlaceholder(text, offset)) {
-    const names = (/[\w.]*$/.exec(before)?.[0] ?? "").split(".");
+    const names = pathBefore(before);
     if (names.length === 1) {
       const sets = [...vocabulary.sets.values()].map(
         (set): Suggestion => ({ label: set.namespace, kind: "class", meaning: { kind: "class", set } }),
@@ -131,7 +132,7 @@ function sqlSuggestions(vocabulary: Vocabulary, text: string, offset: number): S
 
 /** The class that a SQL file's header says it resolves. */
 function resolvedClass(vocabulary: Vocabulary, text: string): FeatureSet | undefined {
-  const name = /^--\s*resolves\s*:\s*["']?([\w.]+)/im.exec(text)?.[1] ?? "";
+  const name = /^--\s*resolves\s*:\s*["']?([\p{ID_Continue}.]+)/imu.exec(text)?.[1] ?? "";
   return vocabulary.classNamed(name) ?? vocabulary.sets.get(name);
 }
 

@@ -56,6 +56,11 @@ export class ProjectTexts {
     return this.#open.get(path);
   }
 
+  /** How the editor calls a file. */
+  uriOf(path: string): string {
+    return this.#open.get(path)?.uri ?? Bun.pathToFileURL(join(this.project.root, path)).href;
+  }
+
   /** Paths of the open files. */
   get openPaths(): Iterable<string> {
     return this.#open.keys();
@@ -74,13 +79,23 @@ export class ProjectTexts {
 }
 
 async function findPath(root: string, uri: string): Promise<string | undefined> {
-  if (!uri.startsWith("file:")) return undefined;
-  const path = Bun.fileURLToPath(uri);
+  const path = filePath(uri);
+  if (path === undefined) return undefined;
   const inside = relative(root, path);
   if (!leaves(inside)) return inside.split(sep).join("/");
   const real = await realpath(path).catch(() => undefined);
   const found = real === undefined ? ".." : relative(root, real);
   return leaves(found) ? undefined : found.split(sep).join("/");
+}
+
+/** Path of a document on this machine's disk. */
+export function filePath(uri: unknown): string | undefined {
+  if (typeof uri !== "string" || !uri.startsWith("file:")) return undefined;
+  try {
+    return Bun.fileURLToPath(uri);
+  } catch {
+    return undefined;
+  }
 }
 
 function leaves(path: string): boolean {

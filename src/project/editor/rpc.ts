@@ -5,9 +5,9 @@ export const RPC_ERRORS = {
   parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
+  invalidParams: -32602,
   internal: -32603,
   notInitialized: -32002,
-  requestCancelled: -32800,
 } as const;
 
 /** A request that is answered with an error. */

@@ -1,6 +1,7 @@
 /** What a project's names mean while it is being edited: the analyzer's last graph, and over it what the text says now. */
 
 import type { Feature, FeatureSet, Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { nameFrom } from "./identifier.ts";
 import { offsetsOf } from "./text-position.ts";
 
 /** A class or a feature that a name leads to. */
@@ -72,12 +73,20 @@ export class Vocabulary {
     const known = this.#attributes.get(feature);
     if (known !== undefined) return known;
     const text = feature.span && this.text(feature.span.file);
-    const written =
-      text !== undefined && feature.span ? /^[^\W\d]\w*/u.exec(text.slice(offsetsOf(text, feature.span).from))?.[0] : undefined;
+    const written = text === undefined || !feature.span ? "" : nameFrom(text, offsetsOf(text, feature.span).from);
     const plain = feature.name.replace(/__\d+__$/, "");
-    const attribute = written ?? plain;
+    const attribute = /^\d|^$/.test(written) ? plain : written;
     this.#attributes.set(feature, attribute);
     return attribute;
+  }
+
+  /** The feature's type as its annotation is written, on one line; empty where there is none. */
+  annotation({ span }: Feature): string {
+    const text = span && this.text(span.file);
+    if (text === undefined || !span) return "";
+    const { from } = offsetsOf(text, span);
+    const written = /^[ \t]*:([^=#\n]+)/.exec(text.slice(from + nameFrom(text, from).length))?.[1] ?? "";
+    return written.trim().replace(/^(["'])(.*)\1$/, "$2");
   }
 
   /** Follows names through relations, from a class. `spelled` says how a feature is called there. */

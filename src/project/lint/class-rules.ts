@@ -42,6 +42,7 @@ function redefinitions(model: ProjectModel, places: Places): Diagnostic[] {
         `the ${what} '${definition.name}' is defined again in this file: the last one counts`,
         {
           label: "defined again",
+          hint: "Rename one of them, or take one out.",
           related: [{ span: places.span(module, definition.from, definition.to), message: "first defined here" }],
         },
       ),
@@ -57,7 +58,7 @@ function namespaceFindings(classes: readonly ClassModel[], places: Places): Diag
     const earlier = first.get(item.namespace);
     if (!earlier) first.set(item.namespace, item);
     if (!earlier || earlier.module === item.module) return [];
-    const span = places.span(item.module, item.definition.from, item.definition.to);
+    const span = places.span(item.module, item.named.from, item.named.to);
     return [
       errorAt(111, span, `the namespace '${item.namespace}' is defined in two files: rename one class, or give it 'name='`, {
         label: "defined twice",
@@ -121,6 +122,7 @@ function fieldFindings(model: ProjectModel, item: ClassModel, places: Places): D
           `'${source.name}' is annotated twice in ${definition.name}: the last one counts`,
           {
             label: "annotated again",
+            hint: "Take one of them out.",
             related: [{ span: places.span(module, earlier.from, earlier.to), message: "first annotated here" }],
           },
         ),

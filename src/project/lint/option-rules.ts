@@ -15,10 +15,13 @@ export type OptionOwner = "class" | "feature" | "resolver";
 /** Says what is wrong with a literal; undefined when it is right, or no literal. */
 type Check = (value: Expression) => string | undefined;
 
+/** Options that say which fresh values are stored where. */
+const STORING: Readonly<Record<string, Check>> = { store_online: flag, store_offline: flag, cache_nulls: flag };
+
 const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
-  class: { max_staleness: staleness, tags: texts, owner: text, name: text },
-  feature: { max_staleness: staleness, tags: texts, owner: text, name: text, description: text, primary: flag },
-  resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text },
+  class: { max_staleness: staleness, tags: texts, owner: text, name: text, ...STORING },
+  feature: { max_staleness: staleness, tags: texts, owner: text, name: text, description: text, primary: flag, ...STORING },
+  resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text, translate: flag },
 };
 
 /** Characters of a value that a message shows. */

@@ -18,12 +18,20 @@ export interface FieldModel {
   readonly windows: readonly number[] | undefined;
 }
 
+/** A part of a module's text. */
+interface TextRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A feature class. */
 export interface ClassModel {
   readonly module: PythonModule;
   readonly definition: PythonClass;
   readonly decorator: Decorator;
   readonly namespace: string | undefined;
+  /** What gives it its namespace: the value of `name=`, else the class's name. */
+  readonly named: TextRange;
   /** By attribute; the last annotation counts. */
   readonly fields: ReadonlyMap<string, FieldModel>;
   /** Whether the fields are all that the class has, and the class is surely there. */
@@ -36,6 +44,8 @@ export interface ResolverModel {
   readonly definition: PythonFunction;
   readonly decorator: Decorator;
   readonly fqn: string | undefined;
+  /** What gives it its name: the value of `name=`, else the function's name. */
+  readonly named: TextRange;
   /** Whether the signature that is written is the one that counts: no other decorators. */
   readonly plain: boolean;
 }
@@ -164,7 +174,7 @@ export class ProjectModel {
     const hasBases =
       open || positional.some((base) => base.kind !== "name" || base.name !== "object") || definition.bases.keywords.length > 0;
     const complete = !definition.open && !hasBases && !definition.conditional && definition.decorators.length === 1;
-    const model = { module, definition, decorator, namespace, fields, complete };
+    const model = { module, definition, decorator, namespace, named: nameOption?.value ?? definition, fields, complete };
     this.classes.push(model);
     this.#byDefinition.set(definition, model);
   }
@@ -217,7 +227,8 @@ export class ProjectModel {
     const nameOption = decorator.call.keywords.find((keyword) => keyword.name === "name");
     const name = nameOption ? literalText(nameOption.value) : decorator.call.open ? undefined : definition.name;
     const fqn = name === undefined || definition.conditional ? undefined : `${module.module}.${name}`;
-    this.resolvers.push({ module, definition, decorator, fqn, plain: definition.decorators.length === 1 });
+    const named = nameOption?.value ?? definition;
+    this.resolvers.push({ module, definition, decorator, fqn, named, plain: definition.decorators.length === 1 });
   }
 }
 

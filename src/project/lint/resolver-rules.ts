@@ -166,14 +166,14 @@ function overlapFindings(places: Places, module: PythonModule, inputs: readonly 
 function sameNames(model: ProjectModel, places: Places): Diagnostic[] {
   const first = new Map<string, ResolverModel>();
   return model.resolvers.flatMap((resolver) => {
-    const { module, definition, fqn } = resolver;
+    const { module, definition, fqn, named } = resolver;
     if (fqn === undefined) return [];
     const earlier = first.get(fqn);
     if (!earlier) first.set(fqn, resolver);
     if (!earlier || (earlier.module === module && earlier.definition.name === definition.name)) return [];
     const related = [{ span: places.span(earlier.module, earlier.definition.from, earlier.definition.to), message: "first defined here" }];
     const text = `two resolvers have the name '${fqn}': rename one function, or give it another 'name='`;
-    return [errorAt(148, places.span(module, definition.from, definition.to), text, { label: "same name", related })];
+    return [errorAt(148, places.span(module, named.from, named.to), text, { label: "same name", related })];
   });
 }
 

@@ -20,7 +20,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ._annotations import Now
-from ._context import query_context, query_id, query_tags
+from ._context import query_context, query_id, query_tags, traceparent
 from ._dataframe import DataFrame
 from ._expression import underscore
 from ._named_query import NamedQuery
@@ -47,6 +47,7 @@ __all__ = [
     "query_tags",
     "realtime",
     "svc_logger",
+    "traceparent",
 ]
 
 __version__ = "0.1.0"

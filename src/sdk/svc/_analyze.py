@@ -23,14 +23,15 @@ from ._expression_reader import resolve_expressions
 from ._findings import Finding, Findings, Span, to_json
 from ._graph import graph_json
 from ._joins import resolve_joins
-from ._load import load_project
+from ._load import is_imported, load_project
 from ._places import resolver_part_span, resolver_span
 from ._policy import Policy
 from ._query_rules import check_queries, check_sources
 from ._registry import registry
 from ._resolver import ResolverDefinition, ResolverSpec
 from ._signature import compile_resolver
-from ._source import source_of
+from ._source import project_path, source_of
+from ._translate import translate_all
 
 
 def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dict[str, Any]:
@@ -47,11 +48,19 @@ def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dic
     resolvers = check_resolvers(registry.definitions, report)
     queries = check_queries(registry.named_queries, classes, report)
     sources = check_sources(registry.sources, report)
-    document = graph_json(classes, joins, expressions, resolvers, queries, sources, [])
+    translations = translate_all(resolvers, _code_of(root, files))
+    document = graph_json(classes, joins, expressions, resolvers, translations, queries, sources, [])
     if policy is not None:
         _check_policy(document, policy, found)
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
+
+
+def _code_of(root: str, files: list[str]) -> list[str]:
+    """The Python files whose code runs in a deployment: those that it imports, and what they import of the rest."""
+    found = {os.path.join(os.path.realpath(root), *path.split("/")) for path in files if is_imported(path)}
+    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sorted(found | {path for path in loaded if isinstance(path, str) and path.endswith(".py") and project_path(path) is not None})
 
 
 def _lost_names(root: str, found: Findings) -> set[str]:

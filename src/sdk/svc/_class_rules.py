@@ -8,7 +8,7 @@ from ._dtypes import type_name
 from ._feature_class import FeatureClass
 from ._field import MISSING, Field, WindowedOptions
 from ._findings import BrokenReference, DefinitionError, Finding
-from ._options import CLASS_CHECKS, FEATURE_CHECKS, check_options, check_staleness
+from ._options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from ._places import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 from ._windows import WINDOW_GRAMMAR, format_window, window_seconds
 from ._wire import describe, value_json
@@ -105,6 +105,10 @@ def _check_relation(field: Field, target: FeatureClass, report: Report) -> None:
     if field.options.expression is not None:
         text = f"'{field.fqn}' is a relation: its rows are found by a join, not by an expression"
         report(Finding(114, text, value_span(field, "expression"), "a relation"))
+    for option in STORING:
+        if getattr(field.options, option) is not None:
+            text = f"'{field.fqn}' is a relation and takes no {option}: its rows are stored if it has a max_staleness"
+            report(Finding(146, text, value_span(field, option), "a relation"))
     if field.relation is not None and field.relation.max_staleness is not None:
         problem = check_staleness("max_staleness", field.relation.max_staleness)
         if problem:

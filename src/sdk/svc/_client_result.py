@@ -91,6 +91,10 @@ class QueryMeta:
     query_timestamp: Optional[datetime] = None
     inferred_outputs: tuple[str, ...] = ()
     explain_output: Optional[str] = None
+    #: Id of the query's trace, 32 hex digits, when it was traced.
+    trace_id: Optional[str] = None
+    #: How many stages are kept of a query with `store_plan_stages`.
+    plan_stages: int = 0
 
 
 class QueryResult:
@@ -223,6 +227,8 @@ def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
         query_timestamp=to_datetime(when) if when else None,
         inferred_outputs=tuple(given.get("inferred_outputs") or ()),
         explain_output=given.get("explain_output"),
+        trace_id=given.get("trace_id"),
+        plan_stages=given.get("plan_stages") or 0,
     )
 
 

@@ -6,13 +6,14 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Mapping, Optional, Tuple
 
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
+#: The context of a query that was sent without one.
+NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
 
 
 class CallInfo:
     """The call that code runs in."""
 
-    __slots__ = ("resolver", "query_id", "trace_id", "tags", "query_context")
+    __slots__ = ("resolver", "query_id", "trace_id", "tags", "query_context", "traceparent")
 
     def __init__(
         self,
@@ -20,23 +21,37 @@ class CallInfo:
         query_id: str = "",
         trace_id: str = "",
         tags: Tuple[str, ...] = (),
-        query_context: Mapping[str, Any] = _EMPTY,
+        query_context: Mapping[str, Any] = NO_CONTEXT,
+        traceparent: str = "",
     ) -> None:
         self.resolver = resolver
         self.query_id = query_id
         self.trace_id = trace_id
         self.tags = tags
         self.query_context = query_context
+        self.traceparent = traceparent
 
 
 #: The call of the code that runs; None outside of calls.
 current_call: "ContextVar[Optional[CallInfo]]" = ContextVar("svc_current_call", default=None)
 
 
+def frozen(value: Any) -> Any:
+    """The value with read-only mappings and tuples for objects and lists, at every depth."""
+    if isinstance(value, dict):
+        return MappingProxyType({name: frozen(item) for name, item in value.items()})
+    if isinstance(value, list):
+        return tuple([frozen(item) for item in value])
+    return value
+
+
 def query_context() -> Mapping[str, Any]:
-    """The values that the query was sent with (``--query-context``, ``query_context=``), by name; empty outside of a query."""
+    """The values that the query was sent with (``--query-context``, ``query_context=``), by name; empty outside of a query.
+
+    Nothing in it can be changed, at any depth: objects are read-only mappings, lists are tuples.
+    """
     call = current_call.get()
-    return _EMPTY if call is None else call.query_context
+    return NO_CONTEXT if call is None else call.query_context
 
 
 def query_tags() -> Tuple[str, ...]:
@@ -49,3 +64,12 @@ def query_id() -> str:
     """The id of the query that is being answered; empty outside of a query."""
     call = current_call.get()
     return "" if call is None else call.query_id
+
+
+def traceparent() -> str:
+    """The W3C ``traceparent`` header that makes what is called from here a part of the query's trace; empty when there is none.
+
+    Send it along: ``requests.get(url, headers={"traceparent": svc.traceparent()})``. Its second part is the id of the trace.
+    """
+    call = current_call.get()
+    return "" if call is None else call.traceparent

@@ -29,6 +29,9 @@ class ClassOptions:
     owner: Optional[str] = None
     tags: Optional[Tags] = None
     max_staleness: Union[str, timedelta, None] = None
+    store_online: Optional[bool] = None
+    store_offline: Optional[bool] = None
+    cache_nulls: Optional[bool] = None
 
 
 class FeatureClass:
@@ -251,6 +254,9 @@ def features(
     tags: Optional[Tags] = None,
     max_staleness: Union[str, timedelta, None] = None,
     name: Optional[str] = None,
+    store_online: Optional[bool] = None,
+    store_offline: Optional[bool] = None,
+    cache_nulls: Optional[bool] = None,
 ) -> Callable[[type], Any]: ...
 
 
@@ -262,11 +268,14 @@ def features(
     tags: Optional[Tags] = None,
     max_staleness: Union[str, timedelta, None] = None,
     name: Optional[str] = None,
+    store_online: Optional[bool] = None,
+    store_offline: Optional[bool] = None,
+    cache_nulls: Optional[bool] = None,
 ) -> Any:
     """Makes a class a feature class: every annotated attribute is a feature, but for those that begin with `_` and ClassVars.
 
-    The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness` hold for every feature that does not
-    say otherwise. Instances take any of the features by keyword, compare by value, and iterate as (FQN, value).
+    The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness`, and `store_online`, `store_offline`
+    and `cache_nulls` as `feature` takes them, hold for every feature that does not say otherwise, relations aside. Instances take any of the features by keyword, compare by value, and iterate as (FQN, value).
 
         @features(owner="a@example.com", max_staleness="1d")
         class User:
@@ -274,7 +283,7 @@ def features(
             # What we call the user
             name: str | None
     """
-    options = ClassOptions(name, owner, tags, max_staleness)
+    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls)
     if cls is not None:
         return _define(cls, options, sys._getframe(1))
     return lambda decorated: _define(decorated, options, sys._getframe(1))

@@ -49,6 +49,9 @@ class FeatureOptions:
     primary: bool = False
     name: Optional[str] = None
     expression: Any = None
+    store_online: Optional[bool] = None
+    store_offline: Optional[bool] = None
+    cache_nulls: Optional[bool] = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,11 @@ class Field:
         """Its own staleness as written, else its class's."""
         own = self.options.max_staleness
         return own if own is not None else self.owner_class.options.max_staleness
+
+    def stores(self, option: str) -> bool:
+        """Whether `store_online`, `store_offline` or `cache_nulls` holds: what it says itself, else its class; True when nobody says."""
+        own = getattr(self.options, option)
+        return (own if own is not None else getattr(self.owner_class.options, option)) is not False
 
     @property
     def expression(self) -> Optional[Expression]:

@@ -10,12 +10,13 @@ import time
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from ._blocks import packed
 from ._dataframe import DataFrame, refuse_others
 from ._frame_columns import Key
 from ._frame_spec import ColumnSpec
 from ._raised import Project
 from ._resolver import InputSpec, ResolverSpec
-from ._runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder
+from ._runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder
 from ._unit_call import rows_returned
 from ._values import decoder
 
@@ -62,7 +63,7 @@ class FrameRunner(Runner):
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         super().__init__(spec, project)
         self._frames = {item.name: _Columns(_known(item), item.rows is None or bool(item.rows.columns)) for item in spec.inputs if item.is_frame}
-        self._rows = {item.name for item in spec.inputs if item.rows is not None}
+        self._rows = {item.name: item.rows for item in spec.inputs if item.rows is not None}
 
     def _read(self, item: Input, message: Dict[str, Any], values: Any) -> Tuple[List[Any], bool]:
         if item.name not in self._frames:
@@ -77,11 +78,15 @@ class FrameRunner(Runner):
         group = message["groups"][name]
         offsets = group["offsets"]
         columns, clean = self._frames[name].read(group["columns"], offsets[-1])
+        is_list = self._rows[name].is_list
         frames: List[Any] = []
         for row in range(message["rows"]):
             start, end = offsets[row], offsets[row + 1]
             own = {key: values[start:end] for key, values in columns.items()}
             unreadable = None if clean else _first_unreadable(own.values())
+            if is_list:
+                frames.append(unreadable or next(map(list, own.values())))
+                continue
             frames.append(unreadable or DataFrame._of(own, end - start, _now_of(message, row)))
         return frames, clean
 
@@ -94,7 +99,8 @@ class RowsRunner(FrameRunner):
         self._spec = spec
         self._is_relation = spec.shape == "RELATION"
         self._takes_table = spec.takes_table
-        self._columns_out = list(zip(self._names, self._attributes, self._encoders))
+        encoders = [column_encoder(item.python_type) for item in spec.outputs]
+        self._columns_out = list(zip(self._names, self._attributes, encoders))
 
     def _prepare(self, message: Dict[str, Any]) -> Tuple[Callable[..., Any], Iterator[Row]]:
         if not self._takes_table:
@@ -123,7 +129,7 @@ class RowsRunner(FrameRunner):
             "type": "RESULT",
             "id": message["id"],
             "columns": {},
-            "groups": {"offsets": offsets if self._is_relation else [0, offsets[-1]], "columns": columns},
+            "groups": {"offsets": offsets if self._is_relation else [0, offsets[-1]], "columns": {name: packed(values) for name, values in columns.items()}},
             "ranMs": (time.perf_counter() - started) * 1000,
         }
         if errors and self._takes_table:

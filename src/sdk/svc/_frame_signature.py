@@ -11,7 +11,7 @@ from ._annotations import read_annotation, spell
 from ._feature_class import FeatureClass
 from ._findings import ERROR, WARNING, DefinitionError
 from ._frame_rules import removed_columns
-from ._frame_spec import columns_of_class, rows_spec, table_spec
+from ._frame_spec import columns_of_class, list_spec, rows_spec, table_spec
 from ._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from ._resolver import InputSpec, ResolverDefinition
 from ._selection import TableType
@@ -71,6 +71,17 @@ class FrameSignature:
         if not self.is_without_default(parameter):
             return None
         self.inputs.append((InputSpec(parameter.name, False, spec.path, optional=optional, rows=spec), relation))
+        return None
+
+    def read_list(self, parameter: inspect.Parameter, core: FeatureReference, nullable: bool) -> None:
+        """`User.txns.amount`: the values of a feature of the rows of a has-many relation, as a list. Raises DefinitionError."""
+        spec = list_spec(core)
+        if spec is None:
+            text = f"'{path_of(core)}' goes through two has-many relations: a list has the values of the rows of one"
+            return self.problem(140, text, "two relations", "annotation", parameter.name)
+        if self.is_without_default(parameter):
+            optional = nullable or parameter.default is None
+            self.inputs.append((InputSpec(parameter.name, False, spec.path, optional=optional, rows=spec), core))
         return None
 
     def read_table(self, parameter: inspect.Parameter, core: TableType) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Optional
 
+from ._arithmetic import SIGNS, Arithmetic
 from ._conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
 from ._dtypes import DataType, type_name
 from ._findings import DefinitionError
 from ._literal import literal_json
-from ._reference import FeatureReference, crosses_many, field_of, path_of, type_of
+from ._reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
 from ._wire import describe
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class RowsSpec:
     filters: tuple[Condition, ...] = ()
     #: Rows at most; 0 = all.
     limit: int = 0
+    #: Whether the resolver is given the one column as a list: `User.txns.amount`.
+    is_list: bool = False
 
     def known_columns(self) -> dict[str, ColumnSpec]:
         """Every column that may come, by path."""
@@ -129,6 +132,24 @@ def rows_spec(relation: FeatureReference, child: FeatureClass, items: Iterable[A
     return RowsSpec(path_of(relation), child, tuple(unique.values()), tuple(filters), limit)
 
 
+def list_spec(reference: FeatureReference) -> Optional[RowsSpec]:
+    """The rows of which `User.txns.amount` is a column; None when it goes through two has-many relations. Raises DefinitionError."""
+    fields = fields_of(reference)
+    at = next(index for index, item in enumerate(fields) if type_of(item).many)
+    child = type_of(fields[at]).target
+    if child is None or any(type_of(item).many for item in fields[at + 1 :]):
+        return None
+    relation: FeatureReference = reference
+    for _ in fields[at + 1 :]:
+        assert relation._svc_parent is not None
+        relation = relation._svc_parent
+    first, *names = reference._svc_names[at + 1 :]
+    column = child.reference(first)
+    for name in names:
+        column = getattr(column, name)
+    return RowsSpec(path_of(relation), child, (column_spec(column),), is_list=True)
+
+
 def table_spec(references: Iterable[FeatureReference]) -> TableSpec:
     """The columns of a parameter `DataFrame[...]`. Raises DefinitionError 140."""
     return TableSpec(tuple({str(reference): column_spec(reference) for reference in references}.values()))
@@ -192,6 +213,8 @@ def condition_json(condition: Condition, child: FeatureClass) -> Json:
         return _call(_FUNCTIONS[condition.operator], left, right)
     if isinstance(condition, TimeBound):
         return _time_bound(condition, child)
+    if isinstance(condition, Arithmetic):
+        raise DefinitionError(140, f"{condition!r} is a number, so it is no filter by itself: compare it", "not bool")
     raise DefinitionError(140, f"{condition!r} is no filter", "no filter")
 
 
@@ -206,6 +229,8 @@ def _time_bound(condition: TimeBound, child: FeatureClass) -> Json:
 
 
 def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> Json:
+    if isinstance(operand, Arithmetic):
+        return _call(SIGNS[operand.sign][0], *(_number(item, child) for item in operand.operands()))
     if isinstance(operand, Condition):
         return condition_json(operand, child)
     if not is_reference(operand):
@@ -217,8 +242,23 @@ def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> J
     return {"feature": {"path": column.path.split(".")[1:]}}
 
 
+def _number(operand: Any, child: FeatureClass) -> Json:
+    """A part of arithmetic: a number, or a feature whose values are."""
+    if is_reference(operand):
+        _check_root(operand, child)
+        dtype = column_spec(operand).dtype
+        if dtype.get("primitive") not in ("PRIMITIVE_TYPE_INT64", "PRIMITIVE_TYPE_FLOAT64"):
+            text = f"{operand!r} is {type_name(dtype)}: in a filter one can calculate with int and float"
+            raise DefinitionError(140, text, "no number", token=repr(operand))
+    return _operand(operand, child)
+
+
 def _check_type(operand: Any, value: Any) -> None:
     """Raises DefinitionError 140 when a feature is compared with a constant that its values are never like."""
+    if isinstance(operand, Arithmetic) and not isinstance(value, Condition) and not is_reference(value):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise DefinitionError(140, f"{operand!r} is a number and is compared with {describe(value)}: the two are never alike", "types differ")
+        return
     if not is_reference(operand) or is_reference(value) or isinstance(value, Condition) or value is None:
         return
     dtype = column_spec(operand).dtype

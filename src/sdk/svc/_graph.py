@@ -26,6 +26,7 @@ def graph_json(
     joins: dict[Field, Join],
     expressions: dict[Field, dict[str, Any]],
     resolvers: list[ResolverSpec],
+    translations: dict[str, dict[str, Any]],
     queries: list[ResolvedQuery],
     sources: list[DataSource],
     findings: list[Finding],
@@ -33,7 +34,7 @@ def graph_json(
     """Everything that makes sense, with the findings about the rest."""
     return {
         "featureSets": [_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)],
-        "resolvers": [_resolver(spec) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
+        "resolvers": [_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
@@ -119,6 +120,9 @@ def _feature(field: Field, joins: dict[Field, Join], expressions: dict[Field, di
     )
 
 
+_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls"}
+
+
 def _scalar(field: Field) -> dict[str, Any]:
     kind, owner = field.type, field.owner_class
     document: dict[str, Any] = {"dtype": kind.dtype}
@@ -128,6 +132,7 @@ def _scalar(field: Field) -> dict[str, Any]:
             document["defaultValue"] = dict(NULL) if default is None else value_json(default, kind.dtype)
         except DefinitionError:
             pass
+    document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
     return _put(
@@ -154,7 +159,7 @@ def _input(item: InputSpec) -> dict[str, Any]:
     return {"name": item.name, "feature": feature}
 
 
-def _resolver(spec: ResolverSpec) -> dict[str, Any]:
+def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> dict[str, Any]:
     definition = spec.definition
     options = definition.options
     environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
@@ -180,6 +185,7 @@ def _resolver(spec: ResolverSpec) -> dict[str, Any]:
         outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
         total=options.total is True,
         relation=spec.relation,
+        **translation,
     )
 
 

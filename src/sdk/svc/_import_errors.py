@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from types import FrameType
-from typing import Iterator, Optional
+from typing import Iterable, Iterator, Optional
 
 from ._annotations import attribute_error
 from ._findings import Finding, Span
@@ -22,6 +22,10 @@ Frame = tuple[FrameType, int]
 Keyed = tuple[tuple[object, ...], Finding]
 
 _FRAMES = 5
+#: So many names of a module are listed when none is close.
+_LISTED = 8
+#: How this module, and newer versions of Python in their own messages, begin a suggestion.
+_SUGGESTED = "Did you mean"
 _NO_SOURCE = ("node_modules", "__pycache__", "site-packages")
 _REQUIREMENTS = re.compile(r"^[^#\n]*\brequirements\s*:\s*[\"']?([^\"'#\n,}]+?)[\"']?\s*(?:[#,}].*)?$", re.MULTILINE)
 #: Packages whose name differs from the module's.
@@ -117,6 +121,8 @@ def _describe(
     elif isinstance(error, ImportError):
         span = _token(source, line, _imported_name(error)) or span
         label, hint = "cannot be imported", _import_advice(error, root)
+    if hint.startswith(_SUGGESTED):
+        said = said.partition(f". {_SUGGESTED}")[0]
     text = f"{file} cannot be imported: {said} ({place})"
     if len(frames) > 1:
         text += "\n" + "\n".join(_frame_line(frame) for frame in frames[-_FRAMES:])
@@ -163,8 +169,13 @@ def _undefined(name: str, line: int, source: Optional[Source], root: str) -> str
         if name in classes:
             module = file[:-3].replace("/", ".")
             return f"'{name}' is defined in {file}: add 'from {module} import {name}'."
-    near = did_you_mean(name, _visible_names(source)) if source else ""
-    return near[2:].capitalize()
+    return _near(name, _visible_names(source)) if source else ""
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """The closest of the known names as a sentence; empty when none is close."""
+    near = did_you_mean(name, known)[2:]
+    return near[:1].upper() + near[1:]
 
 
 def _visible_names(source: Source) -> set[str]:
@@ -196,10 +207,11 @@ def _import_advice(error: ImportError, root: str) -> str:
     if "partially initialized module" in str(error):
         return "The two modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
     if not isinstance(error, ModuleNotFoundError):
-        wanted = _imported_name(error) or ""
-        offered = getattr(sys.modules.get(name), "__all__", ())
-        return did_you_mean(wanted, offered)[2:].capitalize()
-    if top == "svc" or not top:
+        return _offered_instead(_imported_name(error) or "", name, root)
+    if top == "svc":
+        modules = [f"svc.{file[:-3]}" for file in os.listdir(os.path.dirname(__file__)) if file.endswith(".py") and file[0] != "_"]
+        return _near(name, modules)
+    if not top:
         return ""
     if os.path.isdir(os.path.join(root, top)) or os.path.isfile(os.path.join(root, f"{top}.py")):
         modules = [file[:-3].replace("/", ".").removesuffix(".__init__") for file in _project_classes(root)]
@@ -212,6 +224,16 @@ def _import_advice(error: ImportError, root: str) -> str:
     if listing:
         return f"'{package}' is listed in {' and '.join(listing)} but does not bring a module '{top}'."
     return f"'{package}' is missing from {' and '.join(files)}: add it there."
+
+
+def _offered_instead(wanted: str, module: str, root: str) -> str:
+    """Where a name is that a module lacks, or what of the module may be meant."""
+    for file, classes in _project_classes(root).items():
+        if wanted in classes:
+            return f"'{wanted}' is defined in {file}: import it from '{file[:-3].replace('/', '.')}'."
+    held = vars(sys.modules[module]) if module in sys.modules else {}
+    offered = list(held.get("__all__", ())) or [name for name in held if not name.startswith("_")]
+    return _near(wanted, offered) or (f"It has {', '.join(sorted(offered))}." if 0 < len(offered) <= _LISTED else "")
 
 
 def requirement_files(root: str) -> list[str]:

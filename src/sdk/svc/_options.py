@@ -115,7 +115,9 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
     return problems
 
 
-CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness}
+#: Options that say which fresh values are stored where.
+STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
+CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
 FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression}
 RESOLVER_CHECKS: dict[str, Check] = {
     "tags": check_tags,
@@ -125,4 +127,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "owner": check_text,
     "name": check_name,
     "total": check_flag,
+    "translate": check_flag,
 }

@@ -71,7 +71,7 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
                 report(Finding(170, text, call_span(query, option, index, error.token), error.label))
     for index, (item, value) in enumerate(query.staleness.items()):
         try:
-            paths = _paths(item, query, namespaces)
+            paths = _stored_paths(item, query, namespaces)
         except BrokenReference:
             sound = False
             continue
@@ -108,13 +108,21 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
         owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
         return [own.fqn for own in owner.values()]
     if not isinstance(core, FeatureReference):
-        raise DefinitionError(170, f"{item!r} is no feature", "no feature")
+        raise DefinitionError(170, f"{item!r} is no feature: write User.name or 'user.name'", "no feature")
     field, path = field_of(core), path_of(core)
     target = type_of(field).target
     if target is None:
         prefix = path[: len(path) - len(field.name)]
         return [prefix + own.name for own in field.values()]
     return [f"{path}.{own.name}" for own in target.values()]
+
+
+def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
+    """As `_paths`, but a has-many relation stands for its rows, which are stored together. Raises DefinitionError."""
+    found = _named(item, namespaces) if isinstance(item, str) else item
+    if isinstance(found, FeatureReference) and type_of(field_of(found)).many:
+        return [path_of(found)]
+    return _paths(found, query, namespaces)
 
 
 def _named(text: str, namespaces: dict[str, FeatureClass]) -> Any:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
+from ._arithmetic import ArithmeticOperators
 from ._conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from ._expression import LITERALS
 from ._findings import BrokenReference, DefinitionError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest}
 
 
-class FeatureReference:
+class FeatureReference(ArithmeticOperators):
     """A feature, possibly through relations. There is one object per path; `str()` of it is the feature's FQN.
 
     Attributes are the features of the class that the relation leads to, so everything of the reference itself hides behind

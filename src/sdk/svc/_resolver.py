@@ -33,6 +33,7 @@ class ResolverOptions:
     owner: Optional[str] = None
     name: Optional[str] = None
     total: Optional[bool] = None
+    translate: Optional[bool] = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,7 @@ def online(
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
+    translate: Optional[bool] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -262,6 +264,7 @@ def online(
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
+    translate: Optional[bool] = None,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like before; for a parameter that is a DataFrame it takes
     a list of rows as well, and applies the filters and columns that the parameter declares.
@@ -277,8 +280,10 @@ def online(
     owner: who answers for it.
     name: the last part of its FQN, when it differs from the function's name.
     total: whether the DataFrame that it returns has every row of its class, so that other rows do not exist.
+    translate: False = the function always runs in Python. Else one that is no more than arithmetic, text and comparisons of its parameters is computed
+        by the server, with the same results.
     """
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total))
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate))
 
 
 @overload
@@ -295,6 +300,7 @@ def offline(
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
+    translate: Optional[bool] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -309,6 +315,7 @@ def offline(
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
+    translate: Optional[bool] = None,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total))
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate))

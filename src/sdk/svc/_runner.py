@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from array import array
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
-from ._context import CallInfo
+from ._blocks import Column, packed_floats, packed_integers
+from ._context import NO_CONTEXT, CallInfo, frozen
 from ._raised import Project
 from ._resolver import InputSpec, ResolverSpec
 from ._values import decoder, encoder, plain_type, untag
@@ -40,17 +42,27 @@ def call_info(message: Dict[str, Any]) -> CallInfo:
         context["queryId"],
         context["traceId"],
         tuple(context["tags"]),
-        untag(values) if values else {},
+        frozen(untag(values)) if values else NO_CONTEXT,
+        context.get("traceparent", ""),
     )
 
 
-def column_decoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
-    """Decodes a column; values that JSON says as they are take a short way."""
+def column_decoder(python_type: Any) -> Callable[[Column], List[Any]]:
+    """Decodes a column; values that JSON or a block says as they are take a short way."""
     slow = decoder(python_type)
     wanted = plain_type(python_type)
-    if wanted in (float, int, str, bool):
-        return lambda values: [value if type(value) is wanted else slow(value) for value in values]
-    return lambda values: [slow(value) for value in values]
+
+    if wanted not in (float, int, str, bool):
+        return lambda values: [slow(value) for value in values]
+
+    def decode(values: Column) -> List[Any]:
+        if type(values) is not array:
+            return [value if type(value) is wanted else slow(value) for value in values]
+        if wanted is float:
+            return values.tolist()
+        return [int(value) if wanted is int and value.is_integer() else slow(value) for value in values]
+
+    return decode
 
 
 def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
@@ -66,6 +78,17 @@ def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
     if wanted is str or wanted is bool:
         return lambda values: [value if type(value) is wanted else slow(value) for value in values]
     return lambda values: [slow(value) for value in values]
+
+
+def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
+    """Encodes a column, as a block if it can be one."""
+    encode = column_encoder(python_type)
+    wanted = plain_type(python_type)
+    if wanted is float:
+        return lambda values: packed_floats(values) or encode(values)
+    if wanted is int:
+        return lambda values: packed_integers(values) or encode(values)
+    return encode
 
 
 class Runner:
@@ -84,7 +107,7 @@ class Runner:
         self._function = spec.fn
         self._inputs = [Input(item) for item in spec.inputs]
         self._names = [item.fqn for item in spec.outputs]
-        self._encoders = [column_encoder(item.python_type) for item in spec.outputs]
+        self._encoders = [packing_encoder(item.python_type) for item in spec.outputs]
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Calls the resolver once a row. A row that raises is an error of that row. Raises CallCancelled alone."""
@@ -164,7 +187,7 @@ class Runner:
             result["errors"] = errors
         return result
 
-    def _columns(self, returned: List[Any]) -> Dict[str, List[Any]]:
+    def _columns(self, returned: List[Any]) -> Dict[str, Column]:
         if not self._several and not any(type(value) is self._output_class for value in returned):
             return {self._names[0]: self._encoders[0](returned)}
         rows = [self._spread(value) for value in returned]

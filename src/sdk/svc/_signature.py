@@ -53,6 +53,8 @@ class _Reader(FrameSignature):
                 return self.read_table(parameter, reading.core)
             if isinstance(reading.core, RowSelection) or is_many(reading.core):
                 return self.read_rows(parameter, reading.core, reading.nullable)
+            if isinstance(reading.core, FeatureReference) and crosses_many(reading.core) and type_of(field_of(reading.core)).target is None:
+                return self.read_list(parameter, reading.core, reading.nullable)
             target = field_of(reading.core) if isinstance(reading.core, FeatureReference) else None
             kind = type_of(target) if target else None
         except BrokenReference:
@@ -67,9 +69,6 @@ class _Reader(FrameSignature):
             first = next(iter(kind.target.fields), "id")
             text = f"parameter '{name}' is a relation: take a feature of it, such as '{reading.core!r}.{first}'"
             return self.problem(140, text, "a relation", "annotation", name)
-        if crosses_many(reading.core):
-            text = f"parameter '{name}' goes through a has-many relation: take its rows as a DataFrame, {_as_rows(reading.core)}"
-            return self.problem(140, text, "many values", "annotation", name)
         references = windows_of(reading.core)
         optional, default = reading.nullable, None
         if parameter.default is not parameter.empty:
@@ -223,13 +222,6 @@ def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> li
     if spec.table is not None:
         return [column.reference for column in spec.table.columns]
     return [reference] if reference is not None and spec.rows is None else []
-
-
-def _as_rows(reference: FeatureReference) -> str:
-    """`User.txns[Txn.amount]` of `User.txns.amount`."""
-    parent = reference._svc_parent
-    target = type_of(field_of(parent)).target if parent is not None else None
-    return f"{parent!r}[{target.cls.__name__}.{reference._svc_names[-1]}]" if target is not None else repr(parent)
 
 
 def _not_a_feature(name: str, core: Any) -> str:

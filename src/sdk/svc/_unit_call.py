@@ -13,7 +13,7 @@ from ._dataframe import DataFrame, project, refuse_others
 from ._findings import DefinitionError
 from ._frame_columns import columns_of
 from ._frame_spec import RowsSpec
-from ._reference import FeatureReference, RowSelection, field_of
+from ._reference import FeatureReference, RowSelection, crosses_many, field_of
 from ._selection import TableType
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _may_be_frame(annotation: Any) -> bool:
         return any(_may_be_frame(item) for item in annotation.__args__)
     if isinstance(annotation, FeatureReference):
         try:
-            return field_of(annotation).type.many
+            return field_of(annotation).type.many or crosses_many(annotation)
         except DefinitionError:
             return True
     return isinstance(annotation, (RowSelection, TableType))
@@ -76,13 +76,19 @@ def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
 
 
 def frame_for(item: InputSpec, given: Any, now: Optional[datetime] = None) -> Any:
-    """The DataFrame that a parameter gets of rows or a DataFrame. `now` is the time of the query."""
+    """The DataFrame that a parameter gets of rows or a DataFrame; where it is a list, that of their values or of what is given. `now` is the time of
+    the query."""
     if given is None and item.optional:
         given = ()
     if item.table is not None:
         references = [column.reference for column in item.table.columns]
         return project(_frame(given, references[0]._svc_root, now), references)
     assert item.rows is not None
+    if item.rows.is_list:
+        if not isinstance(given, DataFrame) and not all(isinstance(row, item.rows.child.cls) for row in given):
+            return list(given)
+        frame = project(_frame(given, item.rows.child, now), [item.rows.columns[0].reference])
+        return list(next(iter(frame._columns.values()), ()))
     return chosen(item.rows, _frame(given, item.rows.child, now))
 
 

@@ -100,6 +100,8 @@ class SvcClient:
         include_meta: bool = False,
         explain: bool = False,
         planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+        trace: bool = False,
+        store_plan_stages: bool = False,
     ) -> QueryResult:
         """Computes or serves features for one row.
 
@@ -107,13 +109,14 @@ class SvcClient:
         named query says, or the class of the input. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
         now: the time to answer as of. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
         that is stored with the code. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
-        the plan.
+        the plan. planner_options: what `svc query --help` lists, such as ``{"disable_cache_reads": True}``; they come before the named query's.
+        trace: spans are kept, under `meta.trace_id`. store_plan_stages: what every step gave is kept, as long as the run is; much slower.
 
         Raises QueryError when the query is refused, and other ClientErrors when there is no answer. What fails while it runs is in `errors`.
         """
         given = dict(input or {})
         body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
-        body.update({name: True for name, wanted in (("include_meta", include_meta), ("explain", explain)) if wanted})
+        body.update(_wanted(include_meta=include_meta, explain=explain, trace=trace, store_plan_stages=store_plan_stages))
         answer = self._post("/v1/query/online", body)
         return query_result(answer, classes_in([*given, *_listed(output, "output")]))
 
@@ -131,6 +134,8 @@ class SvcClient:
         correlation_id: Optional[str] = None,
         explain: bool = False,
         planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+        trace: bool = False,
+        store_plan_stages: bool = False,
     ) -> BulkQueryResult:
         """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
 
@@ -138,8 +143,7 @@ class SvcClient:
         """
         given = {feature: _column(feature, values) for feature, values in input.items()}
         body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
-        if explain:
-            body["explain"] = True
+        body.update(_wanted(explain=explain, trace=trace, store_plan_stages=store_plan_stages))
         answer = self._post("/v1/query/bulk", body)
         return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
 
@@ -220,6 +224,10 @@ class SvcClient:
         if answer.status == 200 and isinstance(said, dict):
             return said
         raise _failure(answer)
+
+
+def _wanted(**flags: bool) -> dict[str, bool]:
+    return {name: True for name, wanted in flags.items() if wanted}
 
 
 def _failure(answer: Answer) -> ClientError:

@@ -53,6 +53,9 @@ def feature(
     primary: bool = False,
     name: Optional[str] = None,
     expression: Any = None,
+    store_online: Optional[bool] = None,
+    store_offline: Optional[bool] = None,
+    cache_nulls: Optional[bool] = None,
 ) -> Any:
     """What there is to say about a feature beside its type; stands to the right of `=` in a feature class.
 
@@ -62,8 +65,12 @@ def feature(
     primary: whether it identifies a row; `Primary[...]` says the same.
     name: its name in queries, when it differs from the attribute's.
     expression: how it is computed without code, such as `_.total - _.tax`.
+    store_online: False keeps its values out of the online store, whatever its staleness. Default: the class's, else True.
+    store_offline: False keeps its values out of the offline store. Default: the class's, else True.
+    cache_nulls: False keeps None out of the online store; an older value stays until it is too old. Default: the class's, else True.
     """
-    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression)
+    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
+    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression, **storing)
 
 
 def has_one(join: Callable[[], Any]) -> Any:

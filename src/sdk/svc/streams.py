@@ -23,6 +23,9 @@ def windowed(
     tags: Optional[Tags] = None,
     description: Optional[str] = None,
     name: Optional[str] = None,
+    store_online: Optional[bool] = None,
+    store_offline: Optional[bool] = None,
+    cache_nulls: Optional[bool] = None,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
 
@@ -35,4 +38,5 @@ def windowed(
     expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end. Without one, resolvers give the values.
     The rest is as for `feature`.
     """
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, windows)
+    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
+    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, windows=windows, **storing)

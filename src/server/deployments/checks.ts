@@ -1,6 +1,6 @@
 /** What only the server can check of a graph: rules 154, 158 and 159, with the databases at hand. */
 
-import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
 import { errorAt } from "../../domain/finding.ts";
@@ -53,7 +53,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
     if (reason === undefined) findings.push(...(await checkStatement(graph, resolver, query, source)));
     else if (!reported.has(source.name)) {
       reported.add(source.name);
-      findings.push(unreachable(resolver, source, reason));
+      findings.push(unreachable(query.sourceSpan ?? resolver.span, source, reason));
     }
   }
   return findings;
@@ -71,13 +71,13 @@ function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, erro
   const names = sources.list().map(({ name }) => name);
   const [closest] = closestNames(query.source, names, 1);
   const how = "Declare it in Python, for example `SQLiteSource(name=...)` or `PostgreSQLSource(name=...)`, and name it in `-- source:`.";
-  return errorAt(154, resolver.span, error.message, {
+  return errorAt(154, query.sourceSpan ?? resolver.span, error.message, {
     label: "reads this source",
     hint: names.includes(query.source) ? "" : closest ? `Did you mean '${closest}'?` : how,
   });
 }
 
-function unreachable(resolver: Resolver, source: SqlSource, reason: string): Diagnostic {
+function unreachable(place: Span | undefined, source: SqlSource, reason: string): Diagnostic {
   const prefix = environmentPrefix(source.name);
   const variable =
     source.kind === SourceKind.SQLITE
@@ -85,7 +85,7 @@ function unreachable(resolver: Resolver, source: SqlSource, reason: string): Dia
       : source.kind === SourceKind.MYSQL
         ? `${prefix}_MYSQL_HOST and so on`
         : `${prefix}_PGHOST and so on`;
-  return errorAt(154, resolver.span, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
+  return errorAt(154, place, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
     label: "reads this source",
     hint: `Its settings come from the code and from the server's environment variables (${variable}).`,
   });

@@ -1,14 +1,18 @@
 /** What identifies features in the stores. */
 
 import { toJsonString } from "@bufbuild/protobuf";
-import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { type Graph, HasManySchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { featuresOf } from "../../domain/graph-diff.ts";
 import type { FeatureKey } from "../stores/metadata/store.ts";
 
-/** The scalar features of a graph with the canonical text of their types: a feature whose type changes gets another identity, so that no stored value of the old type is served. */
+/**
+ * The features of a graph that hold something, with the canonical text of what: a feature whose type changes gets another identity, so that no stored value of the old
+ * type is served. The same holds for a has-many relation whose join changes.
+ */
 export function featureKeys(graph: Graph): FeatureKey[] {
-  return featuresOf(graph).flatMap(({ fqn, kind }) =>
-    kind.case === "scalar" && kind.value.dtype ? [{ fqn, dtype: toJsonString(DataTypeSchema, kind.value.dtype) }] : [],
-  );
+  return featuresOf(graph).flatMap(({ fqn, kind }) => {
+    if (kind.case === "scalar" && kind.value.dtype) return [{ fqn, dtype: toJsonString(DataTypeSchema, kind.value.dtype) }];
+    return kind.case === "hasMany" ? [{ fqn, dtype: toJsonString(HasManySchema, kind.value) }] : [];
+  });
 }

@@ -12,6 +12,7 @@ import { compileCall } from "./call-column.ts";
 import { type Column, type Evaluate, type Frame, nowOf, widenColumn } from "./column.ts";
 import type { ChildRows, CompiledExpression, Evaluated, References } from "./compiled.ts";
 import { referencesOf } from "./references.ts";
+import { rowTest } from "./row-test.ts";
 
 /** An expression that cannot be computed, because of names or types; the findings of lint in one line. */
 export class ExpressionError extends Error {
@@ -39,13 +40,15 @@ export function compileExpression(
   if (!typed) throw new ExpressionError(diagnostics.map(({ message }) => message).join("; "));
   if (options.type && widening(typed.type, options.type) === undefined)
     throw new ExpressionError(`the expression is ${typeWords(typed.type)}, and ${typeWords(options.type)} is wanted`);
-  const compiler = new Compiler(options.windowMicros ?? 0n);
+  const windowMicros = options.windowMicros ?? 0n;
+  const compiler = new Compiler(windowMicros);
   const compute = widenColumn(compiler.compile(typed), options.type && widener(typed.type, options.type));
-  const references: References = referencesOf(typed);
+  const references: References = referencesOf(typed, windowMicros);
   return {
     type: options.type ?? typed.type,
     nullable: typed.nullable,
     references,
+    test: rowTest([typed], windowMicros),
     readsClock: compiler.readsClock,
     evaluate: (rows, { nowMicros }): Evaluated => {
       const { values, errors } = compute({ rows, nowMicros });

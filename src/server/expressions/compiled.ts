@@ -7,6 +7,7 @@
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { RowTest } from "./row-test.ts";
 
 /** What one row must have for an expression to be evaluated. */
 export interface References {
@@ -23,6 +24,8 @@ export interface RelationReference {
   /** Namespace of the child's class. */
   readonly namespace: string;
   readonly references: References;
+  /** Child rows that do not pass it count for nothing; undefined = all may count. */
+  readonly test?: RowTest | undefined;
 }
 
 /** Rows of one class, by columns. */
@@ -60,6 +63,8 @@ export interface CompiledExpression {
   /** Whether null is a possible result. */
   readonly nullable: boolean;
   readonly references: References;
+  /** Of a condition: what every row passes for which it is true; undefined = nothing simpler is known. */
+  readonly test?: RowTest | undefined;
   /** Whether it reads `_.svc_now` or `_.svc_window`, so that its value is not the same at another time. */
   readonly readsClock: boolean;
   evaluate(rows: RowColumns, context: EvaluationContext): Evaluated;

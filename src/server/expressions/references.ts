@@ -2,36 +2,42 @@
 
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
 import type { References } from "./compiled.ts";
+import { anyOf, type RowTest, rowTest } from "./row-test.ts";
 
 interface Gathered {
   readonly columns: Set<string>;
-  readonly relations: Map<string, { readonly namespace: string; readonly gathered: Gathered }>;
+  readonly relations: Map<string, { readonly namespace: string; readonly gathered: Gathered; readonly tests: (RowTest | undefined)[] }>;
 }
 
 const nothing = (): Gathered => ({ columns: new Set(), relations: new Map() });
 
-/** The paths that must be given, each once. */
-export function referencesOf(typed: TypedExpression): References {
+/**
+ * The paths that must be given, each once.
+ * @param windowMicros length of the window that the expression is for
+ */
+export function referencesOf(typed: TypedExpression, windowMicros: bigint): References {
   const gathered = nothing();
-  gather(typed, [gathered]);
+  gather(typed, windowMicros, [gathered]);
   return finished(gathered);
 }
 
 /** @param scopes what is read of the innermost row, then of the rows around it */
-function gather(typed: TypedExpression, scopes: readonly Gathered[]): void {
+function gather(typed: TypedExpression, windowMicros: bigint, scopes: readonly Gathered[]): void {
   const [own] = scopes as [Gathered];
   switch (typed.kind) {
     case "reference":
       scopes[typed.scope]?.columns.add(typed.column);
       return;
     case "call":
-      for (const argument of typed.arguments) gather(argument, scopes);
+      for (const argument of typed.arguments) gather(argument, windowMicros, scopes);
       return;
     case "aggregation": {
-      const relation = own.relations.get(typed.path) ?? { namespace: typed.namespace, gathered: nothing() };
+      const relation = own.relations.get(typed.path) ?? { namespace: typed.namespace, gathered: nothing(), tests: [] };
       own.relations.set(typed.path, relation);
+      relation.tests.push(rowTest(typed.filters, windowMicros));
       if (typed.order !== undefined) relation.gathered.columns.add(typed.order);
-      for (const part of typed.column ? [...typed.filters, typed.column] : typed.filters) gather(part, [relation.gathered, ...scopes]);
+      for (const part of typed.column ? [...typed.filters, typed.column] : typed.filters)
+        gather(part, windowMicros, [relation.gathered, ...scopes]);
       return;
     }
     default:
@@ -41,6 +47,11 @@ function gather(typed: TypedExpression, scopes: readonly Gathered[]): void {
 function finished({ columns, relations }: Gathered): References {
   return {
     columns: [...columns],
-    relations: [...relations].map(([path, { namespace, gathered }]) => ({ path, namespace, references: finished(gathered) })),
+    relations: [...relations].map(([path, { namespace, gathered, tests }]) => ({
+      path,
+      namespace,
+      references: finished(gathered),
+      test: anyOf(tests),
+    })),
   };
 }

@@ -6,6 +6,11 @@ import { encodeFrame, MAX_FRAME, type Message } from "./frames.ts";
 import type { ResolverCall, ResolverResult, RowGroups } from "./pool.ts";
 
 type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
+/** A column on the wire: its values, or the index of its block. */
+type WireColumn = readonly unknown[] | { readonly block: number };
+
+/** Columns shorter than this are said in JSON: it is no slower for them. `svc/_blocks.py` has the same. */
+const SHORTEST_BLOCK = 256;
 
 /**
  * The CALL frame. Throws RangeError when it is longer than a worker reads.
@@ -13,26 +18,30 @@ type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
  */
 export function encodeCall(id: number, call: ResolverCall, usesNow: boolean): Buffer {
   const { queryContext, ...context } = call.context;
-  const frame = encodeFrame({
+  const blocks: Float64Array[] = [];
+  const wire = (columns: Columns) => mapValues(columns, (values) => wireColumn(values, blocks));
+  const message = {
     type: "CALL",
     id,
     resolver: call.resolver,
     rows: call.rows,
-    columns: taggedColumns(call.columns),
-    ...(call.groups && { groups: mapValues(call.groups, ({ offsets, columns }) => ({ offsets, columns: taggedColumns(columns) })) }),
-    ...(call.tables && { tables: mapValues(call.tables, taggedColumns) }),
+    columns: wire(call.columns),
+    ...(call.groups && { groups: mapValues(call.groups, ({ offsets, columns }) => ({ offsets, columns: wire(columns) })) }),
+    ...(call.tables && { tables: mapValues(call.tables, wire) }),
     now: usesNow ? call.now : [],
     context: { ...context, queryContext: tagged(queryContext as { [name: string]: FeatureValue }) },
-  });
+  };
+  const frame = encodeFrame(message, blocks);
   if (frame.length > MAX_FRAME) throw new RangeError(`the inputs take ${frame.length} bytes; a call may have ${MAX_FRAME}`);
   return frame;
 }
 
 /** The result in a RESULT frame. Throws when a value in it looks like a tag but is none. */
 export function decodeResult(call: ResolverCall, message: Message): ResolverResult {
-  const columns = untaggedColumns(message.columns as Record<string, unknown[]>);
-  const rows = message.groups as { offsets: number[]; columns: Record<string, unknown[]> } | undefined;
-  const groups: RowGroups | undefined = rows && { offsets: rows.offsets, columns: untaggedColumns(rows.columns) };
+  const read = (columns: unknown) => mapValues(columns as Record<string, WireColumn>, (column) => readColumn(column, message.blocks));
+  const columns = read(message.columns);
+  const rows = message.groups as { offsets: number[]; columns: unknown } | undefined;
+  const groups: RowGroups | undefined = rows && { offsets: rows.offsets, columns: read(rows.columns) };
   const errors = (message.errors as RaisedError[] | undefined) ?? [];
   return { columns, ...(groups && { groups }), errors: errors.map((error) => raised(call, error)), ranMs: Number(message.ranMs) };
 }
@@ -41,9 +50,13 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
-/** Text, booleans, null and ordinary numbers are said as they are; a column of nothing else is not copied. */
-function taggedColumns(columns: Columns): Record<string, readonly unknown[]> {
-  return mapValues(columns, (values) => (values.every(isPlain) ? values : values.map(tagged)));
+/** A long column of nothing but numbers becomes a block. Text, booleans, null and ordinary numbers are said as they are; a column of them is not copied. */
+function wireColumn(values: readonly FeatureValue[], blocks: Float64Array[]): WireColumn {
+  if (values.length >= SHORTEST_BLOCK && values.every((value) => typeof value === "number")) {
+    blocks.push(Float64Array.from(values as readonly number[]));
+    return { block: blocks.length - 1 };
+  }
+  return values.every(isPlain) ? values : values.map(tagged);
 }
 
 function isPlain(value: FeatureValue): boolean {
@@ -52,8 +65,11 @@ function isPlain(value: FeatureValue): boolean {
 }
 
 /** A column without objects is taken as it is. */
-function untaggedColumns(columns: Readonly<Record<string, unknown[]>>): Record<string, FeatureValue[]> {
-  return mapValues(columns, (values) =>
-    values.every((value) => value === null || typeof value !== "object") ? (values as FeatureValue[]) : values.map(untagged),
-  );
+function readColumn(column: WireColumn, blocks: Message["blocks"]): readonly FeatureValue[] {
+  if ("block" in column) {
+    const block = blocks?.[column.block];
+    if (!block) throw new RangeError(`the frame has no block ${column.block}`);
+    return Array.from(block);
+  }
+  return column.every((value) => value === null || typeof value !== "object") ? (column as FeatureValue[]) : column.map(untagged);
 }

@@ -1,24 +1,60 @@
-/** Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8. `svc/_protocol.py` is the other end. */
+/**
+ * Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8; when the first bit of the length is set, blocks of
+ * doubles follow the object. `svc/_protocol.py` is the other end and says how they are laid out.
+ */
 
 import type { Socket } from "bun";
 
 /** Longest frame that is read, in bytes. */
 export const MAX_FRAME = 256 * 1024 * 1024;
 
+const WITH_BLOCKS = 0x80000000;
+
 /** A message as it is on the wire; `type` says which it is. */
 export interface Message {
   readonly type: string;
+  /** Columns of numbers that stand behind the JSON; it names them by their index. */
+  readonly blocks?: readonly Float64Array[];
   readonly [field: string]: unknown;
 }
 
 /** The bytes of a frame. */
-export function encodeFrame(message: Message): Buffer {
+export function encodeFrame(message: Message, blocks: readonly Float64Array[] = []): Buffer {
+  if (blocks.length > 0) return frameWithBlocks(message, blocks);
   const body = JSON.stringify(message);
   const length = Buffer.byteLength(body);
   const frame = Buffer.allocUnsafe(4 + length);
   frame.writeUInt32BE(length, 0);
   frame.write(body, 4, "utf8");
   return frame;
+}
+
+function frameWithBlocks(message: Message, blocks: readonly Float64Array[]): Buffer {
+  const head = Buffer.from(JSON.stringify({ ...message, blocks: blocks.map(({ length }) => length) }));
+  const start = 8 + head.length;
+  const frame = Buffer.allocUnsafe(blocks.reduce((size, block) => size + block.byteLength, start));
+  frame.writeUInt32BE((frame.length - 4 + WITH_BLOCKS) >>> 0, 0);
+  frame.writeUInt32BE(head.length, 4);
+  frame.set(head, 8);
+  let at = start;
+  for (const block of blocks) {
+    frame.set(new Uint8Array(block.buffer, block.byteOffset, block.byteLength), at);
+    at += block.byteLength;
+  }
+  return frame;
+}
+
+function decodeBody(body: Buffer, hasBlocks: boolean): Message {
+  if (!hasBlocks) return JSON.parse(body.toString("utf8")) as Message;
+  let at = 4 + body.readUInt32BE(0);
+  const message = JSON.parse(body.toString("utf8", 4, at)) as { readonly type: string; readonly blocks: readonly number[] };
+  const blocks = message.blocks.map((length) => {
+    const block = new Float64Array(length);
+    new Uint8Array(block.buffer).set(body.subarray(at, at + block.byteLength));
+    at += block.byteLength;
+    return block;
+  });
+  return { ...message, blocks };
 }
 
 /** Cuts a stream of bytes into messages. */
@@ -41,13 +77,14 @@ export class FrameReader {
     }
     let at = 0;
     while (rest.length - at >= 4) {
-      const length = rest.readUInt32BE(at);
+      const head = rest.readUInt32BE(at);
+      const length = head % WITH_BLOCKS;
       if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is too long`);
       if (rest.length - at < 4 + length) {
         this.wanted = 4 + length;
         break;
       }
-      onMessage(JSON.parse(rest.toString("utf8", at + 4, at + 4 + length)) as Message);
+      onMessage(decodeBody(rest.subarray(at + 4, at + 4 + length), head >= WITH_BLOCKS));
       at += 4 + length;
     }
     if (at === rest.length) return;

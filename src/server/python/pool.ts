@@ -7,6 +7,8 @@ import type { FeatureValue } from "../../domain/value.ts";
 export interface CallContext {
   readonly queryId: string;
   readonly traceId: string;
+  /** W3C `traceparent` header for what the resolver calls in turn; absent = the query is no part of a trace. */
+  readonly traceparent?: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
 }

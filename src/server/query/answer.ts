@@ -19,6 +19,7 @@ import type { LiveDeployment } from "./engine.ts";
 import type { Execution } from "./executor.ts";
 import type { ScalarInfo } from "./index-types.ts";
 import type { PlanFrame, PlanOutput, PlanSlot } from "./plan.ts";
+import type { Stage } from "./stages.ts";
 
 /** One feature of an answer. */
 export interface AnswerField {
@@ -52,6 +53,10 @@ export interface AnswerHead {
   readonly inferred: readonly string[];
   /** Of the first row; empty unless asked for. */
   readonly explanation: string;
+  /** Id of the query's trace; empty when it was not traced. */
+  readonly traceId: string;
+  /** What the steps gave; empty unless asked for. */
+  readonly stages: readonly Stage[];
 }
 
 /** What a query came to. */
@@ -108,13 +113,14 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
 function rowsField({ cells, context }: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
   const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
   const rows = cells.rowsAt.get(cell);
+  const hit = cells.origin[cell] === CellOrigin.STORED;
   return {
     path,
     feature,
     value: failure ? null : rowsAsList(rows, pick),
-    hit: false,
-    resolver: "",
-    observedAt: failure ? undefined : context.nowMs,
+    hit,
+    resolver: hit ? (cells.storedBy.get(cell) ?? "") : "",
+    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : context.nowMs,
     key: undefined,
     failure,
     inner: listFailures(rows, pick),
@@ -183,7 +189,7 @@ export function answerOrigins({ fields }: Answer): string {
  * What an answer says of its query, as a message.
  * @param url page of the run; empty = none
  */
-export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHash }: AnswerHead, url = ""): QueryMeta {
+export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHash, traceId, stages }: AnswerHead, url = ""): QueryMeta {
   return create(QueryMetaSchema, {
     executionDuration: msToDuration(durationMs),
     deploymentId: deployment.id,
@@ -193,6 +199,8 @@ export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHa
     queryTimestamp: microsToTimestamp(nowMicros),
     queryHash,
     url,
+    traceId,
+    planStages: stages.length,
   });
 }
 

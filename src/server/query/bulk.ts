@@ -21,6 +21,8 @@ import type { PreparedRows, Preparer, RowGroup } from "./prepare.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import type { Ask, BulkAsk } from "./request.ts";
 import type { RunContext } from "./run-context.ts";
+import type { SpanRecorder } from "./spans.ts";
+import { checkStagedRows } from "./stages.ts";
 
 /** Rows that run together. */
 const BATCH_ROWS = 10_000;
@@ -77,6 +79,7 @@ export class BulkRun {
     readonly contextFor: (tags: readonly string[]) => BulkContext,
     /** Stores what a batch computed. */
     readonly keep: (execution: Execution, context: BulkContext) => undefined | Promise<void>,
+    readonly spans: SpanRecorder | undefined,
   ) {}
 
   /** Runs the rows batch after batch. */
@@ -84,11 +87,14 @@ export class BulkRun {
     const started = performance.now();
     const { columns } = this.bulk;
     const rows = rowsOf(this.bulk);
+    if (this.bulk.ask.storePlanStages) checkStagedRows(rows);
     const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
     let context: BulkContext | undefined;
     let inferred: readonly string[] = [];
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
+      const planning = this.spans?.open("plan", "plan");
       const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS));
+      this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);
       if (context.signal?.aborted) throw context.signal.reason;
@@ -102,7 +108,7 @@ export class BulkRun {
       await this.#runBatch(prepared, context, started);
       if (from + BATCH_ROWS < rows) await Bun.sleep(0);
     }
-    const { deployment, queryId, nowMicros } = context as BulkContext;
+    const { deployment, queryId, nowMicros, observer } = context as BulkContext;
     return {
       queryId,
       deployment,
@@ -114,6 +120,8 @@ export class BulkRun {
       failures: this.#failures.sort((a, b) => a.row - b.row),
       inferred,
       explanation: this.#explanation,
+      traceId: this.spans?.traceId ?? "",
+      stages: observer?.stages?.stages ?? [],
     };
   }
 
@@ -131,6 +139,7 @@ export class BulkRun {
     for (const group of prepared.groups.flatMap(inParts)) {
       if (group.rows.length === 0) continue;
       const execution = new Execution(group.plan, group.rows.length, context);
+      context.observer?.stages?.number(execution, group.rows);
       await execution.run(group.columns);
       await this.keep(execution, context);
       this.#hash ||= group.plan.hash;

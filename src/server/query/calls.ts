@@ -1,7 +1,7 @@
 /** Calls of resolvers and evaluations of expressions, with what they need. */
 
 import type { Expression } from "../../../gen/svc/v1/graph_pb.ts";
-import { needsOfParameter, needsOfReferences } from "./child-plan.ts";
+import { needsOfParameter, needsOfRelation } from "./child-plan.ts";
 import { type CallNode, type FrameNode, type Goal, hiddenParameter, keyParameter } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 import type { ResolverInfo, RowsParameter, ScalarInfo } from "./index-types.ts";
@@ -48,18 +48,20 @@ export function resolverCall(graph: GoalGraph, frame: FrameNode, resolver: Resol
     if (!inputs.some((input) => input.goal === goal)) inputs.push({ parameter: hiddenParameter(primary), goal, nullable: false });
     return { key, kind: "python", frame, resolver, inputs, required: [...required], keys: [primary], needs };
   }
-  return { key, kind: sql ? "sql" : "python", frame, resolver, inputs, required: [...required], keys: [], needs };
+  const isTranslated = resolver.translation !== undefined && !graph.shape.options.disableTranslation;
+  const kind = sql ? "sql" : isTranslated ? "translated" : "python";
+  return { key, kind, frame, resolver, inputs, required: [...required], keys: [], needs };
 }
 
 /** What a parameter reads of child rows, or why it cannot. */
 function parameterNeeds(graph: GoalGraph, rows: RowsParameter): RowsNeeds | string {
-  const references = [];
+  const filters = [];
   for (const filter of rows.filters) {
     const compiled = graph.index.compile(filter, rows.many.foreign);
     if (typeof compiled === "string") return compiled;
-    references.push(compiled.references);
+    filters.push(compiled);
   }
-  return needsOfParameter(rows, references);
+  return needsOfParameter(rows, filters);
 }
 
 /** The evaluation of a feature's expression, or why it cannot be evaluated here. */
@@ -87,10 +89,10 @@ export function expressionCall(graph: GoalGraph, frame: FrameNode, feature: Scal
   for (const relation of compiled.references.relations) {
     const found = reach(relation.path);
     if (typeof found === "string") return found;
-    const problem = rowsProblem(graph, found.goal, needsOfReferences(relation.references));
+    const problem = rowsProblem(graph, found.goal, needsOfRelation(relation));
     if (problem) return problem;
     required.add(found.goal);
-    needs.push({ goal: found.goal, needs: needsOfReferences(relation.references) });
+    needs.push({ goal: found.goal, needs: needsOfRelation(relation) });
     inputs.push({ parameter: { ...keyParameter(found.goal.feature), name: relation.path }, ...found });
   }
   return {

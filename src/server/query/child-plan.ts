@@ -1,11 +1,12 @@
 /** Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it from what their source gives. */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import type { References } from "../expressions/compiled.ts";
+import type { CompiledExpression, RelationReference } from "../expressions/compiled.ts";
+import { allOf, anyOf, restricted, testText } from "../expressions/row-test.ts";
 import type { GraphIndex } from "./graph-index.ts";
 import type { ManyInfo, RowsParameter, ScalarInfo } from "./index-types.ts";
 import { resolveName } from "./names.ts";
-import type { OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
+import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import { outputFeatures } from "./resolve.ts";
 
@@ -15,23 +16,24 @@ const MAX_PASSES = 2;
 const MAX_NESTING = 8;
 
 /** What an expression reads of child rows. */
-export function needsOfReferences(references: References): RowsNeeds {
+export function needsOfRelation({ references, test }: Pick<RelationReference, "references" | "test">): RowsNeeds {
   return {
     paths: new Set(references.columns),
     all: false,
-    relations: new Map(references.relations.map((relation) => [relation.path, needsOfReferences(relation.references)])),
+    relations: new Map(references.relations.map((relation) => [relation.path, needsOfRelation(relation)])),
+    test,
   };
 }
 
-/** What a parameter reads of child rows; `filters` are what its conditions read. */
-export function needsOfParameter(rows: RowsParameter, filters: readonly References[]): RowsNeeds {
+/** What a parameter reads of child rows; `filters` are its conditions. */
+export function needsOfParameter(rows: RowsParameter, filters: readonly CompiledExpression[]): RowsNeeds {
   const time = rows.limit > 0 ? rows.many.foreign.featureTime : undefined;
   const own: RowsNeeds = {
     paths: new Set([...rows.columns.map((column) => column.path), ...(time ? [time.name] : [])]),
     all: rows.columns.length === 0,
     relations: new Map(),
   };
-  return mergeNeeds([own, ...filters.map(needsOfReferences)]);
+  return { ...mergeNeeds([own, ...filters.map(needsOfRelation)]), test: allOf(filters.map((filter) => filter.test)) };
 }
 
 /** All needs together. */
@@ -40,13 +42,14 @@ export function mergeNeeds(needs: readonly RowsNeeds[]): RowsNeeds {
   for (const one of needs)
     for (const [path, inner] of one.relations)
       relations.set(path, mergeNeeds([inner, ...(relations.has(path) ? [relations.get(path) as RowsNeeds] : [])]));
-  return { paths: new Set(needs.flatMap((one) => [...one.paths])), all: needs.some((one) => one.all), relations };
+  const test = needs.length === 0 ? undefined : anyOf(needs.map((one) => one.test));
+  return { paths: new Set(needs.flatMap((one) => [...one.paths])), all: needs.some((one) => one.all), relations, test };
 }
 
 /** Needs as text, the same for the same needs. */
-export function needsKey({ paths, all, relations }: RowsNeeds): string {
+export function needsKey({ paths, all, relations, test }: RowsNeeds): string {
   const inner = [...relations].map(([path, needs]) => `${path}(${needsKey(needs)})`);
-  return `${[...paths].sort().join(" ")}${all ? "*" : ""} ${inner.sort().join(" ")}`;
+  return `${[...paths].sort().join(" ")}${all ? "*" : ""} ${inner.sort().join(" ")}${test ? ` if ${testText(test)}` : ""}`;
 }
 
 /** Where the rows of a relation come from, and what it gives of them. */
@@ -54,6 +57,8 @@ export interface RowsSource {
   readonly kind: RowsSourceKind;
   /** Features of the child that are known of every row; those of the join are the parent's. */
   readonly givens: readonly ScalarInfo[];
+  /** Given with the query: features of the rows that its has-one relations lead to. */
+  readonly nested?: GivenChildren;
 }
 
 /** Why rows of a relation are not looked for once more; undefined = they are. */
@@ -73,22 +78,25 @@ export function planChildren(
   plan: (shape: PlanShape) => Plan,
 ): PlanRows {
   const root = many.foreign;
+  const nested = source.nested ?? { columns: [], rows: [] };
+  const givens = [...source.givens, ...nested.columns.map((column) => column.key)];
   const columns = new Map<string, OutputFeature>();
   for (const path of needs.paths) columns.set(path, childOutput(index, many, path, undefined));
   const relations = new Map<string, OutputFeature>();
   for (const [path, inner] of needs.relations) relations.set(path, childOutput(index, many, path, inner));
   const wanted = [...columns.values(), ...relations.values()];
   const optional = [...(needs.all ? root.scalars : []), ...(root.featureTime ? [root.featureTime] : [])];
-  const known = new Set(wanted.filter((output) => output.relations.length === 0).map((output) => output.feature));
-  const extra = [...new Set(optional)].filter((feature) => !known.has(feature));
+  const named = new Set(wanted.filter((output) => output.relations.length === 0).map((output) => output.feature));
+  const extra = [...new Set(optional)].filter((feature) => !named.has(feature));
+  const known = new Set(source.givens.map((feature) => feature.name));
   const child = plan({
     root,
-    givens: source.givens.map((feature) => ({ relations: [], feature })),
-    rows: [],
+    givens: [...source.givens.map((feature) => ({ relations: [], feature })), ...nested.columns],
+    rows: nested.rows,
     outputs: [...wanted, ...extra.map((feature) => ({ relations: [], feature, named: false }))],
     tags: parent.tags,
     staleness: parent.staleness,
-    plannerOptions: parent.plannerOptions,
+    options: parent.options,
     nesting: [...(parent.nesting ?? []), many],
   });
   const positions = new Map<string, number>();
@@ -104,8 +112,9 @@ export function planChildren(
   return {
     many,
     source: source.kind,
-    givens: source.givens,
-    used: new Set(source.givens.filter((_, position) => isUsed(child, child.givenSlots[position] as number))),
+    givens,
+    test: source.kind === "sql" && !parent.options.disablePushdown ? restricted(needs.test, (path) => known.has(path)) : undefined,
+    used: new Set(givens.filter((_, position) => isUsed(child, child.givenSlots[position] as number))),
     child,
     columns: positions,
     relations: new Map([...relations.keys()].map((path, position) => [path, columns.size + position])),

@@ -1,21 +1,24 @@
 /** The engine: prepares, runs and answers online queries. */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import type { QueryBulkRequest, QueryBulkResponse, QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
+import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import { type Answer, answerFailures, answerFields, answerToProto } from "./answer.ts";
-import { type BulkAnswer, BulkRun, bulkAnswerToProto } from "./bulk.ts";
-import type { LiveDeployment, QueryEngine } from "./engine.ts";
+import { type Answer, answerFailures, answerFields } from "./answer.ts";
+import { type BulkAnswer, BulkRun } from "./bulk.ts";
+import type { LiveDeployment } from "./engine.ts";
 import { Execution } from "./executor.ts";
 import { explainRun } from "./explain.ts";
 import { buildGraphIndex } from "./graph-index.ts";
+import { RunObserver } from "./observer.ts";
 import { type Prepared, Preparer } from "./prepare.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
-import { type Ask, askFromProto, type BulkAsk, bulkAskFromProto } from "./request.ts";
+import type { Ask, BulkAsk } from "./request.ts";
 import type { RunContext } from "./run-context.ts";
+import type { SpanRecorder } from "./spans.ts";
+import { StageRecorder } from "./stages.ts";
 import { storeFresh } from "./store-access.ts";
 import { Trace } from "./trace.ts";
 
@@ -29,15 +32,23 @@ export interface EngineOptions {
   readonly log: Log;
 }
 
-/** The engine with the door that the JSON query API uses. */
-export interface OnlineEngine extends QueryEngine {
+/** How a query is a part of a trace. */
+export interface Tracing {
+  /** The caller's span. */
+  readonly parent: TraceParent | undefined;
+  /** Set when the query's own spans are kept. */
+  readonly spans: SpanRecorder | undefined;
+}
+
+/** The engine. What fails while a query runs is in its answer. */
+export interface OnlineEngine {
   /**
    * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when nothing has to be waited for.
    * @param now epoch milliseconds at arrival; default the clock's
    */
-  answer(deployment: LiveDeployment, ask: Ask, now?: number, signal?: AbortSignal): Answer | Promise<Answer>;
+  answer(deployment: LiveDeployment, ask: Ask, now?: number, signal?: AbortSignal, tracing?: Tracing): Answer | Promise<Answer>;
   /** Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows. */
-  answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now?: number, signal?: AbortSignal): Promise<BulkAnswer>;
+  answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -56,32 +67,43 @@ class Engine implements OnlineEngine {
     this.#preparer(deployment);
   }
 
-  async query(deployment: LiveDeployment, request: QueryRequest, now: number, signal?: AbortSignal): Promise<QueryResponse> {
-    return answerToProto(await this.answer(deployment, askFromProto(request), now, signal), request.includeMeta);
-  }
-
-  async queryBulk(deployment: LiveDeployment, request: QueryBulkRequest, now: number, signal?: AbortSignal): Promise<QueryBulkResponse> {
-    return bulkAnswerToProto(await this.answerBulk(deployment, bulkAskFromProto(request), now, signal));
-  }
-
-  async answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now = this.options.clock.now(), signal?: AbortSignal): Promise<BulkAnswer> {
+  async answerBulk(
+    deployment: LiveDeployment,
+    bulk: BulkAsk,
+    now = this.options.clock.now(),
+    signal?: AbortSignal,
+    tracing?: Tracing,
+  ): Promise<BulkAnswer> {
     checkNow(bulk.ask);
     const preparer = this.#preparer(deployment);
+    const { log } = this.options;
+    const { compile } = preparer.index;
     const run = new BulkRun(
       bulk,
       preparer,
-      (tags) => new QueryContext(deployment, bulk.ask, tags, now, this.options.log, signal, preparer.index.compile),
+      (tags) => new QueryContext({ deployment, ask: bulk.ask, tags, arrival: now, log, signal, compile, tracing }),
       (execution, context) => keep(execution, context as QueryContext, now),
+      tracing?.spans,
     );
     return run.answer();
   }
 
-  answer(deployment: LiveDeployment, ask: Ask, now = this.options.clock.now(), signal?: AbortSignal): Answer | Promise<Answer> {
+  answer(
+    deployment: LiveDeployment,
+    ask: Ask,
+    now = this.options.clock.now(),
+    signal?: AbortSignal,
+    tracing?: Tracing,
+  ): Answer | Promise<Answer> {
     const started = performance.now();
     checkNow(ask);
     const preparer = this.#preparer(deployment);
+    const planning = tracing?.spans?.open("plan", "plan");
     const prepared = preparer.prepare(ask);
-    const context = new QueryContext(deployment, ask, prepared.tags, now, this.options.log, signal, preparer.index.compile);
+    tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
+    const { log } = this.options;
+    const { compile } = preparer.index;
+    const context = new QueryContext({ deployment, ask, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
     const execution = new Execution(prepared.plan, 1, context);
     const running = execution.run(columnsOf(prepared.values));
     if (running) return running.then(() => conclude(execution, prepared, context, now, started));
@@ -104,29 +126,54 @@ function checkNow(ask: Ask): void {
     throw new QueryRefused([refusal(ErrorCode.PARSE_FAILED, "now must lie between the years 1 and 9999")]);
 }
 
-/** The world of a query; the time as text is made only when somebody reads it. */
+/** What the world of a query is made of. */
+interface QueryWorld extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
+  readonly ask: Ask;
+  /** Epoch milliseconds. */
+  readonly arrival: number;
+  readonly tracing: Tracing | undefined;
+}
+
+/** The world of a query; what is only read by some is made only when somebody reads it. */
 class QueryContext implements RunContext {
+  readonly deployment: LiveDeployment;
+  readonly tags: readonly string[];
+  readonly log: Log;
+  readonly signal: AbortSignal | undefined;
+  readonly compile: RunContext["compile"];
   readonly queryId: string;
   readonly nowMicros: bigint;
   readonly nowMs: number;
   readonly queryContext: Ask["queryContext"];
   readonly trace: Trace | undefined;
+  readonly observer: RunObserver | undefined;
+  readonly #tracing: Tracing | undefined;
   #nowText: string | undefined;
 
-  constructor(
-    readonly deployment: LiveDeployment,
-    ask: Ask,
-    readonly tags: readonly string[],
-    arrival: number,
-    readonly log: Log,
-    readonly signal: AbortSignal | undefined,
-    readonly compile: RunContext["compile"],
-  ) {
+  constructor({ deployment, ask, tags, arrival, log, signal, compile, tracing }: QueryWorld) {
+    this.deployment = deployment;
+    this.tags = tags;
+    this.log = log;
+    this.signal = signal;
+    this.compile = compile;
     this.queryId = Bun.randomUUIDv7("hex", arrival);
     this.nowMicros = ask.now ?? BigInt(Math.round(arrival * 1000));
     this.nowMs = ask.now === undefined ? arrival : Number(ask.now) / 1000;
     this.queryContext = ask.queryContext;
     this.trace = ask.explain ? new Trace() : undefined;
+    this.#tracing = tracing;
+    this.observer =
+      tracing?.spans || ask.storePlanStages
+        ? new RunObserver(tracing?.spans, ask.storePlanStages ? new StageRecorder() : undefined)
+        : undefined;
+  }
+
+  get traceId(): string {
+    return this.#tracing?.spans?.traceId ?? this.#tracing?.parent?.traceId ?? this.queryId.replaceAll("-", "");
+  }
+
+  get traceparent(): string {
+    return this.#tracing?.parent ? formatTraceparent(this.#tracing.parent) : "";
   }
 
   get nowText(): string {
@@ -173,6 +220,8 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     fields,
     failures: answerFailures(fields),
     inferred: prepared.inferred,
+    traceId: context.observer?.spans?.traceId ?? "",
+    stages: context.observer?.stages?.stages ?? [],
     explanation: context.trace ? explainRun(execution, { queryId: context.queryId, durationMs, planned: prepared.planned }) : "",
   };
 }

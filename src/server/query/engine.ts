@@ -1,7 +1,6 @@
-/** The query engine as the server's services see it. */
+/** What the query engine and the server around it share: the deployment that is asked, and the record of a query. */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import type { QueryBulkRequest, QueryBulkResponse, QueryRequest, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online.ts";
@@ -30,14 +29,3 @@ export { QueryRefused } from "./refusal.ts";
 
 /** What became of a query, for the log, which knows itself where the deployment belongs. */
 export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch">;
-
-/** The engine. */
-export interface QueryEngine {
-  /**
-   * Runs an online query. Rejects with QueryRefused when the request is wrong as a whole; what fails while it runs is in the response.
-   * @param now epoch milliseconds at arrival
-   */
-  query(deployment: LiveDeployment, request: QueryRequest, now: number, signal?: AbortSignal): Promise<QueryResponse>;
-  /** Runs an online query for many rows, as `query` does for one. What is wrong with single rows is in the response. */
-  queryBulk(deployment: LiveDeployment, request: QueryBulkRequest, now: number, signal?: AbortSignal): Promise<QueryBulkResponse>;
-}

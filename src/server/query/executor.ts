@@ -6,7 +6,7 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import type { StoredValue } from "../stores/online.ts";
+import type { RelationWrite } from "../stores/online.ts";
 import { upstreamFailure, verdictOf } from "./arguments.ts";
 import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
 import { evaluate } from "./expression-op.ts";
@@ -14,13 +14,16 @@ import { FrameState, FrameStates } from "./frame-states.ts";
 import { OpQueue } from "./op-queue.ts";
 import type { Plan, PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import { callPython } from "./python-op.ts";
-import { takeJoin, takeResults, takeRows, takeVerdict } from "./results.ts";
+import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
 import { findRows } from "./rows-op.ts";
 import type { RunContext } from "./run-context.ts";
 import { callScan } from "./scan-op.ts";
 import { Settlement } from "./settlement.ts";
 import { callSql } from "./sql-op.ts";
 import { readStored } from "./store-access.ts";
+import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
+import { readStoredRows } from "./stored-rows.ts";
+import { computeTranslated } from "./translated-op.ts";
 import { Waiters } from "./waiters.ts";
 
 /** How resolvers are called. */
@@ -31,12 +34,13 @@ export class Execution {
   readonly cells: Cells;
   /** Runs of child rows. */
   readonly children: Execution[] = [];
+  /** Rows of has-many relations that were found and are to be stored. */
+  readonly foundRows: RelationWrite[] = [];
   readonly #settlement: Settlement;
   readonly #wanted: number[] = [];
   readonly #frames: FrameStates;
   readonly #queue: OpQueue;
-  /** Cells to be read from the online store, by frame. */
-  readonly #reads = new Map<PlanFrame, number[]>();
+  readonly #reads = new StoreReads();
   /** Cells that wait for a frame's row, and for its key, by frame and row. */
   readonly #frameWaiters = new Waiters();
   readonly #keyWaiters = new Waiters();
@@ -123,11 +127,11 @@ export class Execution {
     else if (state === FrameState.FAILED) {
       const cause = this.#frames.failure(frame.id, row);
       this.#settlement.fail(cell, slot, row, upstreamFailure(slot.path, cause?.path ?? frame.path, cause));
-    } else if (slot.readMs === 0 || !this.#lookUp(cell, frame, row)) this.#compute(cell, slot, row);
+    } else if (slot.readMs === 0 || !this.#lookUp(cell, slot, frame, row)) this.#compute(cell, slot, row);
   }
 
   /** Queues a read of the online store, or waits for the key to read by; false when the key has no value. */
-  #lookUp(cell: number, frame: PlanFrame, row: number): boolean {
+  #lookUp(cell: number, slot: PlanSlot, frame: PlanFrame, row: number): boolean {
     const key = frame.keySlot * this.rows + row;
     this.#want(key);
     if (!this.cells.settled(key)) {
@@ -135,9 +139,7 @@ export class Execution {
       return true;
     }
     if (this.cells.state[key] !== CellState.OK || this.cells.values[key] === null) return false;
-    const reads = this.#reads.get(frame);
-    if (reads) reads.push(cell);
-    else this.#reads.set(frame, [cell]);
+    this.#reads.add(slot, frame, cell);
     return true;
   }
 
@@ -184,29 +186,24 @@ export class Execution {
 
   /** Reads what is queued from the online store; false when nothing is. */
   #readStore(): boolean {
-    if (this.#reads.size === 0) return false;
-    const reads = [...this.#reads];
-    this.#reads.clear();
-    for (const [frame, cells] of reads) {
-      const reading = readStored(this, frame, cells);
-      if (reading instanceof Promise) this.#follow(reading, (stored) => this.#takeStored(cells, stored));
-      else this.#takeStored(cells, reading);
+    const reads = this.#reads.take();
+    for (const read of reads) {
+      const { frame, rowsSlot, cells } = read;
+      this.context.observer?.readBegan(this, frame, cells);
+      const reading: StoreFound | Promise<StoreFound> = rowsSlot ? readStoredRows(this, rowsSlot, cells) : readStored(this, frame, cells);
+      if (reading instanceof Promise) this.#follow(reading, (found) => this.#takeStored(read, found));
+      else this.#takeStored(read, reading);
     }
-    return true;
+    return reads.length > 0;
   }
 
-  #takeStored(cells: readonly number[], stored: readonly (StoredValue | undefined)[]): void {
-    for (let position = 0; position < cells.length; position++) {
-      const cell = cells[position] as number;
-      if (this.cells.settled(cell)) continue;
-      const slot = this.#slotOf(cell);
-      const hit = stored[position];
-      if (!hit) this.#compute(cell, slot, cell % this.rows);
-      else {
-        this.cells.storedBy.set(cell, hit.resolver);
-        this.#settlement.value(cell, slot, cell % this.rows, hit.value, CellOrigin.STORED, hit.observedAt);
-      }
-    }
+  /** Settles what the store had, and has the rest computed. */
+  #takeStored({ frame, cells }: StoreRead, found: StoreFound): void {
+    if ("missed" in found) {
+      if (found.found) takeStoredRows(this.#settlement, found.found);
+    } else takeStored(this.#settlement, cells, found);
+    this.context.observer?.readEnded(this, frame, cells);
+    for (const cell of cells) if (!this.cells.settled(cell)) this.#compute(cell, this.#slotOf(cell), cell % this.rows);
   }
 
   #startOps(): boolean {
@@ -226,13 +223,29 @@ export class Execution {
       else for (const id of op.outputs) takeVerdict(this.#settlement, id, row, verdict);
     }
     if (ready.length === 0) return;
-    if (op.kind === "join") takeJoin(this.#settlement, op, ready);
-    else if (op.kind === "expression") takeResults(this.#settlement, op, ready, evaluate(this, op, ready));
+    this.context.observer?.opBegan(this, op, ready);
+    if (op.kind === "join") this.#take(op, ready, takeJoin, undefined);
+    else if (op.kind === "expression") this.#take(op, ready, takeResults, evaluate(this, op, ready));
     else if (op.kind === "rows") {
       const found = findRows(this, op, ready);
-      if (found instanceof Promise) this.#follow(found, (results) => takeRows(this.#settlement, op, ready, results));
-      else takeRows(this.#settlement, op, ready, found);
-    } else this.#follow(CALLS[op.kind](this, op, ready), (results) => takeResults(this.#settlement, op, ready, results));
+      if (found instanceof Promise) this.#follow(found, (results) => this.#take(op, ready, takeRows, results));
+      else this.#take(op, ready, takeRows, found);
+    } else if (op.kind === "translated") {
+      const computed = computeTranslated(this, op, ready);
+      if (computed instanceof Promise) this.#follow(computed, (results) => this.#take(op, ready, takeResults, results));
+      else this.#take(op, ready, takeResults, computed);
+    } else this.#follow(CALLS[op.kind](this, op, ready), (results) => this.#take(op, ready, takeResults, results));
+  }
+
+  /** Settles what an op gave. */
+  #take<T>(
+    op: PlanOp,
+    rows: readonly number[],
+    settle: (settlement: Settlement, op: PlanOp, rows: readonly number[], results: T) => void,
+    results: T,
+  ): void {
+    settle(this.#settlement, op, rows, results);
+    this.context.observer?.opEnded(this, op, rows);
   }
 
   /** Tells whoever waits for a cell that it is settled. */

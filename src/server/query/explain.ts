@@ -5,8 +5,10 @@ import { readableName } from "../../domain/name.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { CellOrigin, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
-import type { OpKind, PlanFrame, PlanSlot, RowsSourceKind } from "./plan.ts";
+import type { ResolverInfo } from "./index-types.ts";
+import type { OpKind, Plan, PlanFrame, PlanOp, PlanSlot, RowsSourceKind } from "./plan.ts";
 import { nameResolver } from "./plan-reasons.ts";
+import type { OpFigures } from "./trace.ts";
 
 const MAX_VALUE_LENGTH = 48;
 
@@ -118,16 +120,18 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
         ? `hit, ${age} old, by ${cells.storedBy.get(cell)}`
         : `miss: ${context.trace?.miss(cells, cell) ?? "key unknown"}`;
     lines.push(`CacheRead ${frame.namespace.name}, ${limit}: ${result}`);
-  } else if (slot.feature.stalenessMs > 0)
-    lines.push(`CacheRead skipped: ${frame.keySlot < 0 ? "the primary key is not known" : "staleness 0s asks for a fresh value"}`);
+  } else if (slot.feature.stalenessMs > 0) lines.push(`CacheRead skipped: ${whyNotRead(plan, frame, slot)}`);
   const op = plan.ops[slot.op];
   if (op && origin !== CellOrigin.STORED) {
     const figures = context.trace?.ops.get(op);
     const ran = figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
     if (op.kind === "expression") lines.push(`Expr ${readableName(slot.feature.fqn)}${ran}`);
-    else if (op.rows)
+    else if (op.rows) {
       lines.push(`Rows of ${op.rows.many.fqn}, ${SOURCES[op.rows.source]}${op.resolver ? ` ${nameResolver(op.resolver)}${ran}` : ""}`);
-    else if (op.resolver) lines.push(`${RESOLVERS[op.kind]} ${nameResolver(op.resolver)}${ran}`);
+      const asked = context.trace?.asked.get(op);
+      if (asked !== undefined) lines.push(`asked of the database: ${asked}`);
+    } else if (op.resolver)
+      lines.push(`${RESOLVERS[op.kind]} ${nameResolver(op.resolver)}${ran}${translationText(op, op.resolver, figures)}`);
     else lines.push(`Join ${frame.relation?.fqn ?? frame.path}`);
   }
   if (origin === CellOrigin.DEFAULT) lines.push("Default");
@@ -135,8 +139,23 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
   return lines;
 }
 
+/** What translation did for a Python resolver, or why it did nothing. */
+function translationText({ kind }: PlanOp, { translation, untranslated }: ResolverInfo, figures: OpFigures | undefined): string {
+  if (kind === "translated") return figures ? `, ${figures.fellBack} fell back to Python` : "";
+  if (kind !== "python") return "";
+  const reason = translation ? "the planner option disable_translation" : untranslated;
+  return reason && `, not translated: ${reason}`;
+}
+
+function whyNotRead(plan: Plan, frame: PlanFrame, { feature }: PlanSlot): string {
+  if (!feature.storesOnline) return "its values are not stored online (store_online)";
+  if (plan.options.disableCacheReads) return "the planner option disable_cache_reads";
+  return frame.keySlot < 0 ? "the primary key is not known" : "staleness 0s asks for a fresh value";
+}
+
 const RESOLVERS: Readonly<Record<OpKind, string>> = {
   python: "PyResolver",
+  translated: "PyResolver translated",
   sql: "SqlResolver",
   scan: "PyScan",
   join: "Join",

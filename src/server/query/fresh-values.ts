@@ -28,7 +28,7 @@ function freshColumns({ plan, rows, cells }: Execution): FreshColumn[] {
   for (const slot of plan.slots) {
     const { featureId } = slot.feature;
     const frame = plan.frames[slot.frame] as PlanFrame;
-    if (featureId === undefined || frame.keySlot < 0) continue;
+    if (featureId === undefined || slot.feature.rowsOf || frame.keySlot < 0) continue;
     let column: { keys: string[]; values: FeatureValue[]; observedAt: number[] } | undefined;
     for (let row = 0; row < rows; row++) {
       const cell = slot.id * rows + row;

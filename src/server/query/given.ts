@@ -1,7 +1,6 @@
 /** Values given with a query: from the form in which they came to the declared type. */
 
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { closestNames } from "../../domain/closest.ts";
 import { parseWindow, readableName } from "../../domain/name.ts";
 import { describeValue, type FeatureValue, parseExactJson, TypeMismatch } from "../../domain/value.ts";
 import type { ManyInfo, ScalarInfo } from "./index-types.ts";
@@ -54,52 +53,6 @@ export function givenRow(path: string, className: string, input: AskInput): Read
   if (typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
     throw new BadGiven(path, `${path}: expected a row of ${className} as an object, got ${describeValue(value)}`);
   return value as Readonly<Record<string, unknown>>;
-}
-
-/**
- * Rows of a has-many relation, given as a list of objects of the child's features. Every row must have the same features.
- * Throws BadGiven.
- */
-export function givenChildren(
-  path: string,
-  many: ManyInfo,
-  input: AskInput,
-): { readonly columns: readonly ScalarInfo[]; readonly rows: { [field: string]: FeatureValue }[] } {
-  let { value } = input;
-  if (input.form !== "typed" && typeof value === "string") {
-    try {
-      value = parseExactJson(value);
-    } catch {
-      throw new BadGiven(path, `${path}: expected a JSON list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
-    }
-  }
-  if (!Array.isArray(value))
-    throw new BadGiven(path, `${path}: expected a list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
-  const fields = value.map((row: unknown, at) => {
-    const given = givenRow(`${path}[${at}]`, many.foreign.className, { name: path, form: "typed", value: row });
-    if (given === null) throw new BadGiven(path, `${path}[${at}]: expected a row of ${many.foreign.className}, got null`);
-    return given;
-  });
-  const names = [...new Set(fields.flatMap((row) => Object.keys(row)))];
-  const columns = names.map((name) => {
-    const member = many.foreign.members.get(name);
-    if (member?.kind === "scalar") return member;
-    const near = closestNames(name, many.foreign.members.keys());
-    const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${one}'`).join(", ")}?` : "";
-    if (member) throw new BadGiven(path, `${path}: '${name}' is a relation; rows of ${many.fqn} are given by their own features`);
-    throw new BadGiven(path, `unknown feature '${path}.${name}' in the inputs${hint}`);
-  });
-  const rows = fields.map((row, at) =>
-    Object.fromEntries(
-      columns.map((feature) => {
-        const given = row[feature.name];
-        const where = `${path}[${at}].${feature.name}`;
-        if (given === undefined) throw new BadGiven(path, `${where} is missing, and other rows have it; give it in every row or in none`);
-        return [feature.name, givenValue(feature, where, { name: where, form: "typed", value: given })];
-      }),
-    ),
-  );
-  return { columns, rows };
 }
 
 /** A feature of child rows given as a list with a value per row. */

@@ -71,7 +71,10 @@ export class GoalGraph {
       candidates: [],
       rejected: [],
       key: undefined,
-      staleMs: feature.featureId === undefined ? 0 : (this.shape.staleness.get(feature.fqn) ?? feature.stalenessMs),
+      staleMs:
+        feature.featureId === undefined || !feature.storesOnline || this.shape.options.disableCacheReads
+          ? 0
+          : (this.shape.staleness.get(feature.fqn) ?? feature.stalenessMs),
     };
     frame.goals.set(feature, goal);
     this.goals.push(goal);
@@ -137,6 +140,7 @@ export class GoalGraph {
       goal.candidates = ways;
       goal.rejected = others;
       if (obstacle !== undefined) goal.obstacle = obstacle;
+      if (!ways.some((way) => way.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
       return;
     }
     const pair = frame.mode === "join" || frame.mode === "open" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;
@@ -155,16 +159,17 @@ export class GoalGraph {
       else candidates.push({ kind: "resolver", call: reason, required: reason.required });
     }
     if (feature.defaultValue !== undefined) candidates.push({ kind: "default", call: undefined, required: frame.gates });
-    const primary = frame.namespace.primaryKey;
-    if (goal.staleMs > 0 && primary && primary !== feature) {
-      const key = frame.mode === "root" && !this.#givens.has(`${frame.path}.${primary.name}`) ? undefined : this.goal(frame, primary);
-      if (key) {
-        goal.key = key;
-        candidates.push({ kind: "stored", call: undefined, required: [key, ...frame.gates] });
-      }
-    }
+    goal.key = this.#storeKey(goal);
+    if (goal.key) candidates.push({ kind: "stored", call: undefined, required: [goal.key, ...frame.gates] });
     goal.candidates = candidates;
     goal.rejected = rejected;
+  }
+
+  /** The primary key by which the online store is read for a goal; undefined = it is not. */
+  #storeKey({ staleMs, frame, feature }: Goal): Goal | undefined {
+    const primary = frame.namespace.primaryKey;
+    if (staleMs === 0 || !primary || primary === feature) return undefined;
+    return frame.mode === "root" && !this.#givens.has(`${frame.path}.${primary.name}`) ? undefined : this.goal(frame, primary);
   }
 
   /** Why a resolver cannot serve this query whatever its inputs. */

@@ -10,6 +10,7 @@ import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
 import { linkRelations } from "./relation-index.ts";
+import { translationOf } from "./translation.ts";
 
 /** How long a resolver may run when it does not say, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -17,7 +18,7 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 /** What the index takes from the deployment beside its graph. */
 export interface IndexOptions {
   readonly environmentName: string;
-  /** Online-store id of every scalar feature, by FQN. */
+  /** Online-store id of every scalar feature and has-many relation, by FQN. */
   readonly featureIds: ReadonlyMap<string, number>;
   /** The sources that SQL resolvers can read here. */
   readonly sources: readonly { readonly name: string; readonly kind: SourceKind }[];
@@ -69,7 +70,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
       featureTime: scalars.get(set.featureTime),
     });
   }
-  const relations = linkRelations(graph, namespaces, scalars);
+  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
   const resolvers = new Map<string, ResolverInfo>();
   for (const resolver of graph.resolvers) {
     const info = resolverInfo(resolver, namespaces, scalars, options.sources);
@@ -116,7 +117,7 @@ function windowedBase(feature: Feature): string | undefined {
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime, expression, window } = feature.kind.value;
+  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, cacheNulls } = feature.kind.value;
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -128,6 +129,8 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): 
     defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
     stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0,
     featureId: featureIds.get(feature.fqn),
+    storesOnline: storeOnline !== false,
+    storesNull: cacheNulls !== false,
     primary,
     featureTime,
     strict: compileCoercer(dtype, "strict"),
@@ -174,6 +177,8 @@ function resolverInfo(
     shape,
     total: sql?.total ?? (shape === "rows" && resolver.total),
     broken,
+    translation: shape === "values" ? translationOf(resolver, namespace, inputs, scalars) : undefined,
+    untranslated: resolver.untranslated,
   };
 }
 

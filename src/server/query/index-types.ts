@@ -3,6 +3,7 @@
 import type { Expression, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { Coercer, FeatureValue } from "../../domain/value.ts";
+import type { CompiledTranslation } from "../expressions/python/compile-translation.ts";
 
 /** A feature that holds a value. */
 export interface ScalarInfo {
@@ -20,6 +21,10 @@ export interface ScalarInfo {
   readonly stalenessMs: number;
   /** Its id in the online store; undefined = it cannot be stored. */
   readonly featureId: number | undefined;
+  /** Whether its values go to the online store and are read from there (`store_online`). */
+  readonly storesOnline: boolean;
+  /** Whether null goes there too (`cache_nulls`). */
+  readonly storesNull: boolean;
   readonly primary: boolean;
   readonly featureTime: boolean;
   /** For what resolvers return. */
@@ -159,4 +164,8 @@ export interface ResolverInfo {
   readonly total: boolean;
   /** Why it can never run in this deployment. */
   readonly broken: string | undefined;
+  /** For a Python function that the server computes itself where it is sure of the result. */
+  readonly translation: CompiledTranslation | undefined;
+  /** Why a Python function has no translation; empty when there is nothing to say. */
+  readonly untranslated: string;
 }

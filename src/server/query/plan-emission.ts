@@ -74,7 +74,14 @@ export function emitPlan(result: SearchResult): Plan {
       given: goal.given,
       op: decision.call ? (opOf.get(decision.call.key) as number) : -1,
       readMs: decision.readStore && keySlot >= 0 ? goal.staleMs : 0,
-      stored: featureId !== undefined && !goal.feature.primary && keySlot >= 0 && (stalenessMs > 0 || goal.staleMs > 0),
+      stored:
+        !shape.options.disableCacheWrites &&
+        featureId !== undefined &&
+        goal.feature.storesOnline &&
+        decision.call?.source?.kind !== "given" &&
+        !goal.feature.primary &&
+        keySlot >= 0 &&
+        (stalenessMs > 0 || (shape.staleness.get(goal.feature.fqn) ?? 0) > 0),
       takers: takers[id] as number[],
       gates: gates[id] as number[],
       isKey: keySlot === id,
@@ -95,12 +102,13 @@ export function emitPlan(result: SearchResult): Plan {
   const givenSlots = goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
   return {
     hash: shapeHash(shape, graph.index.environmentName),
+    options: shape.options,
     frames,
     slots,
     ops,
     outputs,
     givenSlots: givenSlots.map((goal) => slotOf.get(goal) as number),
-    storedSlots: slots.filter((slot) => slot.stored).map((slot) => slot.id),
+    storedSlots: slots.filter((slot) => slot.stored && !slot.feature.rowsOf).map((slot) => slot.id),
   };
 }
 
@@ -209,12 +217,12 @@ function shapeHash(shape: PlanShape, environment: string): string {
   const text = JSON.stringify([
     environment,
     root,
-    shape.givens.map((given) => [pathOf(root, given), given.columns?.map((column) => column.name) ?? []]).sort(),
+    shape.givens.map((given) => [pathOf(root, given), given.given?.columns.map((column) => column.key.name) ?? []]).sort(),
     shape.rows.map((row) => [pathOf(root, row), row.absent]).sort(),
     shape.outputs.map((output) => [outputPath(root, output), output.named]).sort(),
     [...shape.tags].sort(),
     [...shape.staleness].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([fqn, ms]) => [fqn, String(ms)]),
-    Object.entries(shape.plannerOptions).sort(),
+    Object.entries(shape.options),
   ]);
   return Bun.hash(text).toString(16).padStart(16, "0");
 }

@@ -2,7 +2,7 @@
 
 import type { Candidate, Goal } from "./goal-nodes.ts";
 import type { ResolverInfo } from "./index-types.ts";
-import type { PlanShape } from "./plan.ts";
+import type { Plan, PlanOp, PlanShape } from "./plan.ts";
 
 const MAX_CHAIN = 4;
 
@@ -11,12 +11,26 @@ export function nameResolver(resolver: ResolverInfo): string {
   return resolver.place ? `${resolver.fqn} (${resolver.place})` : resolver.fqn;
 }
 
+/** What gives an op's values, in a few words: a resolver's FQN, the feature of an expression, the relation of a join or of rows. */
+export function providerOf({ frames, slots }: Plan, { resolver, kind, rows, frame, outputs }: PlanOp): string {
+  if (resolver) return resolver.fqn;
+  if (rows) return rows.many.fqn;
+  if (kind === "join") return frames[frame]?.relation?.fqn ?? frames[frame]?.path ?? "";
+  return slots[outputs[0] ?? -1]?.feature.fqn ?? "";
+}
+
 /** Several resolvers fit and nothing separates them. */
 export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[]): string {
-  const lines = resolvers.map((resolver) => `\n  - ${nameResolver(resolver)}`);
+  const lines = resolvers.map((resolver) => {
+    const tags = resolver.tags.length > 0 ? `, tags ${resolver.tags.map((tag) => `'${tag}'`).join(" and ")}` : "";
+    return `\n  - ${nameResolver(resolver)}${tags}`;
+  });
+  const byTag = resolvers.some(({ tags }) => tags.length > 0)
+    ? "leave out the tags of all but one, or name the tags of one with the planner option required_resolver_tags"
+    : "give them different `tags` and pass one with the query";
   return (
     `ambiguous: ${resolvers.length} resolvers can produce ${goal.path} for this query${lines.join("")}\n` +
-    "To choose one: give them different `tags` and pass one with the query, restrict them to different `environment`s, " +
+    `To choose one: ${byTag}, restrict them to different \`environment\`s, ` +
     "or mark the one SQL resolver that has all rows with `total: true`"
   );
 }
@@ -40,7 +54,9 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
   ];
   if (lines.length === 0) {
     if (goal.feature.primary) return `${goal.path} is the primary key, and ${whyMissing(goal, can, [])}`;
-    return `no resolver produces ${goal.feature.fqn}: give ${goal.path} as an input, or write a resolver for it`;
+    const unread = shape.options.disableCacheReads && goal.feature.stalenessMs > 0;
+    const why = unread ? ", and the planner option disable_cache_reads keeps the query from the online store" : "";
+    return `no resolver produces ${goal.feature.fqn}${why}: give ${goal.path} as an input, or write a resolver for it`;
   }
   return `no resolver can produce ${goal.path}${from}:${lines.join("")}`;
 }

@@ -1,6 +1,8 @@
 /** What the planner makes and the executor runs. A plan holds no values: queries of the same shape share it. */
 
+import type { PlannerOptions } from "../../domain/planner-options.ts";
 import type { CompiledExpression } from "../expressions/compiled.ts";
+import type { RowTest } from "../expressions/row-test.ts";
 import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "./index-types.ts";
 
 /** The shape of a request: everything of it that the choice of providers can depend on. */
@@ -16,7 +18,7 @@ export interface PlanShape {
   readonly tags: readonly string[];
   /** Overrides of staleness in milliseconds, by FQN. */
   readonly staleness: ReadonlyMap<string, number>;
-  readonly plannerOptions: Readonly<Record<string, string>>;
+  readonly options: PlannerOptions;
   /** For a plan of child rows, the has-many relations passed on the way to them. */
   readonly nesting?: readonly ManyInfo[];
 }
@@ -25,8 +27,24 @@ export interface PlanShape {
 export interface PathFeature {
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
-  /** For rows of a has-many relation given with the query: the child's features that every row has. */
-  readonly columns?: readonly ScalarInfo[];
+  /** For rows of a has-many relation given with the query: what every row has. */
+  readonly given?: GivenChildren;
+}
+
+/** What every row of those given for a has-many relation has. */
+export interface GivenChildren {
+  readonly columns: readonly GivenColumn[];
+  /** Rows of has-one relations that are given in each, or given as null in each. */
+  readonly rows: readonly GivenRow[];
+}
+
+/** A feature that is given in every row. */
+export interface GivenColumn {
+  /** The way from the child's class. */
+  readonly relations: readonly RelationInfo[];
+  readonly feature: ScalarInfo;
+  /** Stands for its values; named by the path from the child's class. The feature itself where that is its own. */
+  readonly key: ScalarInfo;
 }
 
 /** What is needed of child rows; paths start at the child's class. */
@@ -36,6 +54,8 @@ export interface RowsNeeds {
   readonly all: boolean;
   /** Has-many relations of the child whose rows an expression aggregates. */
   readonly relations: ReadonlyMap<string, RowsNeeds>;
+  /** Rows that do not pass it are of no use; undefined = all are. */
+  readonly test?: RowTest | undefined;
 }
 
 /** A row given in place of a join. */
@@ -97,7 +117,7 @@ export interface PlanSlot {
   readonly op: number;
   /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
   readonly readMs: number;
-  /** Whether a fresh value is stored. */
+  /** Whether a fresh value is stored; of rows of a has-many relation, whether all of them are. */
   readonly stored: boolean;
   /** Ops that take it, each once. */
   readonly takers: readonly number[];
@@ -141,10 +161,10 @@ export interface PlanOp {
 }
 
 /**
- * What an op does. `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
+ * What an op does. `translated` computes a Python function without Python where that is sure to be the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
  * and their features computed.
  */
-export type OpKind = "python" | "sql" | "join" | "scan" | "expression" | "rows";
+export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
 
 /** Where the rows of a has-many relation come from. */
 export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
@@ -157,6 +177,8 @@ export interface PlanRows {
   readonly givens: readonly ScalarInfo[];
   /** Those among them that somebody reads. */
   readonly used: ReadonlySet<ScalarInfo>;
+  /** What a query's rows have to pass to be of any use, as far as the database can be asked; what comes is filtered all the same. */
+  readonly test: RowTest | undefined;
   /** The plan of the child rows; its given slots are those of `givens`. */
   readonly child: Plan;
   /** Positions of the child plan's outputs by path from the child's class. */
@@ -184,12 +206,13 @@ export interface PlanOutput {
 export interface Plan {
   /** Same for queries of the same shape, hex. */
   readonly hash: string;
+  readonly options: PlannerOptions;
   readonly frames: readonly PlanFrame[];
   readonly slots: readonly PlanSlot[];
   readonly ops: readonly PlanOp[];
   readonly outputs: readonly PlanOutput[];
   /** The slot of each given value, in order. */
   readonly givenSlots: readonly number[];
-  /** The slots whose fresh values are stored. */
+  /** The slots whose fresh values are stored, rows of has-many relations aside. */
   readonly storedSlots: readonly number[];
 }

@@ -9,6 +9,7 @@ import { derive, findKnots, type Strength } from "./derivable.ts";
 import { type CallNode, type Candidate, type Goal, PlanTooLarge } from "./goal-nodes.ts";
 import { GoalGraph } from "./goals.ts";
 import type { GraphIndex } from "./graph-index.ts";
+import { pathOf } from "./parameter-index.ts";
 import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
 import { ambiguousMessage, lostNotes, missingMessage } from "./plan-reasons.ts";
@@ -58,12 +59,16 @@ function planOrRefuse(index: GraphIndex, shape: PlanShape, planChild: (child: Pl
 }
 
 /** Everything that plans of child rows within one query differ by. */
-function shapeKey({ root, givens, outputs, nesting }: PlanShape): string {
+function shapeKey({ root, givens, rows, outputs, nesting }: PlanShape): string {
   const wanted = outputs.map(
     (output) => `${outputPath(root.name, output)}${output.named ? "!" : ""}${output.needs ? needsKey(output.needs) : ""}`,
   );
   const passed = (nesting ?? []).map((many) => many.fqn).sort();
-  return [root.name, givens.map((given) => given.feature.name).join(" "), wanted.join(" "), passed.join(" ")].join("|");
+  const known = [
+    ...givens.map((given) => pathOf(root.name, given)),
+    ...rows.map((row) => `${pathOf(root.name, row)}${row.absent ? "!" : "="}`),
+  ];
+  return [root.name, known.join(" "), wanted.join(" "), passed.join(" ")].join("|");
 }
 
 function plan(index: GraphIndex, shape: PlanShape, planChild: (child: PlanShape) => Plan): Plan {

@@ -3,12 +3,13 @@
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { BadGiven, type GivenList, givenChildren, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
+import { BadGiven, type GivenList, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
+import { givenChildren, ownColumn } from "./given-children.ts";
 import type { GraphIndex } from "./graph-index.ts";
 import type { ManyInfo, NamespaceInfo, RelationInfo } from "./index-types.ts";
 import { LruMap } from "./lru.ts";
 import { pathOf } from "./parameter-index.ts";
-import type { GivenRow, PathFeature, Plan, PlanOutput, PlanShape } from "./plan.ts";
+import type { GivenChildren, GivenRow, PathFeature, Plan, PlanOutput, PlanShape } from "./plan.ts";
 import { planQuery } from "./planner.ts";
 import { QueryRefused, type Refusal, refusal } from "./refusal.ts";
 import type { Ask, AskInput, BulkColumnAsk } from "./request.ts";
@@ -184,7 +185,8 @@ export class Preparer {
     }
     for (const [at, { relations, many, columns }] of lists)
       collect(wrong, () => {
-        givens.push({ relations, feature: many.given, columns: columns.map((column) => column.feature), value: zipped(at, columns) });
+        const given = { columns: columns.map((column) => ownColumn(column.feature)), rows: [] };
+        givens.push({ relations, feature: many.given, given, value: zipped(at, columns) });
       });
     const root = resolved.shape.root.name;
     const seen = new Set<string>();
@@ -198,7 +200,7 @@ export class Preparer {
     if (wrong.length > 0) throw new QueryRefused(wrong);
     const shape: PlanShape = { ...resolved.shape, givens, rows };
     const marks = rows.map((row) => `${pathOf(root, row)}${row.absent ? "!" : "="}`);
-    const columns = givens.flatMap((given) => (given.columns ? [given.columns.map((column) => column.name).join("\u0002")] : []));
+    const columns = givens.flatMap(({ given }) => (given ? [givenKey(given)] : []));
     const key = `${requestKey}\u0003${[...seen].join("\u0001")}\u0003${marks.join("\u0001")}\u0003${columns.join("\u0001")}`;
     let plan = this.#plans.get(key);
     const planned = plan === undefined;
@@ -210,6 +212,12 @@ export class Preparer {
   }
 }
 
+/** What rows of a has-many relation are given with, as text. */
+function givenKey({ columns, rows }: GivenChildren): string {
+  const paths = rows.map(({ relations, absent }) => `${relations.map(({ name }) => name).join(".")}${absent ? "!" : "="}`);
+  return [...columns.map(({ key }) => key.name), ...paths].join("\u0002");
+}
+
 /** Rows of a has-many relation as given. Throws BadGiven. */
 function givenRows(
   relations: readonly RelationInfo[],
@@ -217,8 +225,8 @@ function givenRows(
   path: string,
   input: AskInput,
 ): PathFeature & { readonly value: FeatureValue } {
-  const { columns, rows } = givenChildren(path, many, input);
-  return { relations, feature: many.given, columns, value: rows };
+  const { given, rows } = givenChildren(path, many, input);
+  return { relations, feature: many.given, given, value: rows as FeatureValue };
 }
 
 /** Everything of a request that names and plans depend on, as one string. */

@@ -12,11 +12,10 @@ import type { PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import { rowGroups } from "./rows-argument.ts";
 import type { OpResults, Outcome } from "./run-context.ts";
 import { Scan } from "./scan-op.ts";
+import { callWorker } from "./worker-call.ts";
 
 /** How long after a resolver's own limit the engine waits for the pool to say that it overran. */
 const POOL_GRACE_MS = 150;
-/** Most rows of one call. */
-const MAX_ROWS = 1_000;
 /** A resolver's time is for one row; a call of many rows has it for each, up to this many milliseconds unless one row alone may take longer. */
 const MAX_CALL_MS = 120_000;
 
@@ -25,8 +24,8 @@ export async function callPython(execution: Execution, op: PlanOp, rows: readonl
   const isTable = op.inputs.some((input) => input.parameter.table);
   if (rows.length === 1 || isTable) return callOnce(execution, op, rows);
   const { distinct, at } = mergeEqual(execution, op, rows);
-  const chunks: (readonly number[])[] = [];
-  for (let from = 0; from < distinct.length; from += MAX_ROWS) chunks.push(distinct.slice(from, from + MAX_ROWS));
+  const size = execution.plan.options.maxBatchRows;
+  const chunks = inChunks(distinct, size);
   const results = new Array<OpResults>(chunks.length);
   let next = 0;
   const lane = async () => {
@@ -35,11 +34,16 @@ export async function callPython(execution: Execution, op: PlanOp, rows: readonl
   };
   const lanes = Math.max(1, execution.context.deployment.pool.health().workers);
   await Promise.all(Array.from({ length: Math.min(lanes, chunks.length) }, lane));
-  const chunkOf = (index: number) => results[Math.floor(index / MAX_ROWS)] as OpResults;
+  const chunkOf = (index: number) => results[Math.floor(index / size)] as OpResults;
   return {
-    outcomes: op.outputs.map((_, position) => at.map((index) => chunkOf(index).outcomes[position]?.[index % MAX_ROWS] as Outcome)),
-    observedAt: at.map((index) => chunkOf(index).observedAt[index % MAX_ROWS]),
+    outcomes: op.outputs.map((_, position) => at.map((index) => chunkOf(index).outcomes[position]?.[index % size] as Outcome)),
+    observedAt: at.map((index) => chunkOf(index).observedAt[index % size]),
   };
+}
+
+/** Rows in stretches of at most so many. */
+export function inChunks(rows: readonly number[], size: number): (readonly number[])[] {
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk) => rows.slice(chunk * size, (chunk + 1) * size));
 }
 
 /** The rows with different arguments, and for each row the position of the one that stands for it. */
@@ -90,20 +94,13 @@ export function callPool(execution: Execution, op: PlanOp, rows: readonly number
   const deadlineMs = Math.max(resolver.timeoutMs, Math.min(resolver.timeoutMs * calls, MAX_CALL_MS));
   return within(
     deadlineMs + POOL_GRACE_MS,
-    context.deployment.pool.call({
+    callWorker(context, op, {
       resolver: resolver.fqn,
       rows: rows.length,
       columns,
       ...(groups ? { groups } : {}),
       ...(tables ? { tables } : {}),
-      now: new Array<string>(rows.length).fill(context.nowText),
       deadlineMs,
-      context: {
-        queryId: context.queryId,
-        traceId: context.queryId.replaceAll("-", ""),
-        tags: context.tags,
-        queryContext: context.queryContext,
-      },
     }),
   );
 }

@@ -3,11 +3,12 @@
 import { create } from "@bufbuild/protobuf";
 import type { Feature, Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { durationToMs } from "../../domain/proto-time.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ManyInfo, Member, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** Stands for the rows of a relation. */
-function rowsInfo(many: { readonly fqn: string; readonly name: string; readonly namespace: string }, name: string): ScalarInfo {
+function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInfo {
   const asIs = (value: unknown) => value as FeatureValue;
   return {
     kind: "scalar",
@@ -20,6 +21,8 @@ function rowsInfo(many: { readonly fqn: string; readonly name: string; readonly 
     defaultValue: undefined,
     stalenessMs: 0,
     featureId: undefined,
+    storesOnline: true,
+    storesNull: true,
     primary: false,
     featureTime: false,
     strict: asIs,
@@ -30,7 +33,7 @@ function rowsInfo(many: { readonly fqn: string; readonly name: string; readonly 
 
 const ROWS_TYPE = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.JSON } });
 
-function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join"]): ManyInfo {
+function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join"], id: number | undefined): ManyInfo {
   const many = {
     kind: "has_many" as const,
     fqn: feature.fqn,
@@ -42,7 +45,7 @@ function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join
     given: rowsInfo(feature, `${feature.name}=`),
     fillers: [],
   };
-  Object.assign(many.rows, { rowsOf: many });
+  Object.assign(many.rows, { rowsOf: many, featureId: id, stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0 });
   return many;
 }
 
@@ -51,6 +54,7 @@ export function linkRelations(
   graph: Graph,
   namespaces: ReadonlyMap<string, NamespaceInfo>,
   scalars: ReadonlyMap<string, ScalarInfo>,
+  featureIds: ReadonlyMap<string, number>,
 ): Map<string, RelationInfo> {
   const relations = new Map<string, RelationInfo>();
   for (const set of graph.featureSets) {
@@ -65,7 +69,7 @@ export function linkRelations(
         return local && other ? [{ local, foreign: other }] : [];
       });
       if (foreign && feature.kind.case === "hasMany")
-        members.set(feature.name, manyInfo(feature, foreign, pairs.length === join.length ? pairs : []));
+        members.set(feature.name, manyInfo(feature, foreign, pairs.length === join.length ? pairs : [], featureIds.get(feature.fqn)));
       if (!foreign || feature.kind.case !== "hasOne" || pairs.length === 0 || pairs.length !== join.length) continue;
       const { optional } = feature.kind.value;
       const relation: RelationInfo = {

@@ -37,6 +37,10 @@ export interface Ask {
   readonly plannerOptions: Readonly<Record<string, string>>;
   readonly explain: boolean;
   readonly includeMeta: boolean;
+  /** Whether spans are kept. */
+  readonly trace: boolean;
+  /** Whether what every step gives is kept. */
+  readonly storePlanStages: boolean;
 }
 
 /** One input column of a bulk query. */
@@ -60,7 +64,7 @@ export function bulkColumn(name: string, values: readonly unknown[]): BulkColumn
   return { name, length: values.length, at: (row) => ({ name, form: "typed", value: values[single ? 0 : row] }) };
 }
 
-/** Reads a bulk request message. Throws QueryRefused when it asks for what this server does not have, or has inputs that are no columns. */
+/** Reads a bulk request message. Throws QueryRefused when it has inputs that are no columns. */
 export function bulkAskFromProto(request: QueryBulkRequest): BulkAsk {
   if (request.query && request.query.inputs.length > 0)
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
@@ -87,10 +91,8 @@ function inputFromProto(name: string, value: QueryInput["value"] | undefined): A
   }
 }
 
-/** Reads a request message. Throws QueryRefused when it asks for what this server does not have. */
+/** Reads a request message. */
 export function askFromProto(request: QueryRequest): Ask {
-  if (request.storePlanStages) throw notYet("store_plan_stages");
-  if (request.trace) throw notYet("trace");
   return {
     inputs: request.inputs.map(({ feature, value }) => inputFromProto(feature, value)),
     outputs: request.outputs,
@@ -104,11 +106,9 @@ export function askFromProto(request: QueryRequest): Ask {
     plannerOptions: request.plannerOptions,
     explain: request.explain,
     includeMeta: request.includeMeta,
+    trace: request.trace,
+    storePlanStages: request.storePlanStages,
   };
-}
-
-function notYet(name: string): QueryRefused {
-  return new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `this server does not have ${name} yet; leave it out, or use explain`)]);
 }
 
 function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> {

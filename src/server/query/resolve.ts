@@ -3,6 +3,7 @@
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { NamedQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
+import { type PlannerOptions, readPlannerOptions } from "../../domain/planner-options.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import type { GraphIndex } from "./graph-index.ts";
 import type { NamespaceInfo } from "./index-types.ts";
@@ -91,6 +92,7 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   for (const { name, target } of [...rooted, ...wanted])
     if (root && target.root !== root.name) wrong.push(foreignRoot(index, name, target, root));
   const staleness = stalenessOf(index, ask, named, rootName, wrong);
+  const options = optionsOf(ask, named, wrong);
   if (wrong.length === 0 && !root)
     wrong.push(refusal(ErrorCode.INVALID_QUERY, "the query has no inputs and no outputs; give at least one input or one output"));
   if (wrong.length > 0 || !root) throw new QueryRefused(wrong);
@@ -105,7 +107,7 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
       outputs: outputFeatures(wanted.map((one) => one.target)),
       tags: [...new Set([...(named?.tags ?? []), ...ask.tags])],
       staleness,
-      plannerOptions: { ...named?.plannerOptions, ...ask.plannerOptions },
+      options,
     },
   };
 }
@@ -126,6 +128,15 @@ function namedQueryOf(index: GraphIndex, ask: Ask): NamedQuery | undefined {
   throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `no named query ${wanted}; ${hint}`)]);
 }
 
+/** The request's planner options come before the named query's. */
+function optionsOf(ask: Ask, named: NamedQuery | undefined, wrong: Refusal[]): PlannerOptions {
+  const own = Object.entries(named?.plannerOptions ?? {}).filter(([name]) => !(name in ask.plannerOptions));
+  for (const problem of readPlannerOptions(Object.fromEntries(own)).problems)
+    wrong.push(refusal(ErrorCode.INVALID_QUERY, `named query '${named?.name}': ${problem}`));
+  for (const problem of readPlannerOptions(ask.plannerOptions).problems) wrong.push(refusal(ErrorCode.INVALID_QUERY, problem));
+  return readPlannerOptions({ ...Object.fromEntries(own), ...ask.plannerOptions }).options;
+}
+
 function stalenessOf(
   index: GraphIndex,
   ask: Ask,
@@ -140,9 +151,18 @@ function stalenessOf(
     const target = resolveName(index, name, root);
     if (target.kind === "unknown") wrong.push(unknownName(target, name, "staleness"));
     else if (!(ms >= 0)) wrong.push(refusal(ErrorCode.PARSE_FAILED, `staleness of '${name}' is negative`, name));
-    else for (const { feature } of outputFeatures([target])) result.set(feature.fqn, ms);
+    else for (const { feature } of outputFeatures(ownTargets(index, target))) result.set(feature.fqn, ms);
   }
   return result;
+}
+
+/** What a name means by itself: features of the rows of a relation are those of the child's class. */
+function ownTargets(index: GraphIndex, target: Target): Target[] {
+  if (target.kind !== "rows" || !target.picks) return [target];
+  return target.picks.flatMap((pick) => {
+    const own = resolveName(index, `.${target.many.foreign.name}.${pick}`, undefined);
+    return own.kind === "unknown" ? [] : ownTargets(index, own);
+  });
 }
 
 /** The features that targets mean. */

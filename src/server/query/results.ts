@@ -1,12 +1,14 @@
 /** Settling the cells of an op with what it gave. */
 
 import type { FeatureValue } from "../../domain/value.ts";
+import type { StoredRows, StoredValue } from "../stores/online.ts";
 import { type OpVerdict, upstreamFailure } from "./arguments.ts";
 import { CellOrigin } from "./cells.ts";
 import type { PlanOp, PlanSlot } from "./plan.ts";
 import type { RowsResults } from "./rows-op.ts";
 import type { OpResults } from "./run-context.ts";
 import type { Settlement } from "./settlement.ts";
+import type { StoredRowsFound } from "./stored-rows.ts";
 
 /** Settles what stands for child rows. */
 export function takeRows(settlement: Settlement, op: PlanOp, rows: readonly number[], results: RowsResults): void {
@@ -21,6 +23,37 @@ export function takeRows(settlement: Settlement, op: PlanOp, rows: readonly numb
     else {
       cells.rowsAt.set(cell, result);
       settlement.value(cell, slot, row, null, CellOrigin.COMPUTED, nowMs);
+    }
+  }
+}
+
+/** Settles cells with the values that the online store had for them. */
+export function takeStored(settlement: Settlement, cellsRead: readonly number[], stored: readonly (StoredValue | undefined)[]): void {
+  const { plan, cells } = settlement;
+  for (let position = 0; position < cellsRead.length; position++) {
+    const cell = cellsRead[position] as number;
+    const hit = stored[position];
+    if (!hit || cells.settled(cell)) continue;
+    const row = cell % cells.rows;
+    cells.storedBy.set(cell, hit.resolver);
+    settlement.value(cell, plan.slots[(cell - row) / cells.rows] as PlanSlot, row, hit.value, CellOrigin.STORED, hit.observedAt);
+  }
+}
+
+/** Settles what stands for child rows that the online store had. */
+export function takeStoredRows(settlement: Settlement, { op, rows, results, stored }: StoredRowsFound): void {
+  const { plan, cells } = settlement;
+  const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
+  for (const [index, row] of rows.entries()) {
+    const cell = slot.id * cells.rows + row;
+    if (cells.settled(cell)) continue;
+    const result = results[index] as RowsResults[number];
+    const { observedAt, resolver } = stored[index] as StoredRows;
+    if ("code" in result) settlement.fail(cell, slot, row, result);
+    else {
+      cells.rowsAt.set(cell, result);
+      cells.storedBy.set(cell, resolver);
+      settlement.value(cell, slot, row, null, CellOrigin.STORED, observedAt);
     }
   }
 }

@@ -42,9 +42,12 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   const given = graph.shape.givens.find((one) => one.feature === many.given && samePath(one.relations, frame.relations));
   if (given) {
     const list = graph.goal(frame, many.given);
-    const known = parentKeys(graph, goal, many, given.columns ?? []);
+    const { columns = [], rows = [] } = given.given ?? {};
+    const own = columns.flatMap(({ relations, feature }) => (relations.length === 0 ? [feature] : []));
+    const known = parentKeys(graph, goal, many, own);
+    const nested = columns.filter((column) => column.relations.length > 0);
     take(0, {
-      source: { kind: "given", givens: [...(given.columns ?? []), ...known.features] },
+      source: { kind: "given", givens: [...own, ...known.features], nested: { columns: nested, rows } },
       inputs: [...known.inputs, { parameter: keyParameter(many.given), goal: list, nullable: true }],
       required: [list, ...known.goals],
     });

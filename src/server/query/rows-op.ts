@@ -8,6 +8,7 @@ import { Execution } from "./executor.ts";
 import type { ScalarInfo } from "./index-types.ts";
 import type { PlanOp, PlanRows } from "./plan.ts";
 import { fetchRows, type SourceRows } from "./rows-source.ts";
+import { keepRows } from "./stored-rows.ts";
 
 /** For each parent row its child rows, or why they cannot be had. */
 export type RowsResults = readonly (RowsValue | CellFailure)[];
@@ -17,17 +18,22 @@ export function findRows(execution: Execution, op: PlanOp, parents: readonly num
   const rows = op.rows as PlanRows;
   const source = fetchRows(execution, op, rows, parents);
   return source instanceof Promise
-    ? source.then((found) => computeRows(execution, op, rows, parents, found))
-    : computeRows(execution, op, rows, parents, source);
+    ? source.then((found) => computeRows(execution, op, parents, found, true))
+    : computeRows(execution, op, parents, source, true);
 }
 
-function computeRows(
+/**
+ * Computes what is needed of the rows that a source gave.
+ * @param isFresh whether they are to be stored where the plan says so
+ */
+export function computeRows(
   execution: Execution,
   op: PlanOp,
-  rows: PlanRows,
   parents: readonly number[],
   source: SourceRows,
+  isFresh: boolean,
 ): RowsResults | Promise<RowsResults> {
+  const rows = op.rows as PlanRows;
   const { nowText } = execution.context;
   const time = rows.many.foreign.featureTime;
   const times = time && source.columns.get(time);
@@ -55,6 +61,8 @@ function computeRows(
       }
     return values ? picked.map((row) => values[row] as FeatureValue) : parentValues(execution, op, rows, feature, parentOf);
   });
+  const isStored = isFresh && execution.plan.slots[op.outputs[0] ?? -1]?.stored;
+  if (isStored) keepRows(execution, op, { parents, source, bounds, columns, failures });
   const finish = (run: Execution | undefined): RowsResults => {
     const read = run ? (position: number) => answerCells(run, position) : givenColumns(rows, columns, failures, picked.length);
     const { table, keptBefore } = tableOf(run, read, rows, picked.length, times ? undefined : nowText);
@@ -65,11 +73,17 @@ function computeRows(
   if (picked.length === 0 || rows.isComplete) return finish(undefined);
   const run = new Execution(rows.child, picked.length, execution.context);
   execution.children.push(run);
+  execution.context.observer?.nested(run, op);
   const running = run.run(columns, failures);
   return running ? running.then(() => finish(run)) : finish(run);
 }
 
-/** What the join says of a feature of the child rows: the parent's value. */
+/** The slot whose values the join says that a feature of the child rows has; -1 = it says nothing of it. */
+export function parentSlot({ inputs }: PlanOp, { many }: PlanRows, feature: ScalarInfo): number {
+  const local = many.join.find((pair) => pair.foreign === feature)?.local;
+  return inputs.find((input) => input.parameter.feature === local || input.parameter.feature === feature)?.slot ?? -1;
+}
+
 function parentValues(
   execution: Execution,
   op: PlanOp,
@@ -77,8 +91,7 @@ function parentValues(
   feature: ScalarInfo,
   parentOf: readonly number[],
 ): readonly FeatureValue[] {
-  const local = rows.many.join.find((pair) => pair.foreign === feature)?.local;
-  const slot = op.inputs.find((input) => input.parameter.feature === local || input.parameter.feature === feature)?.slot ?? -1;
+  const slot = parentSlot(op, rows, feature);
   return parentOf.map((parent) => {
     const cell = slot * execution.rows + parent;
     return slot >= 0 && execution.cells.state[cell] === CellState.OK ? (execution.cells.values[cell] as FeatureValue) : null;

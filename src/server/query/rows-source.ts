@@ -9,9 +9,9 @@ import type { Execution } from "./executor.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { callFailure } from "./outcome.ts";
 import type { PlanOp, PlanRows } from "./plan.ts";
-import { callPool } from "./python-op.ts";
+import { callPool, inChunks } from "./python-op.ts";
 import { scanOf } from "./scan-op.ts";
-import { queryBodies, queryByKey, sqlFailure } from "./sql-rows.ts";
+import { queryBodies, queryByKey, sourceOf, sqlFailure } from "./sql-rows.ts";
 
 /** Rows as their source gave them. */
 export interface SourceRows {
@@ -44,19 +44,24 @@ export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, pare
     })
     .then((raw) => {
       execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
-      return checked(raw, rows, resolver, path);
+      return checked(raw, wantedOf(execution, op, rows), resolver, path);
     });
 }
 
 function givenRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows {
   const slot = op.inputs.at(-1)?.slot ?? -1;
-  const groups: number[][] = [];
-  const columns = new Map<ScalarInfo, FeatureValue[]>(rows.givens.map((feature) => [feature, []]));
-  let total = 0;
-  for (const parent of parents) {
+  const lists = parents.map((parent) => {
     const list = execution.cells.values[slot * execution.rows + parent];
-    const items = Array.isArray(list) ? (list as Record<string, FeatureValue>[]) : [];
-    groups.push(items.map((_, i) => total + i));
+    return Array.isArray(list) ? (list as Record<string, FeatureValue>[]) : [];
+  });
+  const [first = {}] = lists.flatMap((items) => items.slice(0, 1));
+  const columns = new Map<ScalarInfo, FeatureValue[]>();
+  for (const feature of rows.givens) if (Object.hasOwn(first, feature.name)) columns.set(feature, []);
+  const groups: number[][] = [];
+  let total = 0;
+  for (const items of lists) {
+    const from = total;
+    groups.push(items.map((_, i) => from + i));
     total += items.length;
     for (const [feature, column] of columns) for (const item of items) column.push(item[feature.name] ?? null);
   }
@@ -74,7 +79,7 @@ async function fetchRaw(
   if (rows.source === "relation") return relationRows(execution, op, rows, resolver, parents);
   const args = parents.map((row) => op.inputs.map((input) => argumentOf(execution, input, row, context.nowText)));
   if (rows.source === "scan") {
-    const scan = await scanOf(execution, resolver);
+    const scan = await scanOf(execution, op, resolver);
     const index = scan.indexOf(op.keys);
     return {
       groups: args.map((key) => (key.includes(null) ? [] : (index.get(encodeStored(key)) ?? []))),
@@ -83,10 +88,11 @@ async function fetchRaw(
     };
   }
   const sql = resolver.sql as SqlInfo;
-  const wanted = [...rows.used].filter((feature) => sql.columns.has(feature.fqn));
+  const wanted = [...wantedOf(execution, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
   return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
-    const source = context.deployment.sources.get(sql.source);
-    const call = { op, sql, source, wanted, nowText: context.nowText, signal };
+    const source = sourceOf(context, op, sql);
+    const test = isStored(execution, op) ? undefined : rows.test;
+    const call = { op, sql, source, wanted, namespace: rows.many.foreign, test, context, signal };
     return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
   });
 }
@@ -98,33 +104,50 @@ async function relationRows(
   resolver: ResolverInfo,
   parents: readonly number[],
 ): Promise<RawColumns> {
-  const result = await callPool(execution, op, parents);
-  const offsets = result.groups?.offsets ?? [];
   const path = `${execution.plan.frames[op.frame]?.path}.${rows.many.name}`;
-  const errors = new Map(result.errors.map((error) => [error.row, error]));
-  const columns = new Map<ScalarInfo, readonly unknown[]>();
-  for (const feature of rows.givens) {
-    const column = result.groups?.columns[feature.fqn];
-    if (column) columns.set(feature, column);
-  }
-  return {
-    groups: parents.map((_, at) => {
+  const groups: (readonly number[] | CellFailure)[] = [];
+  const columns = new Map<ScalarInfo, unknown[]>();
+  let total = 0;
+  for (const chunk of inChunks(parents, execution.plan.options.maxBatchRows)) {
+    const result = await callPool(execution, op, chunk);
+    const offsets = result.groups?.offsets ?? [];
+    const errors = new Map(result.errors.map((error) => [error.row, error]));
+    for (let at = 0; at < chunk.length; at++) {
       const error = errors.get(at);
-      if (error) return { code: error.code, message: error.message, path, resolver: resolver.fqn, exception: error.exception };
       const from = offsets[at] ?? 0;
-      return Array.from({ length: (offsets[at + 1] ?? from) - from }, (_, i) => from + i);
-    }),
-    columns,
-    rows: offsets.at(-1) ?? 0,
-  };
+      groups.push(
+        error
+          ? { code: error.code, message: error.message, path, resolver: resolver.fqn, exception: error.exception }
+          : Array.from({ length: (offsets[at + 1] ?? from) - from }, (_, i) => total + from + i),
+      );
+    }
+    for (const feature of rows.givens) {
+      const column = result.groups?.columns[feature.fqn];
+      if (!column) continue;
+      const values = columns.get(feature) ?? [];
+      columns.set(feature, values);
+      for (const value of column) values.push(value);
+    }
+    total += offsets.at(-1) ?? 0;
+  }
+  return { groups, columns, rows: total };
+}
+
+/** Whether the rows are stored: then all that there is of them is read, so that they serve every query. */
+function isStored({ plan }: Execution, op: PlanOp): boolean {
+  return plan.slots[op.outputs[0] ?? -1]?.stored === true;
+}
+
+function wantedOf(execution: Execution, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo> {
+  return isStored(execution, op) ? new Set(rows.givens) : rows.used;
 }
 
 /** Brings values to their features' types. */
-function checked(raw: RawColumns, rows: PlanRows, resolver: ResolverInfo, path: string): SourceRows {
+function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
   const broken = new Map<ScalarInfo, Map<number, CellFailure>>();
   for (const [feature, given] of raw.columns) {
-    if (!rows.used.has(feature)) continue;
+    if (!wanted.has(feature)) continue;
     const coerce = resolver.sql ? feature.lenient : feature.strict;
     const failures = new Map<number, CellFailure>();
     const values = new Array<FeatureValue>(given.length);

@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import type { CellFailure } from "./cells.ts";
 import type { LiveDeployment } from "./engine.ts";
 import type { GraphIndex } from "./graph-index.ts";
+import type { RunObserver } from "./observer.ts";
 import type { Trace } from "./trace.ts";
 
 /** The world of one query. */
@@ -17,12 +18,18 @@ export interface RunContext {
   /** The same in microseconds since 1970. */
   readonly nowMicros: bigint;
   readonly queryId: string;
+  /** Id of the query's trace: the caller's if it sent one, else one that is good for logs. */
+  readonly traceId: string;
+  /** The caller's `traceparent` header, for the calls of a query that is not traced; empty = none. */
+  readonly traceparent: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
   /** Set when the query is to be explained. */
   readonly trace: Trace | undefined;
+  /** Set when the query is traced or its stages are kept. */
+  readonly observer: RunObserver | undefined;
   /** The deployment's compiled expressions. */
   readonly compile: GraphIndex["compile"];
 }

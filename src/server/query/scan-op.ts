@@ -9,6 +9,7 @@ import type { ResolverInfo, ScalarInfo } from "./index-types.ts";
 import { accept, CallFailed, callFailure, failed, missingRow, observedTime } from "./outcome.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import type { OpResults, Outcome, RunContext } from "./run-context.ts";
+import { callWorker } from "./worker-call.ts";
 
 /** How long after a resolver's own limit the engine waits for the pool to say that it overran. */
 const POOL_GRACE_MS = 150;
@@ -58,8 +59,8 @@ function idOf(keys: readonly ScalarInfo[], columns: readonly (readonly FeatureVa
 
 const scans = new WeakMap<RunContext, Map<ResolverInfo, Promise<Scan>>>();
 
-/** The rows of a resolver, which runs once for a query. Rejects when it fails. */
-export function scanOf(execution: Execution, resolver: ResolverInfo): Promise<Scan> {
+/** The rows of an op's resolver, which runs once for a query. Rejects when it fails. */
+export function scanOf(execution: Execution, op: PlanOp, resolver: ResolverInfo): Promise<Scan> {
   const { context } = execution;
   let known = scans.get(context);
   if (!known) {
@@ -68,27 +69,15 @@ export function scanOf(execution: Execution, resolver: ResolverInfo): Promise<Sc
   }
   let scan = known.get(resolver);
   if (!scan) {
-    scan = runScan(context, resolver);
+    scan = runScan(context, op, resolver);
     known.set(resolver, scan);
   }
   return scan;
 }
 
-async function runScan(context: RunContext, resolver: ResolverInfo): Promise<Scan> {
+async function runScan(context: RunContext, op: PlanOp, resolver: ResolverInfo): Promise<Scan> {
   const result = await withDeadline(resolver.timeoutMs + POOL_GRACE_MS, context.signal, () =>
-    context.deployment.pool.call({
-      resolver: resolver.fqn,
-      rows: 1,
-      columns: {},
-      now: [context.nowText],
-      deadlineMs: resolver.timeoutMs,
-      context: {
-        queryId: context.queryId,
-        traceId: context.queryId.replaceAll("-", ""),
-        tags: context.tags,
-        queryContext: context.queryContext,
-      },
-    }),
+    callWorker(context, op, { resolver: resolver.fqn, rows: 1, columns: {}, deadlineMs: resolver.timeoutMs }),
   );
   const [error] = result.errors;
   if (error) throw new CallFailed(error.code, error.message, error.exception);
@@ -110,7 +99,7 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
   const started = performance.now();
   let scan: Scan;
   try {
-    scan = await scanOf(execution, resolver);
+    scan = await scanOf(execution, op, resolver);
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
     return { outcomes: slots.map((slot) => rows.map(() => failed(callFailure(error, slot.path, resolver)))), observedAt: [] };

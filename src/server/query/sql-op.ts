@@ -11,7 +11,8 @@ import type { ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { accept, failed, missingRow, observedTime } from "./outcome.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "./plan.ts";
 import type { OpResults, Outcome } from "./run-context.ts";
-import { columnPosition, eachOf, keyOf, relocate, sqlFailure } from "./sql-rows.ts";
+import { runStatement } from "./run-statement.ts";
+import { columnPosition, eachOf, keyOf, relocate, sourceOf, sqlFailure } from "./sql-rows.ts";
 import { boundStatement, columnSpelling, MAX_KEYS, paddedCount, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
 /** A row as the database gave it, by feature; `undefined` = none; a text = why there is no single one. */
@@ -41,7 +42,7 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
   const started = performance.now();
   let found: readonly Found[];
   try {
-    const source = context.deployment.sources.get(sql.source);
+    const source = sourceOf(context, op, sql);
     found = await withDeadline(resolver.timeoutMs, context.signal, (signal) =>
       op.keys.length > 0 ? scan(call, source, args, signal) : runBodies(call, source, args, rows, signal),
     );
@@ -68,6 +69,7 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
 /** Looks up the rows of a body that takes no features by key. */
 async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { op, sql } = call;
+  const { context } = call.execution;
   const spelling = columnSpelling(sql, source);
   const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
   const distinct = new Map<string, FeatureValue[]>();
@@ -76,15 +78,15 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const keys = [...distinct.values()];
   const chunks: FeatureValue[][][] = [];
   for (let at = 0; at < keys.length; at += MAX_KEYS) chunks.push(keys.slice(at, at + MAX_KEYS));
-  const times = sql.places.map(() => call.execution.context.nowText);
+  const times = sql.places.map(() => context.nowText);
   const byKey = new Map<string, ReadonlyMap<ScalarInfo, unknown>[]>();
   await eachOf(chunks, async (chunk) => {
     const count = paddedCount(chunk.length);
     while (chunk.length < count) chunk.push(chunk.at(-1) as FeatureValue[]);
     const text = statement.text(count);
-    const { rows } = await source
-      .query(text, [...times, ...chunk.flat()], signal)
-      .catch((error: unknown) => relocate(error, sql, text, statement.linesBefore));
+    const { rows } = await runStatement(context, source, text, [...times, ...chunk.flat()], signal).catch((error: unknown) =>
+      relocate(error, sql, text, statement.linesBefore),
+    );
     for (const row of rows) {
       const id = distinct.size === 1 ? ids.find((known) => known !== undefined) : keyOf(op.keys, row);
       const values = new Map(statement.features.map((feature, position) => [feature, row[position]]));
@@ -114,7 +116,9 @@ async function runBodies(
   const primary = frame.namespace.primaryKey;
   const read = primary && sql.columns.has(primary.fqn) ? [...new Set([...wanted, primary])] : wanted;
   await eachOf([...distinct], async ([id, parameters]) => {
-    const result = await source.query(statement, parameters, signal).catch((error: unknown) => relocate(error, sql, statement, 0));
+    const result = await runStatement(execution.context, source, statement, parameters, signal).catch((error: unknown) =>
+      relocate(error, sql, statement, 0),
+    );
     const positions = read.map((feature) => columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name));
     const found = result.rows.map((row) => new Map(read.map((feature, i) => [feature, row[positions[i] as number]])));
     results.set(

@@ -3,12 +3,16 @@
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { encodeStored, type FeatureValue, TypeMismatch } from "../../domain/value.ts";
+import { type RowTest, testText } from "../expressions/row-test.ts";
 import { SqlError, type SqlSource } from "../sql/source.ts";
 import type { CellFailure } from "./cells.ts";
-import type { ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
+import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { callFailure } from "./outcome.ts";
 import type { PlanOp } from "./plan.ts";
 import type { RawColumns } from "./rows-source.ts";
+import type { RunContext } from "./run-context.ts";
+import { runStatement } from "./run-statement.ts";
+import { forgetTypes, type SqlFilter, sqlFilter } from "./sql-filter.ts";
 import { boundStatement, columnSpelling, MAX_KEYS, paddedCount, scanStatement } from "./sql-statement.ts";
 
 /** Statements of one op that run at the same time. */
@@ -21,21 +25,58 @@ export interface RowsQuery {
   readonly source: SqlSource;
   /** The features to read. */
   readonly wanted: readonly ScalarInfo[];
-  readonly nowText: string;
+  /** The class that the rows are of. */
+  readonly namespace: NamespaceInfo;
+  /** What rows have to pass to be of any use. */
+  readonly test: RowTest | undefined;
+  readonly context: RunContext;
   readonly signal: AbortSignal;
 }
 
-/** The rows of a body that takes no features, for each key. Keys with null have none. */
+/** The source of an op's statements. Throws SqlError when there is none. */
+export function sourceOf({ deployment, observer }: RunContext, op: PlanOp, sql: SqlInfo): SqlSource {
+  const source = deployment.sources.get(sql.source);
+  return observer?.source(source, op) ?? source;
+}
+
+/**
+ * The rows of a body that takes no features, for each key. Keys with null have none. Rows that do not pass the call's test may be among them. A database that refuses
+ * what is asked beside the keys, for a table that was changed, is asked for the keys alone.
+ */
 export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][]): Promise<RawColumns> {
-  const { op, sql, source, wanted, signal } = call;
+  const { op, sql, source, namespace, test, context } = call;
   const spell = await (columnSpelling(sql, source) ?? ((column: string) => column));
+  const column = (feature: ScalarInfo) => {
+    const name = spell(sql.columns.get(feature.fqn) ?? feature.name);
+    return { name, quoted: `q.${source.quote(name)}` };
+  };
+  const filter = test && (await sqlFilter(test, { sql, source, namespace, column, nowMicros: context.nowMicros }));
+  if (!filter) return readByKey(call, keys, spell, undefined);
+  try {
+    const found = await readByKey(call, keys, spell, filter);
+    context.trace?.askedFor(op, testText(filter.test));
+    return found;
+  } catch (error) {
+    if (!(error instanceof SqlRefusal)) throw error;
+    forgetTypes(sql);
+    return readByKey(call, keys, spell, undefined);
+  }
+}
+
+async function readByKey(
+  call: RowsQuery,
+  keys: readonly FeatureValue[][],
+  spell: (column: string) => string,
+  filter: SqlFilter | undefined,
+): Promise<RawColumns> {
+  const { op, sql, source, wanted, context, signal } = call;
   const others = wanted.filter((feature) => !op.keys.includes(feature));
-  const statement = scanStatement(sql, source, op.keys, others, spell);
+  const statement = scanStatement(sql, source, op.keys, others, spell, filter);
   const ids = keys.map((key) => (key.includes(null) ? undefined : encodeStored(key)));
   const distinct = new Map<string, FeatureValue[]>();
   for (const [at, id] of ids.entries()) if (id !== undefined) distinct.set(id, keys[at] as FeatureValue[]);
   const all = [...distinct.values()];
-  const times = sql.places.map(() => call.nowText);
+  const times = sql.places.map(() => context.nowText);
   const columns = statement.features.map((): unknown[] => []);
   const byKey = new Map<string, number[]>();
   const chunks = Array.from({ length: Math.ceil(all.length / MAX_KEYS) }, (_, i) => all.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS));
@@ -43,9 +84,10 @@ export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][
     const count = paddedCount(chunk.length);
     const padded = [...chunk, ...Array.from({ length: count - chunk.length }, () => chunk.at(-1) as FeatureValue[])];
     const text = statement.text(count);
-    const { rows } = await source
-      .query(text, [...times, ...padded.flat()], signal)
-      .catch((error: unknown) => relocate(error, sql, text, statement.linesBefore));
+    const parameters = [...times, ...padded.flat(), ...(filter?.parameters ?? [])];
+    const { rows } = await runStatement(context, source, text, parameters, signal).catch((error: unknown) =>
+      relocate(error, sql, text, statement.linesBefore),
+    );
     for (const row of rows) {
       const id = distinct.size === 1 ? [...distinct.keys()][0] : keyOf(op.keys, row);
       if (id === undefined) continue;
@@ -65,7 +107,7 @@ export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][
 
 /** The rows of a body with placeholders, run once for each distinct set of arguments. */
 export async function queryBodies(call: RowsQuery, args: readonly FeatureValue[][]): Promise<RawColumns> {
-  const { sql, source, wanted, signal } = call;
+  const { sql, source, wanted, context, signal } = call;
   const statement = boundStatement(sql, source);
   const ids = args.map((values) => encodeStored(values));
   const distinct = new Map(ids.map((id, at) => [id, args[at] as FeatureValue[]]));
@@ -73,7 +115,9 @@ export async function queryBodies(call: RowsQuery, args: readonly FeatureValue[]
   const found = new Map<string, number[]>();
   let total = 0;
   await eachOf([...distinct], async ([id, parameters]) => {
-    const result = await source.query(statement, parameters, signal).catch((error: unknown) => relocate(error, sql, statement, 0));
+    const result = await runStatement(context, source, statement, parameters, signal).catch((error: unknown) =>
+      relocate(error, sql, statement, 0),
+    );
     const positions = wanted.map((feature) => columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name));
     for (const row of result.rows) for (let i = 0; i < columns.length; i++) columns[i]?.push(row[positions[i] as number]);
     const from = total;

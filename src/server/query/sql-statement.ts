@@ -18,13 +18,17 @@ export interface ScanStatement {
   text(keys: number): string;
 }
 
-/** Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`. Its `${now}` placeholders come first. */
+/**
+ * Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`. Its `${now}` placeholders come first.
+ * @param filter a further condition; its values come last
+ */
 export function scanStatement(
   sql: SqlInfo,
   source: Pick<SqlSource, "quote" | "placeholder">,
   keys: readonly ScalarInfo[],
   wanted: readonly ScalarInfo[],
   spell: (column: string) => string,
+  filter?: { text(from: number): string },
 ): ScanStatement {
   const features = [...keys, ...wanted];
   const column = (feature: ScalarInfo) => `q.${source.quote(spell(sql.columns.get(feature.fqn) ?? feature.name))}`;
@@ -38,6 +42,7 @@ export function scanStatement(
       let text = texts.get(count);
       if (text === undefined) {
         text = head + condition(names, count, sql.sourceKind, (position) => placeholderOf(sql, source, keys, position));
+        if (filter) text += ` and ${filter.text(sql.places.length + keys.length * count + 1)}`;
         texts.set(count, text);
       }
       return text;

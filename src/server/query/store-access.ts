@@ -2,7 +2,7 @@
 
 import { formatDuration } from "../../domain/duration.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { type OnlineWrite, type StoredValue, storeKey } from "../stores/online.ts";
+import { type OnlineWrite, type RelationWrite, type StoredValue, storeKey } from "../stores/online.ts";
 import { CellOrigin, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
 import { handOver } from "./fresh-values.ts";
@@ -44,11 +44,7 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
       return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
     });
   const fault = (error: unknown): Hits => {
-    context.log.warning("the online store could not be read", {
-      namespace: frame.namespace.name,
-      queryId: context.queryId,
-      error: textOf(error),
-    });
+    storeUnread(execution, frame, error);
     return cells.map(() => undefined);
   };
   try {
@@ -59,7 +55,18 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
   }
 }
 
-function fresh(execution: Execution, slot: PlanSlot, cell: number, stored: StoredValue | undefined): StoredValue | undefined {
+/** Says that the store could not be read; the query goes on without it. */
+export function storeUnread({ context }: Execution, { namespace }: PlanFrame, error: unknown): void {
+  context.log.warning("the online store could not be read", { namespace: namespace.name, queryId: context.queryId, error: textOf(error) });
+}
+
+/** What is stored for a cell, if it is not too old. */
+export function fresh<T extends { readonly observedAt: number }>(
+  execution: Execution,
+  slot: PlanSlot,
+  cell: number,
+  stored: T | undefined,
+): T | undefined {
   const { nowMs, trace } = execution.context;
   if (!stored || stored.observedAt > nowMs) {
     trace?.missed(execution.cells, cell, "not stored");
@@ -83,23 +90,34 @@ export function storeFresh(execution: Execution): undefined | Promise<void> {
 
 function storeOnline(execution: Execution): undefined | Promise<void> {
   const { context } = execution;
-  const writes: OnlineWrite[] = [];
-  collectWrites(execution, writes);
-  if (writes.length === 0) return undefined;
+  const { online, scope } = context.deployment;
+  const values: OnlineWrite[] = [];
+  const rows: RelationWrite[] = [];
+  collectWrites(execution, values, rows);
+  if (values.length + rows.length === 0) return undefined;
+  const ended = context.observer?.writeBegan(values.length, rows.length);
   const fault = (error: unknown): undefined => {
-    context.log.warning("values could not be stored online", { values: writes.length, queryId: context.queryId, error: textOf(error) });
+    ended?.(error);
+    const written = { values: values.length, relations: rows.length };
+    context.log.warning("values could not be stored online", { ...written, queryId: context.queryId, error: textOf(error) });
   };
   try {
-    const writing = context.deployment.online.putMany(context.deployment.scope, writes);
-    return writing instanceof Promise ? writing.catch(fault) : undefined;
+    const writing = [
+      values.length > 0 ? online.putMany(scope, values) : undefined,
+      rows.length > 0 ? online.putRelation(scope, rows) : undefined,
+    ].filter((one) => one instanceof Promise);
+    if (writing.length > 0) return Promise.all(writing).then(() => ended?.(), fault);
+    ended?.();
+    return undefined;
   } catch (error) {
     return fault(error);
   }
 }
 
-function collectWrites(execution: Execution, writes: OnlineWrite[]): void {
+function collectWrites(execution: Execution, writes: OnlineWrite[], relations: RelationWrite[]): void {
   const { plan, rows, cells } = execution;
-  for (const child of execution.children) collectWrites(child, writes);
+  for (const child of execution.children) collectWrites(child, writes, relations);
+  relations.push(...execution.foundRows);
   for (const id of plan.storedSlots) {
     const slot = plan.slots[id] as PlanSlot;
     const frame = plan.frames[slot.frame] as PlanFrame;
@@ -110,6 +128,7 @@ function collectWrites(execution: Execution, writes: OnlineWrite[]): void {
       const keyCell = frame.keySlot * rows + row;
       const value = cells.values[keyCell] as FeatureValue;
       if (cells.state[keyCell] !== CellState.OK || value === null) continue;
+      if (cells.values[cell] === null && !slot.feature.storesNull) continue;
       const key = storeKey(value);
       if (seen?.has(key)) continue;
       seen?.add(key);

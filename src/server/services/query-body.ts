@@ -40,6 +40,8 @@ const FIELDS = new Set([
   "include_meta",
   "planner_options",
   "encoding_options",
+  "trace",
+  "store_plan_stages",
 ]);
 const CONTEXT_FIELDS = new Set(["environment", "tags"]);
 const ENCODING_FIELDS = new Set(["encode_structs_as_objects"]);
@@ -97,6 +99,8 @@ function readFields(text: string): { readonly body: QueryBody; readonly inputs: 
       plannerOptions: optional(body.planner_options, "planner_options", mapOf(option)) ?? NONE,
       explain: optional(body.explain, "explain", boolean) ?? false,
       includeMeta: optional(body.include_meta, "include_meta", boolean) ?? false,
+      trace: optional(body.trace, "trace", boolean) ?? false,
+      storePlanStages: optional(body.store_plan_stages, "store_plan_stages", boolean) ?? false,
     },
     environment: optional(context.environment, "context.environment", string) ?? "",
     deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",

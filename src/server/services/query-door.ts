@@ -1,13 +1,15 @@
 /** What the doors of the query engine do alike: find the deployment, run the query, log it as it was sent and answered, let the deployment go. */
 
 import type { Clock } from "../../context/clock.ts";
+import { parseTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { QueryScope } from "../queries.ts";
-import { type Answer, answerOrigins } from "../query/answer.ts";
+import { type Answer, type AnswerHead, answerOrigins } from "../query/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
-import type { OnlineEngine } from "../query/create-engine.ts";
+import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
 import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
 import type { Ask, BulkAsk } from "../query/request.ts";
-import type { Body, BodyEncoding } from "../stores/telemetry/store.ts";
+import { type SpanFacts, SpanRecorder } from "../query/spans.ts";
+import type { Body, BodyEncoding, SpanRecord } from "../stores/telemetry/store.ts";
 
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
@@ -23,6 +25,10 @@ export interface QueryDoorDeps<Auth> {
   resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
   /** Keeps a query that was run or refused. */
   recordQuery(record: QueryRecord): void;
+  /** Keeps the spans of a query. */
+  recordSpans(spans: readonly Omit<SpanRecord, "environmentId">[]): void;
+  /** Keeps what the steps of a query gave; false when that failed. */
+  keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
 }
 
 /** A query as it came through a door; `A` is what it is read to. */
@@ -34,6 +40,12 @@ export interface Arrival<A = Ask> {
   readonly queryName: string;
   readonly correlationId: string;
   readonly signal: AbortSignal;
+  /** How its trace is told of it: the door. */
+  readonly door: string;
+  /** Whether it asks for its spans to be kept. */
+  readonly trace: boolean;
+  /** The caller's span. One that is sampled is reason enough to keep spans. */
+  readonly parent: TraceParent | undefined;
   /** Reads it. Throws QueryRefused. */
   readonly ask: () => A;
 }
@@ -45,6 +57,11 @@ export function scopeOf(headers: Headers, named: { readonly environment?: string
     branch: headers.get("svc-branch") ?? "",
     deployment: named.deployment || (headers.get("svc-deployment") ?? ""),
   };
+}
+
+/** The caller's span, from a request's headers. */
+export function parentOf(headers: Headers): TraceParent | undefined {
+  return parseTraceparent(headers.get("traceparent"));
 }
 
 /** What the log keeps of an answer. */
@@ -68,7 +85,7 @@ export function runQuery<Auth, B extends Body>(
     deps,
     arrival,
     auth,
-    (deployment, startedAt) => deps.engine.answer(deployment, arrival.ask(), startedAt, arrival.signal),
+    (deployment, startedAt, tracing) => deps.engine.answer(deployment, arrival.ask(), startedAt, arrival.signal, tracing),
     (answer) => {
       const sent = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
@@ -87,7 +104,7 @@ export function runBulkQuery<Auth, Sent>(
     deps,
     arrival,
     auth,
-    (deployment, startedAt) => deps.engine.answerBulk(deployment, arrival.ask(), startedAt, arrival.signal),
+    (deployment, startedAt, tracing) => deps.engine.answerBulk(deployment, arrival.ask(), startedAt, arrival.signal, tracing),
     (answer) => {
       const { sent, summary } = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: summary, origins: "" } };
@@ -95,31 +112,51 @@ export function runBulkQuery<Auth, Sent>(
   );
 }
 
-async function run<Auth, A, R extends { readonly queryId: string; readonly durationMs: number }, Sent>(
+async function run<Auth, A, R extends AnswerHead, Sent>(
   deps: QueryDoorDeps<Auth>,
   arrival: Arrival<A>,
   auth: Auth,
-  answerOf: (deployment: LiveDeployment, startedAt: number) => R | Promise<R>,
+  answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
-  const { encoding, request, queryName, correlationId } = arrival;
+  const { encoding, request, queryName, correlationId, parent } = arrival;
+  const spans = arrival.trace || parent?.sampled ? new SpanRecorder(arrival.door, deps.clock.now(), parent) : undefined;
+  const finding = spans?.open("gateway", "deployment");
   const lease = await deps.resolveDeployment(arrival.scope, auth);
+  spans?.end(finding);
   const startedAt = deps.clock.now();
   const began = performance.now();
   const base = { deploymentId: lease.deployment.id, startedAt, queryName, correlationId, encoding, request };
   try {
-    const running = answerOf(lease.deployment, startedAt);
-    const answer = running instanceof Promise ? await running : running;
+    const running = answerOf(lease.deployment, startedAt, spans || parent ? { parent, spans } : undefined);
+    let answer = running instanceof Promise ? await running : running;
+    if (answer.stages.length > 0) {
+      const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
+      if (!(await deps.keepStages(answer, startedAt))) answer = { ...answer, stages: [] };
+      spans?.end(keeping);
+    }
     const { sent, logged } = write(answer);
     deps.recordQuery({ ...base, ...logged, queryId: answer.queryId, durationMs: answer.durationMs });
+    if (spans)
+      deps.recordSpans(
+        spans.finish(
+          { queryId: answer.queryId, deploymentId: base.deploymentId },
+          { ...factsOf(arrival), plan: answer.queryHash, errors: logged.errorCount || undefined },
+        ),
+      );
     return sent;
   } catch (error) {
     const durationMs = performance.now() - began;
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = error instanceof Error ? error.message : String(error);
     deps.recordQuery({ ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    if (spans) deps.recordSpans(spans.finish({ queryId, deploymentId: base.deploymentId }, factsOf(arrival), message));
     throw error;
   } finally {
     lease.release();
   }
+}
+
+function factsOf({ queryName, correlationId, encoding }: Arrival<unknown>): SpanFacts {
+  return { encoding, query_name: queryName || undefined, correlation_id: correlationId || undefined };
 }

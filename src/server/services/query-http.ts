@@ -10,7 +10,7 @@ import type { BulkAnswer } from "../query/bulk.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
-import { type Arrival, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
+import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
@@ -25,7 +25,9 @@ type Handler<Auth> = (request: Request, auth: Auth) => Promise<Response>;
 /** Makes the handler of `POST /v1/query/online`. The caller has been authenticated and has the body's length checked, or the body read, by then. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(readQueryBody, (body, request, text, auth) =>
-    runQuery(deps, arrivalOf(body, body.ask, request, text), auth, (answer) => JSON.stringify(answerToJson(answer, body))),
+    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
+      JSON.stringify(answerToJson(answer, body)),
+    ),
   );
 }
 
@@ -33,7 +35,7 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(readBulkQueryBody, (body, request, _text, auth) => {
     const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-    return runBulkQuery(deps, arrivalOf(body, body.bulk, request, asked), auth, (answer) => {
+    return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
       const json = bulkAnswerToJson(answer, body);
       const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
       return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
@@ -59,7 +61,7 @@ function createHandler<Auth, B extends QueryBody>(
   };
 }
 
-function arrivalOf<A>(body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
   return {
     scope: scopeOf(request.headers, { environment: body.environment, deployment: body.deploymentId }),
@@ -68,6 +70,9 @@ function arrivalOf<A>(body: QueryBody, ask: A, request: Request, sent: string): 
     queryName,
     correlationId,
     signal: request.signal,
+    door,
+    trace: body.ask.trace,
+    parent: parentOf(request.headers),
     ask: () => ask,
   };
 }
@@ -168,6 +173,8 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     query_hash: answer.queryHash,
     ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
     ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
+    ...(answer.traceId === "" ? {} : { trace_id: answer.traceId }),
+    ...(body.ask.storePlanStages ? { plan_stages: answer.stages.length } : {}),
   };
 }
 

@@ -17,7 +17,8 @@ import { queriesOf } from "../queries.ts";
 import { answerToBinary } from "../query/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../query/bulk.ts";
 import { askFromProto, bulkAskFromProto } from "../query/request.ts";
-import { type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
+import { parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
+import { queryRunMethods } from "./query-run.ts";
 
 /** What the service works with. */
 export interface QueryServiceDeps<Auth> extends QueryDoorDeps<Auth> {
@@ -50,6 +51,9 @@ export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall
         queryName: message.queryName,
         correlationId: message.correlationId,
         signal,
+        door: "QueryService.Query",
+        trace: message.trace,
+        parent: parentOf(headers),
         ask: () => askFromProto(message),
       },
       auth,
@@ -76,6 +80,9 @@ export function answerBulkCall<Auth>(
     queryName: query.queryName,
     correlationId: query.correlationId,
     signal,
+    door: "QueryService.QueryBulk",
+    trace: query.trace,
+    parent: parentOf(headers),
     ask: () => bulkAskFromProto(message),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
@@ -125,5 +132,6 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { requestHeader, signal } = context;
       return answerBulkCall((await load(platform)).deps, message, requestHeader, callerOf(context), signal);
     },
+    ...queryRunMethods(platform),
   });
 }

@@ -1,8 +1,25 @@
 /** Values of MySQL and MariaDB, by the type codes of their protocol. */
 
 import { normalizeInt } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 
-const TYPE = { float: 4, timestamp: 7, bigint: 8, date: 10, time: 11, datetime: 12, varString: 253 } as const;
+const TYPE = {
+  tiny: 1,
+  short: 2,
+  long: 3,
+  float: 4,
+  double: 5,
+  timestamp: 7,
+  bigint: 8,
+  medium: 9,
+  date: 10,
+  time: 11,
+  datetime: 12,
+  decimal: 246,
+  blob: 252,
+  varString: 253,
+  string: 254,
+} as const;
 /** Length of a column of instants with milliseconds; a longer one has microseconds, which the driver's dates cannot hold. */
 const MILLISECOND_LENGTH = "2024-05-01 12:00:00.000".length;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?$/;
@@ -18,6 +35,27 @@ export interface MysqlColumn {
 /** Whether a column has to be asked for as text so that nothing is lost. */
 export function needsText({ type, length = 0 }: MysqlColumn): boolean {
   return (type === TYPE.timestamp || type === TYPE.datetime) && length > MILLISECOND_LENGTH;
+}
+
+const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
+  [TYPE.tiny, "int"],
+  [TYPE.short, "int"],
+  [TYPE.long, "int"],
+  [TYPE.bigint, "int"],
+  [TYPE.medium, "int"],
+  [TYPE.double, "float"],
+  [TYPE.decimal, "decimal"],
+  [TYPE.date, "date"],
+  [TYPE.datetime, "timestamp"],
+  [TYPE.timestamp, "timestamptz"],
+  [TYPE.varString, "text"],
+  [TYPE.string, "text"],
+  [TYPE.blob, "text"],
+]);
+
+/** A type as comparisons know it. */
+export function columnType(code: number): ColumnType | undefined {
+  return COMPARABLE.get(code);
 }
 
 /** The type code of a column that is cast to text. */

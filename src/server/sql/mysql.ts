@@ -3,12 +3,13 @@
 import { SQL } from "bun";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 import type { ReadSetting } from "./create-sources.ts";
 import { MysqlConnections } from "./mysql-connections.ts";
-import { type MysqlColumn, needsText, TEXT_TYPE, valueReader } from "./mysql-values.ts";
+import { columnType, type MysqlColumn, needsText, TEXT_TYPE, valueReader } from "./mysql-values.ts";
 import { connectionFailure, type DriverRows } from "./server-connection.ts";
 import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
-import { countParameters, withoutTerminator } from "./statement-text.ts";
+import { comparable, countParameters, withoutTerminator, wordOffset } from "./statement-text.ts";
 import { type TlsMode, tlsMode, tlsOptions } from "./tls.ts";
 
 /** How a MySQL source is reached. */
@@ -27,6 +28,8 @@ const CONNECTIONS = 4;
 const CONNECT_SECONDS = 10;
 const MAX_STATEMENTS = 1_000;
 const CONNECTION_LOST = "ERR_MYSQL_CONNECTION_CLOSED";
+/** What is written behind a statement that stands in parentheses, where MySQL quotes it. */
+const WRAPPER_END = /\n\) as svc_statement[\s\S]*?(?=' at line \d+$)/;
 /** Messages that quote the part of the statement at fault. */
 const QUOTED = [/near '([\s\S]+)' at line \d+$/, /^Unknown column '(?:[^'.]+\.)*([^'.]+)'/, /^Table '(?:[^'.]+\.)*([^'.]+)' doesn't exist/];
 
@@ -53,6 +56,8 @@ interface Described {
   readonly text: string;
   readonly columns: readonly string[];
   readonly types: readonly number[];
+  /** The types of the statement's own columns. */
+  readonly declared: readonly number[];
   readonly readers: readonly ((value: unknown) => unknown)[];
 }
 
@@ -95,6 +100,12 @@ export class MysqlSource implements SqlSource {
     return (await this.learn(statement, nothing)).columns;
   }
 
+  async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
+    const nothing = new Array<FeatureValue>(countParameters(statement)).fill(null);
+    const { columns, declared } = this.described.get(statement) ?? (await this.learn(statement, nothing));
+    return comparable(columns, declared, columnType);
+  }
+
   async test(): Promise<void> {
     await this.run("select 1", [], "select 1");
   }
@@ -116,14 +127,16 @@ export class MysqlSource implements SqlSource {
     );
     const names = columns.map(({ name }) => name);
     const readers = columns.map(valueReader);
+    const declared = columns.map(({ type }) => type);
     const exact: Described = columns.some(needsText)
       ? {
           text: `select ${columns.map((column) => this.exactColumn(column)).join(", ")} from (${body}\n) as svc_statement`,
           columns: names,
           types: columns.map((column) => (needsText(column) ? TEXT_TYPE : column.type)),
+          declared,
           readers,
         }
-      : { text: statement, columns: names, types: columns.map(({ type }) => type), readers };
+      : { text: statement, columns: names, types: declared, declared, readers };
     this.described.set(statement, exact);
     if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
     return exact;
@@ -179,7 +192,8 @@ export class MysqlSource implements SqlSource {
     const { host, port, user, database, password } = this.settings;
     if (!(error instanceof SQL.MySQLError) || error.sqlState === undefined || /^(?:08|28)/.test(error.sqlState))
       return connectionFailure(error, `source '${this.name}': MySQL at ${host}:${port}, database '${database}', user '${user}'`, password);
-    return new SqlError(error.message, quotedOffset(error.message, statement));
+    const message = error.message.replace(WRAPPER_END, "");
+    return new SqlError(message, quotedOffset(message, statement));
   }
 }
 
@@ -187,12 +201,12 @@ function sameTypes(plan: Described, { columns }: DriverRows): boolean {
   return columns.length === plan.types.length && columns.every(({ type }, index) => type === plan.types[index]);
 }
 
-/** MySQL gives no position, but it quotes what it stumbled over. */
+/** MySQL gives no position, but it quotes what it stumbled over: a name, or the rest of the statement. */
 function quotedOffset(message: string, statement: string): number | undefined {
   for (const pattern of QUOTED) {
-    const quoted = pattern.exec(message)?.[1]?.split("\n) as svc_statement")[0];
-    const offset = quoted ? statement.indexOf(quoted) : -1;
-    if (offset >= 0) return offset;
+    const quoted = pattern.exec(message)?.[1];
+    const offset = quoted ? wordOffset(statement, quoted) : undefined;
+    if (offset !== undefined) return offset;
   }
   return undefined;
 }

@@ -1,11 +1,18 @@
 /** Values of PostgreSQL. Those whose type the driver would shorten are asked for as text. */
 
 import { normalizeInt } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 
 const OID = {
+  bool: 16,
   bytea: 17,
   int8: 20,
+  int2: 21,
+  int4: 23,
   float4: 700,
+  float8: 701,
+  varchar: 1043,
+  numeric: 1700,
   date: 1082,
   timestamp: 1114,
   timestamptz: 1184,
@@ -35,6 +42,26 @@ export function exactForm(type: number): { readonly cast: string; readonly type:
   if (AS_TEXT.has(type)) return { cast: "::text", type: OID.text };
   if (AS_TEXT_ARRAY.has(type)) return { cast: "::text[]", type: ARRAY_OID.text };
   return { cast: "", type };
+}
+
+const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
+  [OID.bool, "bool"],
+  [OID.int8, "int"],
+  [OID.int2, "int"],
+  [OID.int4, "int"],
+  [OID.text, "text"],
+  [OID.varchar, "text"],
+  [OID.float4, "float"],
+  [OID.float8, "float"],
+  [OID.numeric, "decimal"],
+  [OID.date, "date"],
+  [OID.timestamp, "timestamp"],
+  [OID.timestamptz, "timestamptz"],
+]);
+
+/** A type as comparisons know it. */
+export function columnType(oid: number): ColumnType | undefined {
+  return COMPARABLE.get(oid);
 }
 
 /** Takes a column's values from the driver's form to ours; undefined when they are the same. */

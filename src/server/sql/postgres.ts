@@ -3,11 +3,12 @@
 import { SQL } from "bun";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 import type { ReadSetting } from "./create-sources.ts";
-import { exactForm, valueReader } from "./postgres-values.ts";
+import { columnType, exactForm, valueReader } from "./postgres-values.ts";
 import { connectionFailure, type DriverRows, runAbortable } from "./server-connection.ts";
 import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
-import { countParameters, utf16Offset, withoutTerminator } from "./statement-text.ts";
+import { comparable, countParameters, utf16Offset, withoutTerminator } from "./statement-text.ts";
 import { type TlsMode, tlsMode, tlsOptions } from "./tls.ts";
 
 /** How a PostgreSQL source is reached. */
@@ -53,6 +54,8 @@ interface Described {
   readonly shift: number;
   readonly columns: readonly string[];
   readonly types: readonly number[];
+  /** The types of the statement's own columns. */
+  readonly declared: readonly number[];
   readonly readers: readonly (((value: unknown) => unknown) | undefined)[];
 }
 
@@ -93,6 +96,12 @@ export class PostgresSource implements SqlSource {
     return (await this.learn(statement, nothing)).columns;
   }
 
+  async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
+    const nothing = new Array<FeatureValue>(countParameters(statement)).fill(null);
+    const { columns, declared } = this.described.get(statement) ?? (await this.learn(statement, nothing));
+    return comparable(columns, declared, columnType);
+  }
+
   async test(): Promise<void> {
     await this.run("select 1", [], "select 1", 0);
   }
@@ -116,7 +125,7 @@ export class PostgresSource implements SqlSource {
     const names = columns.map(({ name }) => name);
     const types = forms.map(({ type }) => type);
     const readers = columns.map(({ type }) => valueReader(type));
-    const plan: Described = { text: statement, shift: 0, columns: names, types, readers };
+    const plan: Described = { text: statement, shift: 0, columns: names, types, declared: columns.map(({ type }) => type), readers };
     const exact = forms.some(({ cast }) => cast !== "") ? wrapped(body, forms, plan) : plan;
     this.described.set(statement, exact);
     if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);

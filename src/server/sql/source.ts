@@ -2,6 +2,7 @@
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 
 /**
  * Rows of a statement. Values are as the driver gives them: number, bigint (only beyond 2^53), string, boolean, Uint8Array, null, arrays of these,
@@ -40,6 +41,8 @@ export interface SqlSource {
   query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult>;
   /** Prepares a statement without running it and names its columns. Throws SqlError. */
   describe(statement: string): Promise<readonly string[]>;
+  /** What is known of the types of a statement's columns, by name; those that are not named cannot be compared. Throws SqlError. */
+  columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>>;
   /** Runs a trivial statement. Throws SqlError that says what failed. */
   test(): Promise<void>;
   close(): Promise<void>;

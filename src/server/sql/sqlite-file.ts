@@ -3,6 +3,7 @@
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
 import { SqlError, type SqlResult } from "./source.ts";
+import { wordOffset } from "./statement-text.ts";
 
 /** A parameter as SQLite takes it. */
 export type Bound = string | number | bigint | Uint8Array | null;
@@ -55,6 +56,9 @@ export function sqliteError(error: unknown, statement: string): SqlError {
   if (error instanceof SqlError) return error;
   const { message, byteOffset } = error as { readonly message?: string; readonly byteOffset?: number };
   const text = message ?? String(error);
-  if (typeof byteOffset !== "number" || byteOffset < 0) return new SqlError(text);
+  if (typeof byteOffset !== "number" || byteOffset < 0) {
+    const table = /^no such table: (?:main\.)?(.+)$/.exec(text)?.[1];
+    return new SqlError(text, table === undefined ? undefined : wordOffset(statement, table));
+  }
   return new SqlError(text, Buffer.from(statement).subarray(0, byteOffset).toString().length);
 }

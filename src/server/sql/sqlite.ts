@@ -8,6 +8,7 @@ import { statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
 import { bindValue, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 import { isPointRead } from "./sqlite-plan.ts";
@@ -90,6 +91,10 @@ export class SqliteSource implements SqlSource {
         await Bun.sleep(LOCK_POLL_MS);
       }
     }
+  }
+
+  async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
+    return new Map((await this.describe(statement)).map((name) => [name, "any"]));
   }
 
   async test(): Promise<void> {

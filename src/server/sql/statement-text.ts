@@ -26,3 +26,20 @@ export function utf16Offset(text: string, codePoints: number): number | undefine
   }
   return codePoints === 0 ? offset : undefined;
 }
+
+/** Where a text first stands that is no part of a longer word; undefined when it does not. */
+export function wordOffset(statement: string, text: string): number | undefined {
+  const [before, behind] = [/^\w/, /\w$/].map((edge) => (edge.test(text) ? "\\b" : ""));
+  const offset = statement.search(new RegExp(`${before}${RegExp.escape(text)}${behind}`));
+  return offset < 0 ? undefined : offset;
+}
+
+/** Columns that can be compared, by name; of a name that stands for several columns nothing is known. */
+export function comparable<T>(names: readonly string[], types: readonly number[], typeOf: (type: number) => T | undefined): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const [position, name] of names.entries()) {
+    const type = typeOf(types[position] as number);
+    if (type !== undefined && names.indexOf(name) === names.lastIndexOf(name)) found.set(name, type);
+  }
+  return found;
+}

@@ -22,6 +22,27 @@ export interface OnlineWrite {
   readonly resolver: string;
 }
 
+/** The rows of a has-many relation of one row, as they were found at a time. */
+export interface StoredRows {
+  /** How many there were. */
+  readonly rows: number;
+  /** Values by the feature's id, each as long as `rows`. */
+  readonly columns: ReadonlyMap<number, readonly FeatureValue[]>;
+  readonly observedAt: number;
+  /** FQN of the resolver that gave them. */
+  readonly resolver: string;
+}
+
+/** Rows to be stored. */
+export interface RelationWrite extends StoredRows {
+  /** Of the row whose rows they are. */
+  readonly namespace: string;
+  /** Type-tagged key of that row. */
+  readonly key: string;
+  /** The relation's id in the metadata store; relations and features share one sequence of ids. */
+  readonly relationId: number;
+}
+
 /** The key of a row: its primary key with the type in front, so that 1 and "1" stay apart. */
 export function storeKey(primaryKey: FeatureValue): string {
   return typeof primaryKey === "string" ? `s:${primaryKey}` : `i:${String(primaryKey)}`;
@@ -45,9 +66,19 @@ export interface OnlineStore {
    * may write them out a little later: what a killed process had not written is lost, and computed again when it is asked for.
    */
   putMany(scope: string, writes: readonly OnlineWrite[]): void | Promise<void>;
+  /** For each key: the stored rows of a relation or undefined. Rows found after `asOf` are hidden. */
+  getRelation(
+    scope: string,
+    namespace: string,
+    keys: readonly string[],
+    relationId: number,
+    asOf?: number,
+  ): (StoredRows | undefined)[] | Promise<(StoredRows | undefined)[]>;
+  /** Stores rows as `putMany` does values. All rows of a relation are replaced at once: what is not among the new ones is gone. */
+  putRelation(scope: string, writes: readonly RelationWrite[]): void | Promise<void>;
   /** Forgets a scope. */
   dropScope(scope: string): void | Promise<void>;
-  /** Forgets a feature in every scope. */
+  /** Forgets a feature, or a relation, in every scope. */
   dropFeature(featureId: number): void | Promise<void>;
   /** Writes and reads a probe. Throws when that fails. */
   probe(): void | Promise<void>;

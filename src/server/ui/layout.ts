@@ -28,6 +28,8 @@ dt { color: var(--dim); }
 dd { margin: 0; overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, monospace; font-size: 13px; }
 pre { margin: 0; padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+svg { display: block; }
+.bar { fill: var(--accent); } .bar.bad { fill: var(--bad); }
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
 .card { max-width: 28rem; margin: 3rem auto; padding: 1.5rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .card h1 { margin-top: 0; }

@@ -22,11 +22,16 @@ export async function servePage(platform: Platform, request: Request, url: URL, 
     return messagePage(403, "Not from here", "The dashboard is open to the machine that the server runs on, and to no other.", true);
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed("GET");
   if (path === "/") return (await import("./overview-page.ts")).overviewPage(platform);
-  const match = /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
+  const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
+  const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
   if (match) {
     const [, environmentId = "", kind, id = ""] = match;
     const environment = (await platform.metadata.environments()).find((one) => one.id === environmentId || one.name === environmentId);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
+    if (stage) {
+      const from = Number(/^\d{1,9}$/.exec(url.searchParams.get("from") ?? "")?.[0] ?? 0);
+      return (await import("./stage-page.ts")).stagePage(platform, environment, stage[2] ?? "", Number(stage[3]), from);
+    }
     if (kind === "deployments") return (await import("./deployment-page.ts")).deploymentPage(platform, environment, id);
     if (kind === "query-runs") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, id);
     return (await import("./overview-page.ts")).overviewPage(platform, environment);

@@ -14,6 +14,8 @@ import type { EnvironmentRecord } from "../stores/metadata/store.ts";
 import { deploymentLink, facts, instant, logTable, table } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
 import { messagePage, pageResponse } from "./layout.ts";
+import { stageTable } from "./stage-page.ts";
+import { traceSection } from "./trace-section.ts";
 
 const LOG_LINES = 200;
 
@@ -25,7 +27,11 @@ export async function queryRunPage(platform: Platform, environment: EnvironmentR
     return messagePage(404, "No such query run", "The link is of another server or environment, or the run is older than the log.");
   }
   const { request, response } = readQueryRun(run);
-  const logs = await telemetry.logs({ queryId: id, limit: LOG_LINES });
+  const [logs, spans, stages] = await Promise.all([
+    telemetry.logs({ queryId: id, limit: LOG_LINES }),
+    telemetry.spans({ queryId: id }),
+    telemetry.stages(id),
+  ]);
   return pageResponse({
     title: `Query run ${id}`,
     body: html`<h1>Query run ${id}</h1>
@@ -34,6 +40,12 @@ ${facts([
   ["Took", `${run.durationMs.toFixed(2)} ms`],
   ["Deployment", deploymentLink(environment, run.deploymentId)],
   ["Branch", run.branch],
+  [
+    "Planner options",
+    Object.entries(request.plannerOptions)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(", "),
+  ],
   ["Query name", request.queryName && `${request.queryName}${request.queryNameVersion ? ` ${request.queryNameVersion}` : ""}`],
   ["Correlation id", request.correlationId],
   ["Tags", request.tags.join(", ")],
@@ -52,6 +64,10 @@ ${response && outputs(response)}
 ${response && errors(response.errors)}
 <h2>Plan</h2>
 ${response?.explainOutput ? html`<div class="scroll"><pre>${response.explainOutput}</pre></div>` : html`<p class="dim">The plan is kept when a query asks for it: <code>svc query --explain</code>.</p>`}
+<h2 id="trace">Trace</h2>
+${traceSection(spans)}
+<h2 id="stages">Stages</h2>
+${stageTable(environment, stages)}
 <h2>Log</h2>
 ${logTable(logs)}`,
   });

@@ -19,6 +19,9 @@ import type { FreshColumn } from "./sink.ts";
 const GATHER_MS = 10;
 /** Values per commit: copying them to the writing thread takes the serving thread about a millisecond. */
 const VALUES_PER_COMMIT = 4_096;
+/** Values that wait above which commits grow, and how large: what a commit costs beside its values is paid less often while the writer is behind. */
+const BACKLOG = 32_768;
+const VALUES_PER_LARGE_COMMIT = 8_192;
 const DEFAULT_MAX_PENDING = 200_000;
 const MAX_WAIT_MS = 1_000;
 /** The most values that one query computes; more at once come from a bulk query. */
@@ -171,7 +174,8 @@ export class OfflineQueue {
   /** The batch that takes more values: a full one takes none, nor one that is on its way. */
   #gathering(): Batch {
     const last = this.#batches.at(-1);
-    if (last && last.values < VALUES_PER_COMMIT && !(this.#sending && this.#batches.length === 1)) return last;
+    const most = this.#pending > BACKLOG ? VALUES_PER_LARGE_COMMIT : VALUES_PER_COMMIT;
+    if (last && last.values < most && !(this.#sending && this.#batches.length === 1)) return last;
     const batch: Batch = { number: ++this.#last, appends: [], open: new Map(), values: 0 };
     this.#batches.push(batch);
     return batch;

@@ -3,7 +3,7 @@
 import type { Log } from "../log.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { OfflineQueue } from "./offline-queue.ts";
-import { offlineTables, STORE_EVERYTHING, type WritePolicy, type WrittenDeployment } from "./policy.ts";
+import { offlineTables, type WrittenDeployment } from "./policy.ts";
 import type { ValueSink } from "./sink.ts";
 
 /** Makes sinks, and tells when what they took is stored. */
@@ -24,16 +24,13 @@ export interface ValueSinks {
 export function createValueSinks(options: {
   readonly store: Pick<OfflineStore, "append">;
   readonly log: Log;
-  /** Default: everything is stored. */
-  readonly policy?: WritePolicy;
   /** See `OfflineQueueOptions`. */
   readonly maxPending?: number;
 }): ValueSinks {
-  const { policy = STORE_EVERYTHING } = options;
   const queue = new OfflineQueue(options);
   return {
     of(deployment) {
-      const tables = offlineTables(deployment, policy);
+      const tables = offlineTables(deployment);
       if (tables.size === 0) return undefined;
       return { take: (columns) => queue.take(deployment.id, tables, columns) };
     },

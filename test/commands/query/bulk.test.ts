@@ -150,3 +150,10 @@ test("without --bulk the message names it", async () => {
   const done = await runCommand("query", rows(1, 2), { home: platform.home, env: platform.env, dir: project });
   expect([done.exitCode, done.stderr.includes("--bulk")]).toEqual([2, true]);
 });
+
+test("a row whose inputs are wrong has failed as a whole", async () => {
+  const done = await run(...rows(1, "x"), "--out", "user.name,user.score");
+  expect(done.exitCode).toBe(1);
+  expect(done.stdout).toMatch(/^ {2}1 {2}\(failed\) +\(failed\)$/m);
+  expect(done.stderr).toContain('row 1: user.id: expected int, got str "x"');
+});

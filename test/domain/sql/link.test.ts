@@ -408,7 +408,7 @@ describe("completeStar", () => {
     expect(shown(completeStar(found, ["name", "email"], set))).toEqual([
       {
         rule: "E158",
-        at: "s.svc.sql:1:14-1:18",
+        at: "s.svc.sql:3:13-3:16",
         message: "the database's answer has no column 'uid'; it has 'name' and 'email'",
         label: "missing column",
       },

@@ -4,10 +4,13 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import fc from "fast-check";
+import { formatDiagnostics, lspDiagnostic } from "../../../src/output/diagnostic.ts";
 import { lintStatically } from "../../../src/project/lint/lint.ts";
 import { checkPythonSyntax } from "../../../src/project/lint/python-syntax.ts";
-import { shown } from "../../domain/marked.ts";
+import { marked, shown } from "../../domain/marked.ts";
 import { seeded } from "../../domain/seed.ts";
+import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
+import { GRAPH_FIXTURES } from "./graph-fixtures.ts";
 
 const SDK = "from svc import Now, online\nfrom svc.features import Features, FeatureTime, Primary, feature, features, has_one\n";
 const python = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"]
@@ -336,28 +339,62 @@ test("never throws, and every place is inside of its file", () => {
     "\\",
     "Primary[",
     "\r\n",
+    "\ufeff",
+    "-- resolves: A",
+    "-- source: x",
+    "select id,",
+    "from t",
+    "${a.",
+    "windowed('1d',",
+    "_.x",
+    "\0",
   );
+  const broken = [...DEFINITION_FIXTURES, ...GRAPH_FIXTURES].flatMap(({ files }) => Object.values(files)).map((text) => marked(text).text);
+  const damaged = fc
+    .tuple(
+      fc.constantFrom(...broken),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.nat(9),
+      fc.oneof(words, fc.constant("")),
+      fc.boolean(),
+    )
+    .map(([text, place, cut, insert, isDos]) => {
+      const at = Math.floor(place * text.length);
+      const edited = text.slice(0, at) + insert + text.slice(at + cut);
+      return isDos ? edited.replaceAll("\n", "\r\n") : edited;
+    });
   const source = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.array(words, { maxLength: 30 }).map((parts) => `${SDK}${parts.join(" ")}`),
+    damaged,
   );
   fc.assert(
     fc.property(source, source, (text, sql) => {
-      for (const { span } of lintStatically({
-        files: [
-          { path: "a.py", text },
-          { path: "b.svc.sql", text: sql },
-        ],
-      })) {
-        const lines = (span?.file === "a.py" ? text : sql).split("\n");
-        expect(span?.line).toBeLessThanOrEqual(lines.length);
-        expect(span?.endLine).toBeGreaterThanOrEqual(span?.line ?? 0);
-        expect(span?.column).toBeLessThanOrEqual([...(lines[(span?.line ?? 1) - 1] ?? "")].length + 1);
+      const files = [
+        { path: "a.py", text },
+        { path: "b.svc.sql", text: sql },
+      ];
+      const sourceOf = (path: string) => files.find((file) => file.path === path)?.text;
+      const diagnostics = lintStatically({ files });
+      for (const { span } of diagnostics) {
+        const lines = sourceOf(span?.file ?? "")?.split("\n") ?? [];
+        const { line = 0, column = 0, endLine = 0, endColumn = 0 } = span ?? {};
+        const width = (number: number) => [...(lines[number - 1] ?? "")].length;
+        expect([line, endLine]).toEqual([Math.max(1, line), Math.min(endLine, lines.length)]);
+        expect([column, endColumn]).toEqual([Math.min(column, width(line) + 1), Math.min(endColumn, width(endLine) + 1)]);
+        expect(column).toBeGreaterThan(0);
+        expect(endLine > line || (endLine === line && endColumn >= column)).toBe(true);
+      }
+      expect(formatDiagnostics(diagnostics, sourceOf)).toEndWith("found.");
+      for (const diagnostic of diagnostics) {
+        const { range } = lspDiagnostic(diagnostic, sourceOf, "/p");
+        const line = sourceOf(diagnostic.span?.file ?? "")?.split("\n")[range.start.line] ?? "";
+        expect(range.start.character).toBeLessThanOrEqual(line.length);
       }
     }),
     seeded(1000),
   );
-});
+}, 60_000);
 
 test("hostile sources come to an end", () => {
   const deep = 100_000;

@@ -71,6 +71,19 @@ def optional(orders: "Optional[Client.orders[Order.id]]" = None, id: Optional[Cl
 
 
 @online
+def listed(amounts: Client.orders.amount, names: "Optional[Client.orders.client.name]" = None) -> Client.total:
+    return sum(amounts) + len(names)
+
+
+calculated_filter = Order.amount * 2 - 1 <= -Order.id
+
+
+@online
+def calculated(orders: Client.orders[Order.amount * 2 > 100, Order.amount < 200.0 - Order.id]) -> Client.count:
+    return len(orders)
+
+
+@online
 async def later(orders: Client.orders[Order.amount]) -> Client.total:
     await asyncio.sleep(0)
     return orders.sum()
@@ -136,6 +149,31 @@ class Signatures(unittest.TestCase):
         self.assertEqual(repr(rows.filters), "((Order.ok == True) & (Order.kind.isin(['a', 'b'])),)")
         self.assertEqual(([column.path for column in rows.columns], rows.limit), (["order.id", "order.client.name"], 3))
 
+    def test_lists(self):
+        amounts, names = spec(listed).inputs
+        self.assertEqual((amounts.rows.json(), amounts.optional), ({"path": "client.orders", "columns": ["order.amount"]}, False))
+        self.assertEqual((names.rows.json(), names.optional), ({"path": "client.orders", "columns": ["order.client.name"]}, True))
+        self.assertEqual(listed([1.5, 2.5], ["a"]), 5.0)
+        self.assertEqual(listed(rows(), None), 500.0)
+        self.assertEqual(listed(DataFrame(rows()), []), 500.0)
+        self.assertEqual(listed([], None), 0)
+
+    def test_arithmetic_in_filters(self):
+        filters = spec(calculated).inputs[0].rows.json()["filters"]
+        amount = {"feature": {"path": ["amount"]}}
+        twice = {"call": {"function": "mul", "arguments": [amount, {"literal": {"int64Value": "2"}}]}}
+        self.assertEqual(filters[0], {"call": {"function": "gt", "arguments": [twice, {"literal": {"int64Value": "100"}}]}})
+        self.assertEqual([item["call"]["function"] for item in filters], ["gt", "lt"])
+        self.assertEqual(filters[1]["call"]["arguments"][1]["call"]["function"], "sub")
+        self.assertEqual(repr(calculated_filter), "((Order.amount * 2) - 1) <= (0 - Order.id)")
+        self.assertEqual(calculated(rows()), 2)
+        frame = DataFrame[Order]([{"id": 1, "amount": None}, {"id": 2, "amount": 3.0}])
+        self.assertEqual([row.id for row in frame[Order.amount / 2 == 1.5]], [2])
+        self.assertEqual([row.id for row in frame[-Order.id % 2 == 1]], [1])
+        self.assertEqual([row.id for row in frame[10 // Order.id == 5]], [2])
+        with self.assertRaises(TypeError):
+            Order.amount + "x"
+
     def test_optional(self):
         self.assertEqual([item.optional for item in spec(optional).inputs], [True, True])
 
@@ -195,7 +233,11 @@ class Problems(unittest.TestCase):
         self.check("x: Client.orders[Order.amount == True]) -> Client.count", 140, "never alike")
         self.check("x: Client.orders[False]) -> Client.count", 134, "at once")
         self.check("x: Client.name[Order.id]) -> Client.count", 140, "has no rows")
-        self.check("x: Client.orders.amount) -> Client.count", 140, "take its rows as a DataFrame, Client.orders[Order.amount]")
+        self.check("x: Client.orders.client.orders.amount) -> Client.count", 140, "goes through two has-many relations")
+        self.check("x: Client.orders[Order.amount * 2]) -> Client.count", 140, "Order.amount * 2 is a number, so it is no filter by itself: compare it")
+        self.check("x: Client.orders[Order.at * 2 > 1]) -> Client.count", 140, "Order.at is datetime: in a filter one can calculate with int and float")
+        self.check("x: Client.orders[Order.amount * 2 > 'a']) -> Client.count", 140, "compared with str 'a': the two are never alike")
+        self.check("x: Client.orders[Client.total * 2 > 1]) -> Client.count", 140, "Client.total is no feature of Order")
         self.check("x: Client.orders[Order.id] = []) -> Client.count", 115, "is not used", "default")
         self.check("x: DataFrame) -> Client.count", 140, "does not say which rows: write 'x: User.txns'")
         self.check(") -> DataFrame", 143, "does not say which features", "return")

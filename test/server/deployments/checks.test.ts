@@ -68,7 +68,7 @@ describe("the server's findings", () => {
       code: 154,
       message: "there is no source 'ap'; there are app (sqlite), gone (sqlite)",
       hint: "Did you mean 'app'?",
-      span: { file: "sql/get_user.svc.sql" },
+      span: { file: "sql/get_user.svc.sql", line: 2, column: 12, endLine: 2, endColumn: 14 },
     });
     expect(error).toContain("Error[154]");
   });

@@ -8,7 +8,7 @@ test("messages survive any cutting of the stream", () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (messages, cuts) => {
-      const stream = Buffer.concat(messages.map(encodeFrame));
+      const stream = Buffer.concat(messages.map((one) => encodeFrame(one)));
       const reader = new FrameReader();
       const read: Message[] = [];
       for (let at = 0, cut = 0; at < stream.length; cut++) {
@@ -19,6 +19,25 @@ test("messages survive any cutting of the stream", () => {
         at = end;
       }
       expect(JSON.stringify(read), `seed ${seed}`).toBe(JSON.stringify(messages));
+    }),
+    { seed },
+  );
+});
+
+test("blocks of doubles survive any cutting of the stream, bit by bit", () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+  const block = fc.float64Array({ maxLength: 20 }).map((values) => new Float64Array(values));
+  fc.assert(
+    fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), message, fc.integer({ min: 1, max: 30 }), (blocks, head, size) => {
+      const stream = Buffer.concat([encodeFrame(head, blocks), encodeFrame(head)]);
+      const reader = new FrameReader();
+      const read: Message[] = [];
+      for (let at = 0; at < stream.length; at += size)
+        reader.push(Buffer.from(stream.subarray(at, at + size)), (found) => read.push(found));
+      const bits = (values: readonly Float64Array[] = []) => values.map((one) => Buffer.from(one.buffer).toString("hex"));
+      expect(bits(read[0]?.blocks), `seed ${seed}`).toEqual(bits(blocks));
+      expect(JSON.stringify({ ...read[0], blocks: undefined }), `seed ${seed}`).toBe(JSON.stringify(head));
+      expect(JSON.stringify(read[1]), `seed ${seed}`).toBe(JSON.stringify(head));
     }),
     { seed },
   );
@@ -49,7 +68,7 @@ test("what the socket does not take waits its turn", () => {
         });
         for (const sent of messages) writer.send(encodeFrame(sent));
         for (let i = 0; i < 20_000 && room.some((size) => size > 0); i++) writer.drain();
-        const wanted = room.some((size) => size > 0) ? Buffer.concat(messages.map(encodeFrame)) : Buffer.alloc(0);
+        const wanted = room.some((size) => size > 0) ? Buffer.concat(messages.map((one) => encodeFrame(one))) : Buffer.alloc(0);
         expect(Buffer.concat(taken).equals(wanted), `seed ${seed}`).toBe(true);
       },
     ),

@@ -149,6 +149,12 @@ def wrong(i: Thing.i) -> Thing.i_out:
     return "not an int"
 
 @online
+def some_fail(value: Thing.i) -> Thing.i_out:
+    if value % 300 == 0:
+        raise ValueError(value)
+    return value
+
+@online
 def impossible(i: Thing.i) -> Thing.anything_out:
     return {"x": object()}
 
@@ -195,6 +201,32 @@ describe("values", () => {
       expect(result.errors).toEqual([]);
       expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(samples.map(tagged));
     });
+
+  test.each([
+    ["f", [0, -0, 0.1, 1, -1e308, 5e-324, Number.NaN, Infinity, -Infinity]],
+    ["f", [1, 2, 3]],
+    ["f", [0.5, null]],
+    ["i", [0, -1, 2 ** 53 - 1, -(2 ** 53) + 1]],
+    ["i", [1, 9007199254740993n]],
+    ["i", [5, null]],
+    ["b", [true, false]],
+    ["maybe", [7, -7]],
+  ] as [string, FeatureValue[]][])("a long column of %s comes back as it was: %p", async (name, pattern) => {
+    const samples = Array.from({ length: 1_000 }, (_, row) => pattern[row % pattern.length] as FeatureValue);
+    const result = await live.rows(`mod.echo_${name}`, { value: samples });
+    expect(result.errors).toEqual([]);
+    expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(samples.map(tagged));
+    if (!(name in KINDS) || pattern.includes(null)) return;
+    const kinds = await live.rows(`mod.kind_${name}`, { value: samples });
+    expect(new Set(kinds.columns["thing.kind"])).toEqual(new Set([KINDS[name] as string]));
+  });
+
+  test("a row that fails among many leaves the others' values", async () => {
+    const samples = Array.from({ length: 600 }, (_, row) => row);
+    const result = await live.rows("mod.some_fail", { value: samples });
+    expect(result.errors.map(({ row }) => row)).toEqual([0, 300]);
+    expect(result.columns["thing.i_out"]?.[299]).toBe(299);
+  });
 
   test("a timedelta comes back as tagged microseconds", async () => {
     expect(await live.value("mod.echo_span", { value: 1_500_000 })).toEqual({ $micros: 1_500_000 });

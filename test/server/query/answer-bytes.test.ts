@@ -67,6 +67,8 @@ test("the bytes are those of the message, whatever the answer holds", () => {
         failures: given.flatMap(({ failure }) => failure ?? []),
         inferred,
         explanation: includeMeta ? "plan" : "",
+        traceId: includeMeta ? "" : "4bf92f3577b34da6a3ce929d0e0e4736",
+        stages: [],
       };
       expect(fromBinary(QueryResponseSchema, answerToBinary(answer, includeMeta, url))).toEqual(answerToProto(answer, includeMeta, url));
     }),

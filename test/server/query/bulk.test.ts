@@ -178,6 +178,8 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     engine: one.engine,
     clock: one.clock,
     resolveDeployment: () => ({ deployment: one.deployment, release: () => {} }),
+    recordSpans: () => undefined,
+    keepStages: async () => true,
     recordQuery: (record) => {
       const run = readQueryRun({ ...record, environmentId: "env_1", branch: "" });
       expect(run.request.outputs).toEqual(["user.score"]);

@@ -52,6 +52,9 @@ export interface ScalarSpec {
   readonly default?: FeatureValue;
   /** A duration, `infinity` for ever. */
   readonly stale?: string;
+  /** `store_online`, `cache_nulls`. */
+  readonly online?: boolean;
+  readonly nulls?: boolean;
   readonly primary?: boolean;
   readonly time?: boolean;
   readonly expression?: Expression;
@@ -62,6 +65,8 @@ export interface ScalarSpec {
 /** A has-many relation: the other class, and pairs of names that must be equal (near, far). */
 export interface ManySpec {
   readonly many: string;
+  /** A duration, `infinity` for ever. */
+  readonly stale?: string;
   readonly on: readonly (readonly [string, string])[];
 }
 
@@ -83,13 +88,17 @@ function isRelation(spec: ScalarSpec | RelationSpec): spec is RelationSpec {
   return "to" in spec;
 }
 
+function staleness({ stale }: { readonly stale?: string }): Partial<Pick<Feature, "maxStaleness">> {
+  return stale === undefined ? {} : { maxStaleness: msToDuration(parseDuration(stale) ?? 0) };
+}
+
 function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
   const base = { fqn: `${namespace}.${name}`, name, namespace };
   if (spec === "has_many")
     return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: namespace, join: [] } } });
   if (typeof spec === "object" && !("$typeName" in spec) && isMany(spec)) {
     const join = spec.on.map(([local, foreign]) => ({ local: `${namespace}.${local}`, foreign: `${spec.many}.${foreign}` }));
-    return create(FeatureSchema, { ...base, kind: { case: "hasMany", value: { foreignNamespace: spec.many, join } } });
+    return create(FeatureSchema, { ...base, ...staleness(spec), kind: { case: "hasMany", value: { foreignNamespace: spec.many, join } } });
   }
   if (typeof spec === "object" && !("$typeName" in spec) && isRelation(spec)) {
     const join = spec.on.map(([local, foreign]) => ({ local: `${namespace}.${local}`, foreign: `${spec.to}.${foreign}` }));
@@ -102,10 +111,9 @@ function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
   const { type } = scalar;
   const nullable = typeof type === "string" && type.endsWith("?");
   const dtype = typeof type === "string" ? primitive(type.replace("?", "") as keyof typeof PRIMITIVES) : type;
-  const stale = scalar.stale === undefined ? undefined : parseDuration(scalar.stale);
   return create(FeatureSchema, {
     ...base,
-    ...(stale === undefined ? {} : { maxStaleness: msToDuration(stale) }),
+    ...staleness(scalar),
     kind: {
       case: "scalar",
       value: {
@@ -113,6 +121,8 @@ function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
         nullable,
         primary: scalar.primary ?? name === "id",
         featureTime: scalar.time ?? false,
+        ...(scalar.online === undefined ? {} : { storeOnline: scalar.online }),
+        ...(scalar.nulls === undefined ? {} : { cacheNulls: scalar.nulls }),
         ...(scalar.expression ? { expression: scalar.expression } : {}),
         ...(scalar.window === undefined
           ? {}
@@ -297,8 +307,8 @@ export function graph(
   });
 }
 
-/** Ids for every scalar feature of a graph. */
+/** Ids for everything of a graph that holds something: scalar features and has-many relations. */
 export function featureIdsOf(of: Graph): Map<string, number> {
-  const fqns = of.featureSets.flatMap((set) => set.features.filter((one) => one.kind.case === "scalar").map((one) => one.fqn));
+  const fqns = of.featureSets.flatMap((set) => set.features.filter((one) => one.kind.case !== "hasOne").map((one) => one.fqn));
   return new Map(fqns.map((fqn, position) => [fqn, position + 1]));
 }

@@ -6,7 +6,9 @@ import { QueryBulkRequestSchema, QueryInputSchema, QueryRequestSchema } from "..
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { answerToProto } from "../../../src/server/query/answer.ts";
+import { bulkAnswerToProto } from "../../../src/server/query/bulk.ts";
+import { askFromProto, bulkAskFromProto, bulkColumn } from "../../../src/server/query/request.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, type RowsSpec, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, type Played, PlayedError, World } from "./worlds.ts";
 
@@ -172,20 +174,17 @@ describe("the rows of a has-many relation", () => {
       inputs: [{ feature: "user.id", value: { case: "text", value: "2" } }],
       outputs: ["user.txns", "user.txns.merchant.name"],
     });
-    const answer = await one.engine.query(one.deployment, request, one.now);
+    const answer = answerToProto(await one.engine.answer(one.deployment, askFromProto(request), one.now), false);
     const [rows, names] = answer.data.map((field) => fromProtoValue(field.value as Value));
     expect(names).toEqual(["shop"]);
     expect(rows).toMatchObject([{ id: 12, amount: 7, cents: 700 }]);
-    const bulk = await one.engine.queryBulk(
-      one.deployment,
-      create(QueryBulkRequestSchema, {
-        query: create(QueryRequestSchema, { outputs: ["user.txns", "user.txns.amount"] }),
-        inputs: [
-          { feature: "user.id", values: [2, 3, 1].map((id) => create(QueryInputSchema, { value: { case: "text", value: String(id) } })) },
-        ],
-      }),
-      one.now,
-    );
+    const bulkRequest = create(QueryBulkRequestSchema, {
+      query: create(QueryRequestSchema, { outputs: ["user.txns", "user.txns.amount"] }),
+      inputs: [
+        { feature: "user.id", values: [2, 3, 1].map((id) => create(QueryInputSchema, { value: { case: "text", value: String(id) } })) },
+      ],
+    });
+    const bulk = bulkAnswerToProto(await one.engine.answerBulk(one.deployment, bulkAskFromProto(bulkRequest), one.now));
     expect(bulk.columns.map((column) => [column.field, column.values.map((value) => fromProtoValue(value))])).toEqual([
       ["user.txns.amount", [[7], [], [5, 50, 20]]],
     ]);
@@ -239,6 +238,60 @@ describe("where rows come from", () => {
     );
     expect((await one.refusal({ "user.id": 1, "user.txns": [{ amuont: 1 }] }, ["user.total"])).message).toContain("did you mean 'amount'");
     expect((await one.refusal({ "user.id": 1, "user.txns": 5 }, ["user.total"])).message).toContain("expected a list of rows of Txn");
+  });
+
+  test("given rows may have the rows that their has-one relations lead to", async () => {
+    const one = world();
+    const outputs = ["user.txns.merchant.name", "user.txns.merchant.id", "user.txns.merchant_id", "user.txns.user_id", "user.total"];
+    const txns = [
+      { id: 1, amount: 5, at: "2024-01-01", merchant: { id: 7, name: "kiosk" } },
+      { id: 2, amount: 6, at: "2024-01-01", merchant: { id: 8, name: "bank" } },
+    ];
+    expect(await one.values({ "user.id": 1, "user.txns": txns }, ["user.txns.merchant.name", "user.txns.user_id", "user.total"])).toEqual({
+      "user.txns.merchant.name": ["kiosk", "bank"],
+      "user.txns.user_id": [1, 1],
+      "user.total": 11,
+    });
+    expect(one.source.statements).toHaveLength(0);
+    const keys = txns.map(({ merchant, ...rest }) => ({ ...rest, merchant_id: merchant.id - 6, merchant: { id: merchant.id - 6 } }));
+    expect(await one.values({ "user.id": 1, "user.txns": keys }, outputs)).toEqual({
+      "user.txns.merchant.name": ["shop", "bar"],
+      "user.txns.merchant.id": [1, 2],
+      "user.txns.merchant_id": [1, 2],
+      "user.txns.user_id": [1, 1],
+      "user.total": 11,
+    });
+    const none = txns.map(({ merchant, ...rest }) => ({ ...rest, merchant: null }));
+    expect(await one.values({ "user.id": 1, "user.txns": none }, ["user.txns.merchant.name"])).toEqual({
+      "user.txns.merchant.name": [null, null],
+    });
+    expect(await one.values({ "user.id": 1, "user.txns": [] }, outputs)).toEqual({
+      "user.txns.merchant.name": [],
+      "user.txns.merchant.id": [],
+      "user.txns.merchant_id": [],
+      "user.txns.user_id": [],
+      "user.total": 0,
+    });
+    const refused = async (rows: unknown) => (await one.refusal({ "user.id": 1, "user.txns": rows }, ["user.total"])).message;
+    expect(await refused([txns[0], none[1]])).toBe(
+      "user.txns[1].merchant is null, and other rows have one; give a row in each, or null in each",
+    );
+    expect(await refused([{ id: 1, merchant: { nmae: "x" } }])).toBe(
+      "unknown feature 'user.txns.merchant.nmae' in the inputs; did you mean 'merchant.name'?",
+    );
+    expect(await refused([{ id: 1, merchant: 7 }])).toBe("user.txns[0].merchant: expected a row of Merchant as an object, got int 7");
+    expect(await refused([{ id: 1, user: null }])).toBe(
+      "user.txns[0].user: expected a row of User, got null, and the relation is not optional",
+    );
+    expect(await refused([{ id: 1, user: { txns: [] } }])).toBe(
+      "user.txns: 'user.txns' is a has-many relation; rows of user.txns are given without rows of their own",
+    );
+    expect(
+      await refused([
+        { id: 1, merchant: { id: 1, name: "a" } },
+        { id: 2, merchant: { id: 1 } },
+      ]),
+    ).toBe("user.txns[1].merchant.name is missing, and other rows have it; give it in every row or in none");
   });
 
   test("given lists of their features are rows, too", async () => {

@@ -4,8 +4,9 @@ import type { Expression } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { bulkColumn } from "../../../src/server/query/request.ts";
+import { SpanRecorder } from "../../../src/server/query/spans.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
-import { ask, MemorySource, World } from "./worlds.ts";
+import { ask, MemorySource, valuesOf, World } from "./worlds.ts";
 
 const seed = Number(Bun.env.SEED ?? Date.now() % 2 ** 31);
 console.log(`random graphs: SEED=${seed}`);
@@ -169,10 +170,19 @@ test("any graph of relations and expressions gives at any time what walking from
         expect(bulk.failures).toEqual([]);
         expect(bulk.columns[0]?.values).toEqual(keys.map((key) => oracle(classes, 0, key, `e${level}`, minute)));
         expect(bulk.columns[1]?.values).toEqual(lists);
-        expect(await world.values({ "c0.id": 2 }, outputs, { now })).toEqual({
+        const expected = {
           [outputs[0] as string]: oracle(classes, 0, 2, `e${level}`, minute),
           [outputs[1] as string]: lists[1] as FeatureValue,
-        });
+        };
+        expect(await world.values({ "c0.id": 2 }, outputs, { now })).toEqual(expected);
+        const spans = new SpanRecorder("door", world.now, undefined);
+        const watched = ask({ "c0.id": 2 }, outputs, { now, storePlanStages: true });
+        const answer = await world.engine.answer(world.deployment, watched, world.now, undefined, { parent: undefined, spans });
+        expect(valuesOf(answer)).toEqual(expected);
+        const kept = spans.finish({ queryId: answer.queryId, deploymentId: "dpl_1" }, {});
+        const ids = new Set(kept.map(({ spanId }) => spanId));
+        expect(kept.filter((span) => span.error !== "" || (span.kind !== "gateway" && !ids.has(span.parentSpanId)))).toEqual([]);
+        expect(answer.stages).toHaveLength(kept.filter(({ kind }) => kind === "op").length);
       }
     }),
     { seed, numRuns: Number(Bun.env.RUNS ?? 200) },

@@ -69,6 +69,7 @@ class User:
     failed: int = _.logins[_.ok == False].count()  # noqa: E712
     spend: Windowed[float] = windowed("1d", "30d", expression=_.txns[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum())
     label: str
+    spread: str
     kinds: int
     rank: int
 `,
@@ -82,8 +83,13 @@ def risk(amount: Txn.amount, merchant: Txn.merchant.name) -> Txn.risk:
     return amount / 100 + len(merchant)
 
 @online
-def label(name: User.name, txns: User.txns[Txn.amount > 6 and Txn.amount is not None, Txn.amount, Txn.risk]) -> User.label:
+def label(name: User.name, txns: User.txns[Txn.amount * 2 > 12 and Txn.amount is not None, Txn.amount, Txn.risk]) -> User.label:
     return f"{name}: {[(row.amount, row.risk) for row in txns]}"
+
+@online
+def spread(amounts: User.txns.amount, names: User.txns.merchant.name) -> User.spread:
+    assert type(amounts) is list
+    return f"{sorted(amounts)} {names}"
 
 @online
 def kinds(txns: User.txns) -> User.kinds:
@@ -176,6 +182,11 @@ const query = async (
   expect(answer.failures.map((failure) => failure.message)).toEqual([]);
   return valuesOf(answer);
 };
+
+test("a feature of the rows of a relation is a list for a resolver", async () => {
+  expect(await query({ "user.id": 1 }, ["user.spread"])).toEqual({ "user.spread": "[5.0, 50.0] ['shop', 'bar']" });
+  expect(await query({ "user.id": 9, "user.txns": [] }, ["user.spread"])).toEqual({ "user.spread": "[] []" });
+});
 
 test("rows are found, computed and aggregated across SQL, Python and expressions", async () => {
   const outputs = ["user.total", "user.big", "user.merchants", "user.failed", "user.spend", "user.txns.risk", "user.txns.merchant.loud"];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore, OnlineWrite, StoredValue } from "../../../src/server/stores/online.ts";
+import type { OnlineStore, OnlineWrite } from "../../../src/server/stores/online.ts";
 import { featureClass, graph, python } from "./graphs.ts";
-import { fieldOf, World, type WorldOptions } from "./worlds.ts";
+import { fieldOf, later, World, type WorldOptions } from "./worlds.ts";
 
 const HOUR = 3_600_000;
 
@@ -176,6 +176,44 @@ describe("writing", () => {
     expect(hit).toMatchObject({ value: null, hit: true });
   });
 
+  test("store_online=False keeps a feature out of the store, also when a query asks for stored values", async () => {
+    const writes: OnlineWrite[] = [];
+    const made = graph(
+      [featureClass("user", { id: "int", shown: { type: "int", stale: "1h" }, kept: { type: "int", stale: "1h", online: false } })],
+      [python("m.both", ["user.id"], ["user.shown", "user.kept"])],
+    );
+    let calls = 0;
+    const online = watched(openSqliteOnlineStore(":memory:"), writes);
+    const world = new World(made, { online, python: { "m.both": () => ({ "user.shown": ++calls, "user.kept": calls }) } });
+    const asked: readonly Record<string, number>[] = [{}, { "user.kept": HOUR }];
+    for (const staleness of asked) {
+      const answer = await world.ask({ "user.id": 1 }, ["user.shown", "user.kept"], { staleness, explain: true });
+      expect(answer.fields.map((field) => field.value)).toEqual([1, calls]);
+      expect(answer.explanation).toContain("CacheRead skipped: its values are not stored online (store_online)");
+    }
+    expect([calls, [...new Set(writes.map((write) => write.featureId))]]).toEqual([2, [2]]);
+  });
+
+  test("cache_nulls=False leaves what is stored as it is when the fresh value is null", async () => {
+    const made = graph(
+      [featureClass("user", { id: "int", mood: { type: "str?", stale: "1h", nulls: false }, any: { type: "str?", stale: "1h" } })],
+      [python("m.both", ["user.id"], ["user.mood", "user.any"])],
+    );
+    let value: string | null = "fine";
+    const world = new World(made, { python: { "m.both": () => ({ "user.mood": value, "user.any": value }) } });
+    const outputs = ["user.mood", "user.any"];
+    await world.ask({ "user.id": 1 }, outputs);
+    value = null;
+    world.now += 1;
+    const zero = { "user.mood": 0, "user.any": 0 };
+    expect(await world.values({ "user.id": 1 }, outputs, { staleness: zero })).toEqual({ "user.mood": null, "user.any": null });
+    const answer = await world.ask({ "user.id": 1 }, outputs);
+    expect(answer.fields.map(({ value, hit }) => [value, hit])).toEqual([
+      ["fine", true],
+      [null, true],
+    ]);
+  });
+
   test("what was served is not stored again", async () => {
     const writes: OnlineWrite[] = [];
     const world = counting({ online: watched(openSqliteOnlineStore(":memory:"), writes) });
@@ -190,7 +228,8 @@ describe("writing", () => {
         throw new Error("the disk is on fire");
       };
       const failing = rejecting ? () => Promise.reject(new Error("the disk is on fire")) : fail;
-      return { getMany: failing, putMany: failing, dropScope: failing, dropFeature: failing, probe: failing, close: failing };
+      const relations = { getRelation: failing, putRelation: failing };
+      return { getMany: failing, putMany: failing, ...relations, dropScope: failing, dropFeature: failing, probe: failing, close: failing };
     };
     for (const rejecting of [false, true]) {
       const world = counting({ online: broken(rejecting) });
@@ -258,18 +297,6 @@ describe("another time than the present", () => {
     expect(fieldOf(await world.ask({ "user.id": 1 }, ["user.score"]), "user.score")).toMatchObject({ value: 2, hit: true });
   });
 });
-
-/** A store whose answers take a turn of the event loop. */
-function later(inner: OnlineStore): OnlineStore {
-  return {
-    getMany: async (...args): Promise<(StoredValue | undefined)[][]> => inner.getMany(...args),
-    putMany: async (...args) => inner.putMany(...args),
-    dropScope: async (scope) => inner.dropScope(scope),
-    dropFeature: async (id) => inner.dropFeature(id),
-    probe: async () => inner.probe(),
-    close: async () => inner.close(),
-  };
-}
 
 /** A store that also lists what it is given. */
 function watched(inner: OnlineStore, writes: OnlineWrite[]): OnlineStore {

@@ -12,9 +12,10 @@ import { createEngine, type OnlineEngine } from "../../../src/server/query/creat
 import type { LiveDeployment } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import type { Ask } from "../../../src/server/query/request.ts";
+import type { ColumnType } from "../../../src/server/sql/condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../../src/server/sql/source.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore } from "../../../src/server/stores/online.ts";
+import type { OnlineStore, StoredRows, StoredValue } from "../../../src/server/stores/online.ts";
 import { featureIdsOf } from "./graphs.ts";
 
 /** A row's result: values by output FQN, or a thrown error. */
@@ -157,6 +158,10 @@ export class MemorySource implements SqlSource {
     return this.db.prepare(statement).columnNames;
   }
 
+  async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
+    return new Map(this.db.prepare(statement).columnNames.map((name) => [name, "any"]));
+  }
+
   async test(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -259,6 +264,8 @@ export function ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly
     plannerOptions: {},
     explain: false,
     includeMeta: false,
+    trace: false,
+    storePlanStages: false,
     ...more,
   };
 }
@@ -280,4 +287,18 @@ export function failureOf(answer: Answer, path: string): { readonly code: string
   const { failure } = fieldOf(answer, path);
   if (!failure) throw new Error(`${path} did not fail`);
   return { code: ErrorCode[failure.code], message: failure.message };
+}
+
+/** A store whose answers take a turn of the event loop. */
+export function later(inner: OnlineStore): OnlineStore {
+  return {
+    getRelation: async (...args): Promise<(StoredRows | undefined)[]> => inner.getRelation(...args),
+    putRelation: async (...args) => inner.putRelation(...args),
+    getMany: async (...args): Promise<(StoredValue | undefined)[][]> => inner.getMany(...args),
+    putMany: async (...args) => inner.putMany(...args),
+    dropScope: async (scope) => inner.dropScope(scope),
+    dropFeature: async (id) => inner.dropFeature(id),
+    probe: async () => inner.probe(),
+    close: async () => inner.close(),
+  };
 }

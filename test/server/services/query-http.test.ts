@@ -95,6 +95,8 @@ function door(): Door {
     const handle = createQueryHttp<string>({
       engine: of.engine,
       clock: of.clock,
+      recordSpans: () => undefined,
+      keepStages: async () => true,
       resolveDeployment: (scope, auth) => {
         expect(auth).toBe("caller");
         one.scopes.push(scope);
@@ -186,7 +188,7 @@ describe("answers", () => {
         query_name: "label",
         meta: { team: "risk" },
         now: "2001-02-03T04:05:06.000007Z",
-        planner_options: { deep: true, n: 5 },
+        planner_options: { disable_translation: true, max_batch_rows: 5 },
       },
       { "svc-branch": "b", "svc-environment": "ignored", "svc-deployment": "ignored" },
     );
@@ -208,7 +210,7 @@ describe("answers", () => {
       queryName: "label",
       tags: ["t"],
       meta: { team: "risk" },
-      plannerOptions: { deep: "true", n: "5" },
+      plannerOptions: { disable_translation: "true", max_batch_rows: "5" },
       deploymentId: "dpl_7",
     });
   });
@@ -287,6 +289,8 @@ describe("refusals", () => {
     const handle = createQueryHttp<null>({
       engine: one.world.engine,
       clock: one.world.clock,
+      recordSpans: () => undefined,
+      keepStages: async () => true,
       resolveDeployment: () => {
         throw new Error("no such environment");
       },

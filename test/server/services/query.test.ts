@@ -27,6 +27,8 @@ function calls() {
       return { deployment: world.deployment, release: () => void leases.open-- };
     },
     recordQuery: (record) => void records.push(record),
+    recordSpans: () => undefined,
+    keepStages: async () => true,
     pageOf: (queryId, environmentId) => `http://localhost/environments/${environmentId}/query-runs/${queryId}`,
   });
   const query = async (init: MessageInitShape<typeof QueryRequestSchema>, headers: Record<string, string> = {}) => {

@@ -88,6 +88,27 @@ describe.skipIf(!installed)("mysql source", () => {
     }
   });
 
+  test("instants are those of UTC, whatever zone the server is in", async () => {
+    await admin("create table stamp (at timestamp(6) null)", "insert into stamp values (from_unixtime(1714564800.25))");
+    expect((await open().query("select at, timediff(now(), utc_timestamp()) as ahead from stamp", [])).rows).toEqual([
+      ["2024-05-01T12:00:00.250000Z", 0],
+    ]);
+  });
+
+  test("says what types columns have, as far as they can be compared", async () => {
+    const text = "select id, huge, at, day, amount, small, large, ok, length_of, text_of from app_user";
+    expect([...(await open().columnTypes(text))]).toEqual([
+      ["id", "int"],
+      ["huge", "int"],
+      ["at", "timestamp"],
+      ["day", "date"],
+      ["amount", "decimal"],
+      ["large", "float"],
+      ["ok", "int"],
+      ["text_of", "text"],
+    ]);
+  });
+
   test("parameters are bound", async () => {
     const source = open();
     const given = ["'; drop table app_user; --", 2n ** 62n, 1.5, null, new Uint8Array([1, 255])];

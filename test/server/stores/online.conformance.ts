@@ -3,7 +3,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { type OnlineStore, type OnlineWrite, type StoredValue, storeKey } from "../../../src/server/stores/online.ts";
+import {
+  type OnlineStore,
+  type OnlineWrite,
+  type RelationWrite,
+  type StoredRows,
+  type StoredValue,
+  storeKey,
+} from "../../../src/server/stores/online.ts";
 
 /** A place that stores can be opened on, one after the other. */
 export interface StorePlace {
@@ -161,6 +168,79 @@ export function onlineStoreConformance(name: string, createPlace: () => StorePla
       expect((await get([1]))[0]?.value).toEqual({ tags: ["a"], raw: new Uint8Array([1]) });
     });
 
+    describe("rows of relations", () => {
+      const putRows = (amounts: readonly FeatureValue[], more: Partial<RelationWrite> = {}, scope = "main") =>
+        store.putRelation(scope, [completeRows({ rows: amounts.length, columns: new Map([[7, amounts]]), ...more })]);
+      const getRows = async (options: { scope?: string; ns?: string; key?: string; asOf?: number; relation?: number } = {}) =>
+        (
+          await store.getRelation(
+            options.scope ?? "main",
+            options.ns ?? "user",
+            [options.key ?? "i:1"],
+            options.relation ?? 5,
+            options.asOf,
+          )
+        )[0];
+
+      test("come back as they were found, no rows among them, also after a reopen", async () => {
+        const columns = new Map<number, readonly FeatureValue[]>([
+          [7, [1, 2n ** 60n, null]],
+          [9, ["a", Number.NaN, [1, { at: new Uint8Array([1]) }]]],
+        ]);
+        const written = { rows: 3, columns, observedAt: 5, resolver: "m.f" };
+        await store.putRelation("main", [completeRows(written), completeRows({ key: "i:2", rows: 0, columns: new Map([[7, []]]) })]);
+        const expected = [written, { rows: 0, columns: new Map([[7, []]]), observedAt: 0, resolver: "m.r" }, undefined];
+        expect(await store.getRelation("main", "user", ["i:1", "i:2", "i:3"], 5)).toEqual(expected);
+        if (!place.durable) return;
+        await reopen();
+        expect(await store.getRelation("main", "user", ["i:1", "i:2", "i:3"], 5)).toEqual(expected);
+      });
+
+      test("are replaced whole by newer ones, never by older ones", async () => {
+        await putRows([1, 2, 3], { observedAt: 100 });
+        await putRows([9], { observedAt: 99 });
+        expect((await getRows())?.columns.get(7)).toEqual([1, 2, 3]);
+        await putRows([1, 3], { observedAt: 101 });
+        expect(await getRows()).toMatchObject({ rows: 2, columns: new Map([[7, [1, 3]]]), observedAt: 101 });
+        await store.putRelation("main", [completeRows({ rows: 1, columns: new Map([[8, ["x"]]]), observedAt: 102 })]);
+        expect([...((await getRows())?.columns ?? [])]).toEqual([[8, ["x"]]]);
+        if (place.durable) await reopen();
+        await putRows([9], { observedAt: 101 });
+        expect((await getRows())?.columns.get(8)).toEqual(["x"]);
+      });
+
+      test("are hidden before their time, apart by scope, class, key and relation, and dropped with scope or relation", async () => {
+        await putRows([1], { observedAt: 100 });
+        expect([await getRows({ asOf: 99 }), (await getRows({ asOf: 100 }))?.rows]).toEqual([undefined, 1]);
+        for (const other of [{ scope: "b" }, { ns: "account" }, { key: "s:1" }, { relation: 6 }])
+          expect(await getRows(other)).toBeUndefined();
+        await putRows([2, 3], {}, "b");
+        await put([{ featureId: 6, value: "beside" }]);
+        await store.dropFeature(5);
+        expect([await getRows(), await getRows({ scope: "b" })]).toEqual([undefined, undefined]);
+        expect((await get([6]))[0]?.value).toBe("beside");
+        await putRows([2, 3], {}, "b");
+        await store.dropScope("b");
+        expect(await getRows({ scope: "b" })).toBeUndefined();
+      });
+
+      test("a caller cannot change what is stored", async () => {
+        const given = [{ tags: ["a"] }];
+        await putRows(given);
+        given[0]?.tags.push("b");
+        const read = (await getRows())?.columns.get(7) as typeof given;
+        read[0]?.tags.push("c");
+        expect((await getRows())?.columns.get(7)).toEqual([{ tags: ["a"] }]);
+      });
+
+      test("of many rows are written and read whole", async () => {
+        const amounts = Array.from({ length: 20_000 }, (_, index) => index);
+        for (let key = 0; key < 20; key++) await putRows(amounts, { key: `i:${key}` });
+        if (place.durable) await reopen();
+        for (let key = 0; key < 20; key++) expect((await getRows({ key: `i:${key}` }))?.columns.get(7)).toEqual(amounts);
+      });
+    });
+
     test("wide rows and sparse feature ids are read whole", async () => {
       const ids = Array.from({ length: 500 }, (_, index) => 1 + index * 7);
       await put(ids.map((featureId) => ({ featureId, value: featureId })));
@@ -189,6 +269,13 @@ export function onlineStoreConformance(name: string, createPlace: () => StorePla
             } else if (step.kind === "get") {
               const found = await store.getMany(step.scope, step.namespace, step.keys, step.featureIds, step.asOf);
               expect(found).toEqual(model.get(step.scope, step.namespace, step.keys, step.featureIds, step.asOf));
+            } else if (step.kind === "putRows") {
+              await store.putRelation(step.scope, step.writes);
+              model.put(step.scope, step.writes.map(asCell));
+            } else if (step.kind === "getRows") {
+              const found = await store.getRelation(step.scope, step.namespace, step.keys, RELATION, step.asOf);
+              const expected = model.get(step.scope, step.namespace, step.keys, [RELATION], step.asOf);
+              expect(found).toEqual(expected.map(([stored]) => stored && rowsOfCell(stored)));
             } else if (step.kind === "dropScope") {
               await store.dropScope(step.scope);
               model.drop((cell) => cell.scope === step.scope);
@@ -212,6 +299,23 @@ export function onlineStoreConformance(name: string, createPlace: () => StorePla
 
 function complete(write: Partial<OnlineWrite>): OnlineWrite {
   return { namespace: "user", key: "i:1", featureId: 1, value: null, observedAt: 0, resolver: "m.r", ...write };
+}
+
+function completeRows(write: Partial<RelationWrite>): RelationWrite {
+  return { namespace: "user", key: "i:1", relationId: 5, rows: 0, columns: new Map(), observedAt: 0, resolver: "m.r", ...write };
+}
+
+/** The relation of random operations: its id is that of no feature. */
+const RELATION = 77;
+
+/** Rows of a relation as the model keeps them: one value under the relation's id. */
+function asCell({ relationId, rows, columns, ...write }: RelationWrite): OnlineWrite {
+  return { ...write, featureId: relationId, value: [rows, [...columns].map(([id, values]) => [id, [...values]])] };
+}
+
+function rowsOfCell({ value, observedAt, resolver }: StoredValue): StoredRows {
+  const [rows, columns] = value as unknown as readonly [number, readonly (readonly [number, readonly FeatureValue[]])[]];
+  return { rows, columns: new Map(columns), observedAt, resolver };
 }
 
 /** The obvious store: a list of cells. */
@@ -269,7 +373,33 @@ const write = fc.record({
   observedAt: instant,
   resolver: fc.constantFrom("m.f", "m.g"),
 });
+const relationWrite: fc.Arbitrary<RelationWrite> = fc
+  .record({
+    namespace,
+    key,
+    values: fc.array(value, { maxLength: 4 }),
+    ids: fc.uniqueArray(featureId, { minLength: 1 }),
+    observedAt: instant,
+    resolver: fc.constantFrom("m.f", "m.g"),
+  })
+  .map(({ values, ids, ...rest }) => ({
+    ...rest,
+    relationId: RELATION,
+    rows: values.length,
+    columns: new Map([...ids].sort((a, b) => a - b).map((id) => [id, values])),
+  }));
 const operation = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("putRows" as const), scope, writes: fc.array(relationWrite, { maxLength: 2 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("getRows" as const),
+      scope,
+      namespace,
+      keys: fc.array(key, { maxLength: 3 }),
+      asOf: fc.option(instant, { nil: undefined }),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("put" as const), scope, writes: fc.array(write, { maxLength: 6, size: "max" }) }) },
   {
     weight: 6,
@@ -283,7 +413,10 @@ const operation = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("dropScope" as const), scope }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("dropFeature" as const), featureId }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("dropFeature" as const), featureId: fc.oneof(featureId, fc.constant(RELATION)) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const), ms: fc.constantFrom(0, 7) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("reopen" as const) }) },
 );

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { clone } from "@bufbuild/protobuf";
+import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import type { AppendRefusal, OfflineAppend, OfflineStore } from "../../../src/server/stores/offline/store.ts";
-import { offlineTables, STORE_EVERYTHING } from "../../../src/server/writes/policy.ts";
+import { offlineTables } from "../../../src/server/writes/policy.ts";
 import type { FreshColumn } from "../../../src/server/writes/sink.ts";
 import { createValueSinks, type ValueSinks } from "../../../src/server/writes/value-sinks.ts";
 import { featureClass, graph, python } from "../query/graphs.ts";
@@ -29,7 +31,14 @@ const GRAPH = graph(
 );
 const IDS = ["id", "name", "score", "at", "plan"].map((name, index) => [`user.${name}`, index + 1] as const);
 const IDENTITIES = new Map(IDS.map(([fqn, id]) => [fqn, { id, internalVersion: 1 }]));
-const deployment = (branch = "") => ({ id: "dpl_1", environmentId: "env_1", branch, graph: GRAPH, identities: IDENTITIES });
+const deployment = (branch = "", of = GRAPH) => ({ id: "dpl_1", environmentId: "env_1", branch, graph: of, identities: IDENTITIES });
+/** The graph with a feature that is not stored offline. */
+function without(fqn: string | undefined): Graph {
+  const copy = clone(GraphSchema, GRAPH);
+  for (const { fqn: name, kind } of copy.featureSets.flatMap((set) => set.features))
+    if (kind.case === "scalar" && name === fqn) kind.value.storeOffline = false;
+  return copy;
+}
 const column = (keys: readonly string[], values: readonly FeatureValue[], featureId = 2): FreshColumn => ({
   featureId,
   resolver: "m.name",
@@ -81,11 +90,11 @@ describe("queries", () => {
   ): Promise<void> {
     using folder = new TempFolder();
     const store = createSqliteOfflineStore({ path: join(folder.path, "offline.db"), programVersion: "1", now: () => 77 });
-    const made = createValueSinks({ store, log, policy: { storeOffline: (fqn) => fqn !== options.without } });
+    const made = createValueSinks({ store, log });
     const play = new World(GRAPH, {
       python: { "m.name": ([id]) => `user ${id}`, "m.score": ([name]) => String(name).length / 4, "m.plan": () => null },
     });
-    const sink = made.of(deployment(options.branch));
+    const sink = made.of(deployment(options.branch, without(options.without)));
     const live = { ...play.deployment, featureIds: new Map(IDS), sink };
     await use({
       world: play,
@@ -141,7 +150,7 @@ describe("queries", () => {
       expect([await stored("user.score"), await stored("user.name")]).toEqual([[], []]);
     }));
 
-  test("the policy keeps a feature out", () =>
+  test("store_offline keeps a feature out", () =>
     world(
       async ({ query, stored }) => {
         await query({ "user.id": 1 }, ["user.score"]);
@@ -332,9 +341,7 @@ describe("the queue", () => {
 });
 
 test("the tables of a deployment are its scalars, by their types", () => {
-  expect(
-    [...offlineTables(deployment(), STORE_EVERYTHING).values()].map(({ name, type, internalVersion }) => [name, type, internalVersion]),
-  ).toEqual([
+  expect([...offlineTables(deployment()).values()].map(({ name, type, internalVersion }) => [name, type, internalVersion])).toEqual([
     ["id", "integer", 1],
     ["name", "text", 1],
     ["score", "real", 1],

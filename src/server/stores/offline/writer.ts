@@ -16,6 +16,11 @@ import {
 } from "./schema.ts";
 import { type AppendRefusal, type FeatureTable, type OfflineAppend, OfflineStoreError } from "./store.ts";
 
+/** Pages of the tables that are kept in memory: rows arrive in the order of nobody's keys, so that most inserts are elsewhere than the last. */
+const CACHE_KIB = 65_536;
+/** Pages of the log after which it is moved into the file, 64 MB: a page that several commits change is then moved once. */
+const PAGES_PER_CHECKPOINT = 16_384;
+
 type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
 
 interface OpenVersion {
@@ -40,6 +45,8 @@ export class OfflineWriter {
       synchronous: "full",
       programVersion,
     });
+    this.#db.run(`pragma cache_size = -${CACHE_KIB}`);
+    this.#db.run(`pragma wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);
     this.#catalog = new Catalog(this.#db, path);
     try {
       this.#sequence = this.#catalog.sequence();

@@ -61,6 +61,11 @@ export class RowCache {
   /** @param maxBytes estimated size above which clean rows are evicted */
   constructor(private readonly maxBytes: number) {}
 
+  /** Whether rows that wait to be written hold much more memory than there should be in use. */
+  get isOverfull(): boolean {
+    return this.bytes > this.maxBytes * 2;
+  }
+
   /** The row, if anything is known of it. */
   find(id: string): Row | undefined {
     const row = this.rows.get(id);

@@ -8,7 +8,8 @@
  */
 
 import type { Database, Statement } from "bun:sqlite";
-import type { OnlineStore, OnlineWrite, StoredValue } from "../online.ts";
+import type { FeatureValue } from "../../../domain/value.ts";
+import type { OnlineStore, OnlineWrite, RelationWrite, StoredRows, StoredValue } from "../online.ts";
 import { explainDamage, openDatabase } from "../sqlite/open.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, type Row, RowCache, readCell } from "./row-cache.ts";
@@ -17,6 +18,10 @@ import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 const FLUSH_DELAY_MS = 5;
 /** Cells per transaction: about half a millisecond. */
 const CELLS_PER_FLUSH = 64;
+/** Estimated bytes after which a transaction takes no more cells: rows of relations are much larger than values. */
+const BYTES_PER_FLUSH = 128 * 1024;
+/** A cell with more bytes counts for several when the log's growth is estimated. */
+const BYTES_PER_CELL = 2_048;
 /** Pause after a failed write, for example on a full disk. */
 const RETRY_DELAY_MS = 1_000;
 const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
@@ -132,10 +137,26 @@ class SqliteOnlineStore implements OnlineStore {
       if (known?.stored && known.stored.observedAt > write.observedAt) continue;
       this.soil(this.cache.assign(row, write.featureId, write.value, write.observedAt, write.resolver));
     }
-    while (this.dirty.size > this.maxPending && this.flushSome(CELLS_PER_FLUSH)) {}
-    if (this.dirty.size > this.maxPending) this.discard();
+    while ((this.dirty.size > this.maxPending || (this.cache.isOverfull && this.dirty.size > 0)) && this.flushSome(CELLS_PER_FLUSH))
+      this.cache.evict();
+    if (this.dirty.size > this.maxPending || (this.failing && this.cache.isOverfull)) this.discard();
     this.cache.evict();
     this.schedule();
+  }
+
+  getRelation(scope: string, namespace: string, keys: readonly string[], relationId: number, asOf?: number): (StoredRows | undefined)[] {
+    return this.getMany(scope, namespace, keys, [relationId], asOf).map(([stored]) => stored && rowsOf(stored));
+  }
+
+  putRelation(scope: string, writes: readonly RelationWrite[]): void {
+    this.putMany(
+      scope,
+      writes.map(({ relationId, rows, columns, ...write }) => ({
+        ...write,
+        featureId: relationId,
+        value: { rows, columns: Object.fromEntries(columns) as Record<string, FeatureValue> },
+      })),
+    );
   }
 
   dropScope(scope: string): void {
@@ -261,8 +282,10 @@ class SqliteOnlineStore implements OnlineStore {
   /** Writes up to `limit` cells in one transaction; false when the file refused. */
   private flushSome(limit: number): boolean {
     const batch: Cell[] = [];
+    let bytes = 0;
     for (const cell of this.dirty) {
-      if (batch.push(cell) >= limit) break;
+      bytes += cell.bytes;
+      if (batch.push(cell) >= limit || bytes >= BYTES_PER_FLUSH) break;
     }
     const insertedAt = this.now();
     try {
@@ -293,7 +316,7 @@ class SqliteOnlineStore implements OnlineStore {
       this.clean(cell);
       if (!cell.certain) this.cache.forget(cell);
     }
-    this.checkpointer?.wrote(batch.length);
+    this.checkpointer?.wrote(Math.max(batch.length, Math.ceil(bytes / BYTES_PER_CELL)));
     return true;
   }
 
@@ -313,6 +336,15 @@ class SqliteOnlineStore implements OnlineStore {
     this.cache.clear();
     for (const cell of waiting) this.clean(cell);
   }
+}
+
+/** A relation lies in the file like a feature: one cell, whose value holds all rows by columns. */
+function rowsOf({ value, observedAt, resolver }: StoredValue): StoredRows {
+  const { rows, columns } = value as unknown as {
+    readonly rows: number;
+    readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  };
+  return { rows, columns: new Map(Object.entries(columns).map(([id, values]) => [Number(id), values])), observedAt, resolver };
 }
 
 function rowPrefix(scope: string, namespace: string): string {

@@ -6,7 +6,20 @@
 import type { Database } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
-import type { Body, BodyEncoding, LogEntry, LogFilter, QueryLogEntry, QueryLogFilter, QueryLogSummary } from "./store.ts";
+import { SpanTable } from "./span-table.ts";
+import { StageTable } from "./stage-table.ts";
+import type {
+  Body,
+  BodyEncoding,
+  LogEntry,
+  LogFilter,
+  QueryLogEntry,
+  QueryLogFilter,
+  QueryLogSummary,
+  SpanFilter,
+  SpanRecord,
+  StageRecord,
+} from "./store.ts";
 
 /** How the file is opened. */
 export interface TelemetryFile {
@@ -17,12 +30,15 @@ export interface TelemetryFile {
   readonly ttlMs: number;
   /** Size of the file above which the oldest tenth goes, in bytes. */
   readonly maxBytes: number;
+  /** Size of the objects with stages' rows above which the oldest queries' go, in bytes. */
+  readonly maxStageBytes: number;
 }
 
 /** Records to be written in one transaction. */
 export interface TelemetryBatch {
   readonly queries: readonly QueryLogEntry[];
   readonly logs: readonly LogEntry[];
+  readonly spans: readonly SpanRecord[];
   /** The time, epoch milliseconds. */
   readonly now: number;
 }
@@ -49,7 +65,11 @@ interface QueryRow extends QueryLogSummary {
 /** The open file. Every method throws what SQLite does. */
 export class TelemetryDatabase {
   readonly #db: Database;
+  readonly #spans: SpanTable;
+  readonly #stages: StageTable;
   #prunedAt = 0;
+  /** Start of the newest query that had to go because of the file's size, epoch milliseconds. */
+  #cutAt = 0;
 
   /** Opens or creates the file. Throws StartError when it cannot be used. */
   constructor(private readonly file: TelemetryFile) {
@@ -60,13 +80,16 @@ export class TelemetryDatabase {
       synchronous: "normal",
       programVersion: file.programVersion,
     });
+    this.#spans = new SpanTable(this.#db);
+    this.#stages = new StageTable(this.#db);
   }
 
   /** Writes a batch, all of it or nothing, and now and then removes what is old. */
-  write({ queries, logs, now }: TelemetryBatch): void {
+  write({ queries, logs, spans, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
       if (queries.length > 0) this.#writeQueries(queries);
       for (const line of logs) this.#writeLog(line);
+      if (spans.length > 0) this.#spans.write(spans);
     })();
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune(now);
   }
@@ -115,6 +138,31 @@ export class TelemetryDatabase {
       )
       .all(deploymentId ?? null, queryId ?? null, limit)
       .reverse();
+  }
+
+  /** Spans by their start. */
+  spans(filter: SpanFilter): SpanRecord[] {
+    return this.#spans.read(filter);
+  }
+
+  /** Keeps what is known of a query's stages. */
+  keepStages(stages: readonly StageRecord[]): void {
+    this.#stages.write(stages);
+  }
+
+  /** The stages of a query, in order. */
+  stages(queryId: string): StageRecord[] {
+    return this.#stages.read(queryId);
+  }
+
+  /** The queries whose stages are to go now, and the objects to be deleted first. */
+  expiredStages(now: number): ReturnType<StageTable["expired"]> {
+    return this.#stages.expired({ since: Math.max(now - this.file.ttlMs, this.#cutAt), maxBytes: this.file.maxStageBytes });
+  }
+
+  /** Forgets the stages of queries, their objects being deleted. */
+  forgetStages(queryIds: readonly string[]): void {
+    this.#stages.forget(queryIds);
   }
 
   /** Writes a log line and takes it out again. Throws when that fails. */
@@ -196,15 +244,17 @@ export class TelemetryDatabase {
     this.#db.transaction(() => {
       this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit);
       this.#db.query(`delete from log where seq < ${firstSince("log", "at")}`).run(limit);
+      this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
       this.#pruneBodies();
     })();
     for (let round = 0; round < 10 && this.#usedBytes() > this.file.maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
   }
 
   #pruneTenth(): void {
-    this.#db.run("delete from query_log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from query_log)");
-    this.#db.run("delete from log where seq <= (select min(seq) + (max(seq) - min(seq)) / 10 from log)");
+    for (const table of ["query_log", "log", "span"]) this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
     this.#pruneBodies();
+    const oldest = this.#db.query<{ at: number }, []>("select started_at as at from query_log order by seq limit 1").get();
+    if (oldest) this.#cutAt = oldest.at;
   }
 
   #pruneBodies(): void {
@@ -216,6 +266,8 @@ export class TelemetryDatabase {
     return (of("page_count") - of("freelist_count")) * of("page_size");
   }
 }
+
+const FIRST_TENTH = "(select min(seq) + (max(seq) - min(seq)) / 10";
 
 /** The first row of a time or later; rows come in the order of their time, near enough, so that no index is needed to find it. */
 function firstSince(table: string, column: string): string {

@@ -25,4 +25,20 @@ create index log_by_deployment on log (deployment_id, seq);
 create index log_by_query on log (query_id, seq) where query_id <> '';
 `);
   },
+  (db) => {
+    db.run(`
+create table span (
+  seq integer primary key autoincrement, trace_id text not null, span_id text not null, parent_span_id text not null, kind text not null, name text not null,
+  started_at real not null, duration_ms real not null, error text not null, attributes text not null, query_id text not null, environment_id text not null,
+  deployment_id text not null
+) strict;
+create index span_by_trace on span (trace_id);
+create index span_by_query on span (query_id);
+create table plan_stage (
+  query_id text not null, stage integer not null, environment_id text not null, started_at real not null, kind text not null, provider text not null,
+  path text not null, row_count integer not null, columns text not null, omitted text not null, sha256 text not null, size integer not null,
+  primary key (query_id, stage)
+) strict, without rowid;
+`);
+  },
 ];

@@ -3,18 +3,20 @@
 import type { Clock } from "../../../context/clock.ts";
 import { workerEntry } from "../../worker-entry.ts";
 import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
-import type { Body, LogEntry, QueryLogEntry, TelemetryStore } from "./store.ts";
+import type { Body, LogEntry, QueryLogEntry, SpanRecord, TelemetryStore } from "./store.ts";
 import type { TelemetryAnswer, TelemetryMethod, TelemetryRequest } from "./telemetry-worker.ts";
 
 /** How the store is opened. */
 export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
-    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes">> {
+    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
   readonly clock: Clock;
   /** Records that may wait to be written, on either thread; default 20,000. Failed queries and errors may be four times as many. */
   readonly maxPending?: number;
   /** Size of what may wait, about in bytes; default 64 MiB. */
   readonly maxPendingBytes?: number;
+  /** Deletes an object with a stage's rows, whose query is too old to be kept. Without it stages are kept for ever. */
+  readonly deleteObject?: (sha256: string) => Promise<void>;
   /** Told about each failing write, so that a full disk does not stay unseen. */
   readonly onError?: (error: unknown) => void;
   /** Told how many records were dropped since the start, at most once a second while the number grows. */
@@ -30,6 +32,8 @@ const BYTES_PER_BATCH = MEBIBYTE / 2;
 /** How much more room there is for what failed. */
 const ERROR_ROOM = 4;
 const NOTICE_MS = 1_000;
+/** How often old stages are looked for while there are records to write. */
+const EXPIRE_EVERY_MS = 60_000;
 
 interface Call {
   resolve(result: unknown): void;
@@ -39,13 +43,14 @@ interface Call {
 /** Makes the store. The thread is started and the file opened with the first record or question. */
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
-  const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE } = options;
-  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes };
+  const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
+  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes };
   const calls = new Map<number, Call>();
   /** What is not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   let queries: QueryLogEntry[] = [];
   let logs: LogEntry[] = [];
+  let spans: SpanRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let noticing: ReturnType<typeof setTimeout> | undefined;
@@ -53,6 +58,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   let worker: Worker | undefined;
   let lastCall = 0;
   let dropped = 0;
+  let expiredAt = 0;
 
   const start = (): Worker => {
     const made = new Worker(workerEntry("stores/telemetry/telemetry-worker.ts"), { smol: true, ref: false });
@@ -91,7 +97,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 
   const write = async (batch: TelemetryBatch, bytes: number): Promise<void> => {
-    const records = batch.queries.length + batch.logs.length;
+    const records = recordsIn(batch);
     try {
       await ask("write", batch);
     } catch (error) {
@@ -100,35 +106,51 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     }
     pending.records -= records;
     pending.bytes -= bytes;
+    if (clock.now() - expiredAt >= EXPIRE_EVERY_MS) await expireStages();
   };
 
   /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
   const send = (): Promise<void> => {
     clearTimeout(gathering);
     gathering = undefined;
-    if (queries.length + logs.length === 0) return written;
-    written = write({ queries, logs, now: clock.now() }, gathered);
+    if (recordsIn({ queries, logs, spans }) === 0) return written;
+    written = write({ queries, logs, spans, now: clock.now() }, gathered);
     queries = [];
     logs = [];
+    spans = [];
     gathered = 0;
     return written;
   };
 
+  /** Deletes the objects of stages that are too old or too many, then forgets them; what fails is tried again the next time. */
+  const expireStages = async (): Promise<void> => {
+    expiredAt = clock.now();
+    const { deleteObject } = options;
+    if (!deleteObject) return;
+    try {
+      const { objects, queryIds } = await ask("expiredStages", clock.now());
+      for (const sha256 of objects) await deleteObject(sha256);
+      if (queryIds.length > 0) await ask("forgetStages", queryIds);
+    } catch (error) {
+      options.onError?.(error);
+    }
+  };
+
   const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
 
-  /** Makes room for a record among those that wait; false when it is dropped. */
-  const admit = (bytes: number, failed: boolean): boolean => {
+  /** Makes room for records among those that wait; false when they are dropped. */
+  const admit = (bytes: number, failed: boolean, records = 1): boolean => {
     if (!hasRoom(failed ? ERROR_ROOM : 1)) {
-      drop(1);
+      drop(records);
       return false;
     }
-    pending.records++;
+    pending.records += records;
     pending.bytes += bytes;
     gathered += bytes;
     return true;
   };
   const gather = (): void => {
-    if (queries.length + logs.length >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
+    if (recordsIn({ queries, logs, spans }) >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
     else gathering ??= setTimeout(send, GATHER_MS);
   };
 
@@ -141,6 +163,12 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     recordLog(entry) {
       if (!admit(entry.text.length, entry.level === "error")) return;
       logs.push(entry);
+      gather();
+    },
+    recordSpans(given) {
+      const bytes = given.reduce((sum, { name, attributes }) => sum + SPAN_BYTES + name.length + sizeOfFacts(attributes), 0);
+      if (!admit(bytes, false, given.length)) return;
+      for (const span of given) spans.push(span);
       gather();
     },
     hasRoom: () => hasRoom(1),
@@ -156,6 +184,15 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       void send();
       return ask("logs", filter);
     },
+    spans(filter) {
+      void send();
+      return ask("spans", filter);
+    },
+    async keepStages(stages) {
+      await ask("keepStages", stages);
+      await expireStages();
+    },
+    stages: (queryId) => ask("stages", queryId),
     dropped: () => dropped,
     probe: () => ask("probe", clock.now()),
     flush: send,
@@ -167,6 +204,17 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       notice();
     },
   };
+}
+
+/** What a span takes beside its name and facts, about. */
+const SPAN_BYTES = 200;
+
+function sizeOfFacts(facts: SpanRecord["attributes"]): number {
+  return Object.entries(facts).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+}
+
+function recordsIn({ queries, logs, spans }: Pick<TelemetryBatch, "queries" | "logs" | "spans">): number {
+  return queries.length + logs.length + spans.length;
 }
 
 function sizeOf(body: Body | undefined): number {

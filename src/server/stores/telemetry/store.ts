@@ -47,6 +47,58 @@ export interface LogEntry {
   readonly text: string;
 }
 
+/** Kinds of work that a span can be. */
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
+
+/** A piece of work of a traced query. */
+export interface SpanRecord {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** The span that it is a part of; empty for a first one whose caller sent none. */
+  readonly parentSpanId: string;
+  readonly kind: SpanKind;
+  readonly name: string;
+  /** Epoch milliseconds with a fraction. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  /** What went wrong; empty = nothing. */
+  readonly error: string;
+  /** Facts by name. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly queryId: string;
+  readonly environmentId: string;
+  readonly deploymentId: string;
+}
+
+/** Which spans: those of a trace, which can have more than one query, or those of a query. */
+export type SpanFilter = { readonly traceId: string } | { readonly queryId: string };
+
+/** What is known of a stage that a query left; its rows are in an object. */
+export interface StageRecord {
+  readonly queryId: string;
+  /** Its place among the query's stages, from 0. */
+  readonly stage: number;
+  readonly environmentId: string;
+  /** Epoch milliseconds at which the query arrived. */
+  readonly startedAt: number;
+  /** What the step was: an op's kind, or `stored`. */
+  readonly kind: string;
+  /** What gave the values; empty = a join. */
+  readonly provider: string;
+  /** The path whose rows they are. */
+  readonly path: string;
+  readonly rows: number;
+  readonly columns: readonly string[];
+  /** Why the rows are not kept; empty = they are. */
+  readonly omitted: string;
+  /** Digest of the object with the rows; empty = not kept. */
+  readonly sha256: string;
+  /** Of the object, in bytes. */
+  readonly size: number;
+}
+
 /** Which queries: those of an environment or of one of its deployments, at most the newest `limit`. */
 export interface QueryLogFilter {
   readonly environmentId: string;
@@ -67,6 +119,8 @@ export interface TelemetryStore {
   recordQuery(entry: QueryLogEntry): void;
   /** Takes a log line; never waits, never throws. Errors are kept as failed queries are. */
   recordLog(entry: LogEntry): void;
+  /** Takes the spans of a query, all or none; never waits, never throws. */
+  recordSpans(spans: readonly SpanRecord[]): void;
   /** Whether a query recorded now will be kept: a link to its page is given only then. */
   hasRoom(): boolean;
   /** A query by its id, also one that was recorded just now. */
@@ -75,6 +129,12 @@ export interface TelemetryStore {
   queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
   /** Log lines, oldest first. */
   logs(filter: LogFilter): Promise<LogEntry[]>;
+  /** Spans by their start, also those that were recorded just now. */
+  spans(filter: SpanFilter): Promise<SpanRecord[]>;
+  /** Keeps what is known of a query's stages. Resolves when it is written: before the objects are, so that none is forgotten. */
+  keepStages(stages: readonly StageRecord[]): Promise<void>;
+  /** The stages of a query, in order. */
+  stages(queryId: string): Promise<StageRecord[]>;
   /** Records that were dropped since the start: too many came at once, or they could not be written. */
   dropped(): number;
   /** Writes and reads a log line. Rejects when that fails. */

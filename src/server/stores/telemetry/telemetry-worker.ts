@@ -5,7 +5,18 @@ import { TelemetryDatabase, type TelemetryFile } from "./database.ts";
 declare const self: Worker;
 
 /** What the store asks for, by name. */
-export type TelemetryMethod = "write" | "query" | "queries" | "logs" | "probe" | "close";
+export type TelemetryMethod =
+  | "write"
+  | "query"
+  | "queries"
+  | "logs"
+  | "spans"
+  | "keepStages"
+  | "stages"
+  | "expiredStages"
+  | "forgetStages"
+  | "probe"
+  | "close";
 
 /** A call; answered in order by a `TelemetryAnswer` of the same id. The file is opened with the first, and again with the next when that failed. */
 export interface TelemetryRequest {

@@ -60,6 +60,18 @@ class Query(unittest.TestCase):
         self.assertIn("user.score", result.meta.explain_output)
         self.assertIsNone(self.client.query({User.id: 3}, [User.score]).get_feature(User.score).meta)
 
+    def test_traces_stages_and_planner_options(self) -> None:
+        plain = self.client.query({User.id: 3}, [User.score])
+        self.assertEqual((plain.meta.trace_id, plain.meta.plan_stages), (None, 0))
+        watched = self.client.query({User.id: 3}, [User.score], trace=True, store_plan_stages=True, planner_options={"max_batch_rows": 5})
+        self.assertRegex(watched.meta.trace_id, "^[0-9a-f]{32}$")
+        self.assertGreaterEqual(watched.meta.plan_stages, 1)
+        bulk = self.client.query_bulk({User.id: [3, 4]}, [User.score], trace=True, store_plan_stages=True)
+        self.assertRegex(bulk.meta.trace_id, "^[0-9a-f]{32}$")
+        self.assertGreaterEqual(bulk.meta.plan_stages, 1)
+        with self.assertRaisesRegex(QueryError, "did you mean 'disable_cache_reads'"):
+            self.client.query({User.id: 3}, [User.score], planner_options={"disable_cache_reeds": True})
+
     def test_stored_values_and_staleness(self) -> None:
         def hit(**options) -> bool:
             result = self.client.query({User.id: 1000 + sys.version_info[1]}, [User.name], include_meta=True, **options)

@@ -1,0 +1,43 @@
+/** The `traceparent` header of W3C Trace Context: which trace a request belongs to, which span it comes from, and whether its spans are kept. */
+
+/** What a `traceparent` header says. */
+export interface TraceParent {
+  /** 32 lower-case hex digits. */
+  readonly traceId: string;
+  /** 16 lower-case hex digits. */
+  readonly spanId: string;
+  /** Whether the caller keeps its spans. */
+  readonly sampled: boolean;
+}
+
+const HEADER = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Reads a header; undefined when there is none, or none that counts: the standard has such a one ignored. */
+export function parseTraceparent(header: string | null): TraceParent | undefined {
+  if (header === null) return undefined;
+  const [, version, traceId = "", spanId = "", flags = "", rest] = HEADER.exec(header.trim()) ?? [];
+  if (version === undefined || version === "ff" || (version === "00" && rest !== undefined)) return undefined;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** Writes a header. */
+export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): string {
+  return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
+}
+
+/** A new trace's id. */
+export function newTraceId(): string {
+  return randomHex(16);
+}
+
+/** A new span's id. */
+export function newSpanId(): string {
+  return randomHex(8);
+}
+
+function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes));
+  random[0] = (random[0] ?? 0) | 1;
+  return random.toHex();
+}

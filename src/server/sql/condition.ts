@@ -1,0 +1,213 @@
+/**
+ * Comparisons of columns with values, in SQL. A comparison is true for every row whose value, read and brought to the feature's type, passes; where a database's own rules
+ * let more pass (collations, times that are text), it is true for more. What could lose a row has no SQL here.
+ */
+
+import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import type { TestOperator } from "../expressions/row-test.ts";
+
+/** What is known of a column's type. `any`: every row may have a value of another type, as in SQLite. */
+export type ColumnType = "any" | "int" | "float" | "decimal" | "bool" | "text" | "date" | "timestamp" | "timestamptz";
+
+/** A comparison of a column. */
+export interface ColumnComparison {
+  /** Quoted. */
+  readonly column: string;
+  readonly type: ColumnType;
+  /** The feature's type, of an enum its base. */
+  readonly feature: PrimitiveType;
+  /** Whether null is a value of the feature, and so passes no comparison. Of others null stands for a default or a failure, and is let through. */
+  readonly nullable: boolean;
+  /** `in`: equal to one of the values; every other operator has one value. */
+  readonly operator: TestOperator | "in";
+  readonly values: readonly FeatureValue[];
+}
+
+/** Adds a parameter; gives its placeholder. */
+export type AddParameter = (value: FeatureValue) => string;
+
+const SIGNS: Readonly<Record<TestOperator, string>> = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" };
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+/** Decimals are compared with floats within this share of the value, since databases round them differently. */
+const DECIMAL_SLACK = 1e-9;
+const DAY_MS = 86_400_000;
+/** Where dates and days beside them have four digits of a year. */
+const PLAIN_DATE = /^(?!000[01]|9999)\d{4}-\d{2}-\d{2}/;
+/** Text that begins like a date, in SQLite. */
+const DATE_GLOB = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'";
+
+/** The comparison in SQL; undefined = it is left to the filter. */
+export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, add: AddParameter): string | undefined {
+  const values = comparison.values.map((value) => normalized(comparison.feature, value));
+  if (!values.every((value) => value !== undefined)) return undefined;
+  if (values.length === 0) return comparison.operator === "in" && comparison.nullable ? "1 = 0" : undefined;
+  const write =
+    kind === SourceKind.SQLITE ? inSqlite : kind === SourceKind.POSTGRESQL ? inPostgres : kind === SourceKind.MYSQL ? inMysql : undefined;
+  return write?.({ ...comparison, values }, add);
+}
+
+/** A value as it is bound; undefined = no value of the type, or none that every database takes. */
+function normalized(type: PrimitiveType, value: FeatureValue): FeatureValue | undefined {
+  switch (type) {
+    case PrimitiveType.INT64: {
+      if (typeof value === "number") return Number.isSafeInteger(value) ? value + 0 : undefined;
+      return typeof value === "bigint" && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
+    }
+    case PrimitiveType.FLOAT64:
+      return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+    case PrimitiveType.BOOL:
+      return typeof value === "boolean" ? value : undefined;
+    case PrimitiveType.STRING:
+      return typeof value === "string" && value.isWellFormed() && !value.includes("\0") ? value : undefined;
+    case PrimitiveType.DATE:
+    case PrimitiveType.DATETIME:
+      return typeof value === "string" && PLAIN_DATE.test(value) ? value : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isOrder(operator: ColumnComparison["operator"]): boolean {
+  return operator !== "eq" && operator !== "ne" && operator !== "in";
+}
+
+/** `column = value`, `column in (value, value)`. */
+function compared(column: string, operator: ColumnComparison["operator"], values: readonly string[]): string {
+  return operator === "in" ? `${column} in (${values.join(", ")})` : `${column} ${SIGNS[operator]} ${values[0]}`;
+}
+
+function letNullThrough(sql: string, { column, nullable }: ColumnComparison): string {
+  return nullable ? sql : `(${sql} or ${column} is null)`;
+}
+
+/** SQLite: a value of another type than the one expected is let through, and read by the rules for values. */
+function inSqlite(comparison: ColumnComparison, add: AddParameter): string | undefined {
+  const { column, feature, nullable, operator, values } = comparison;
+  const only = (type: string, sql: string) => `(typeof(${column}) not in (${nullable ? `'${type}', 'null'` : `'${type}'`}) or ${sql})`;
+  switch (feature) {
+    case PrimitiveType.INT64:
+      return only("integer", compared(column, operator, values.map(add)));
+    case PrimitiveType.BOOL:
+      return isOrder(operator)
+        ? undefined
+        : only(
+            "integer",
+            compared(
+              column,
+              operator,
+              values.map((value) => add(value === true ? 1 : 0)),
+            ),
+          );
+    case PrimitiveType.FLOAT64:
+      return only("real", compared(column, operator, values.map(add)));
+    case PrimitiveType.STRING:
+      return isOrder(operator) ? undefined : only("text", compared(`${column} collate binary`, operator, values.map(add)));
+    case PrimitiveType.DATE:
+    case PrimitiveType.DATETIME: {
+      const days = byDay(operator, values as string[], `substr(${column}, 1, 10)`, add);
+      return days && only("text", `${column} not glob ${DATE_GLOB} or ${days}`);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Times as text may have any zone, which is less than a day: days are compared, with one more on the side that matters. */
+function byDay(operator: ColumnComparison["operator"], values: readonly string[], day: string, add: AddParameter): string | undefined {
+  const days = [...values].sort();
+  const from = () => `${day} >= ${add(dayBeside(days[0] as string, -1))}`;
+  const to = () => `${day} <= ${add(dayBeside(days.at(-1) as string, 1))}`;
+  if (operator === "ne") return undefined;
+  if (operator === "gt" || operator === "ge") return from();
+  return operator === "lt" || operator === "le" ? to() : `(${from()} and ${to()})`;
+}
+
+function dayBeside(text: string, days: number): string {
+  return new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** PostgreSQL: every parameter is text and cast, so that its type never depends on what it stands beside. */
+function inPostgres(comparison: ColumnComparison, add: AddParameter): string | undefined {
+  const { column, type, feature, operator, values } = comparison;
+  const cast = (to: string, side = column) => {
+    const placeholders = values.map((value) => `(${add(String(value))}::text)${to && `::${to}`}`);
+    return letNullThrough(compared(side, operator, placeholders), comparison);
+  };
+  switch (feature) {
+    case PrimitiveType.INT64:
+      return type === "int" ? cast("int8") : undefined;
+    case PrimitiveType.FLOAT64:
+      if (type === "decimal") return withSlack(comparison, (value) => `(${add(String(value))}::text)::numeric`);
+      return type === "int" || type === "float" ? cast("float8", `${column}::float8`) : undefined;
+    case PrimitiveType.BOOL:
+      return type === "bool" && !isOrder(operator) ? cast("boolean") : undefined;
+    case PrimitiveType.STRING:
+      if (type !== "text" || isOrder(operator)) return undefined;
+      return cast("", operator === "ne" ? `${column} collate "C"` : column);
+    case PrimitiveType.DATE:
+      return type === "date" ? cast("date") : undefined;
+    case PrimitiveType.DATETIME:
+      return type === "timestamp" || type === "timestamptz" ? cast(type) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** MySQL: text is compared by the column's collation, which lets more pass than equal text, and never less. */
+function inMysql(comparison: ColumnComparison, add: AddParameter): string | undefined {
+  const { column, type, feature, operator, values } = comparison;
+  const plain = (form: (placeholder: string) => string = (placeholder) => placeholder, bound = values) =>
+    letNullThrough(
+      compared(
+        column,
+        operator,
+        bound.map((value) => form(add(value))),
+      ),
+      comparison,
+    );
+  const asFloat = (placeholder: string) => `(${placeholder} + 0e0)`;
+  switch (feature) {
+    case PrimitiveType.INT64:
+      return type === "int" ? plain() : undefined;
+    case PrimitiveType.FLOAT64:
+      if (type === "decimal") return withSlack(comparison, (value) => asFloat(add(value)));
+      return type === "float" ? plain(asFloat) : undefined;
+    case PrimitiveType.BOOL:
+      return type === "int" && !isOrder(operator)
+        ? plain(
+            undefined,
+            values.map((value) => (value === true ? 1 : 0)),
+          )
+        : undefined;
+    case PrimitiveType.STRING: {
+      const isPlain = values.every((value) => /^[\x20-\x7e]*$/.test(value as string));
+      return type === "text" && isPlain && (operator === "eq" || operator === "in") ? plain() : undefined;
+    }
+    case PrimitiveType.DATE:
+      return type === "date" ? plain((placeholder) => `cast(${placeholder} as date)`) : undefined;
+    case PrimitiveType.DATETIME:
+      return type === "timestamp" || type === "timestamptz"
+        ? plain(
+            (placeholder) => `cast(${placeholder} as datetime(6))`,
+            values.map((value) => String(value).replace("T", " ").replace("Z", "")),
+          )
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** A column of decimals and floats: a little more passes than should. */
+function withSlack(comparison: ColumnComparison, bind: (value: number) => string): string | undefined {
+  const { column, operator, values } = comparison;
+  const numbers = values as number[];
+  const slack = (value: number) => Math.abs(value) * DECIMAL_SLACK + Number.MIN_VALUE;
+  const from = () => `${column} >= ${bind(Math.min(...numbers.map((value) => value - slack(value))))}`;
+  const to = () => `${column} <= ${bind(Math.max(...numbers.map((value) => value + slack(value))))}`;
+  if (operator === "ne") return undefined;
+  if (operator === "gt" || operator === "ge") return letNullThrough(from(), comparison);
+  return letNullThrough(operator === "lt" || operator === "le" ? to() : `(${from()} and ${to()})`, comparison);
+}

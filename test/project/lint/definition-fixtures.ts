@@ -1,0 +1,158 @@
+/** Failing projects for the rules about loading, classes, relations and expressions (101 to 136). */
+
+import { after, IMPORTS, type RuleFixture, USER } from "./fixtures.ts";
+
+const TXNS = `${IMPORTS}
+@features
+class User:
+    id: int
+    name: str
+    txns: "DataFrame[Txn]"
+`;
+const TXN = `
+
+@features
+class Txn:
+    id: int
+    amount: float
+    tax: float
+    user_id: User.id
+`;
+
+export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
+  { rule: "E101", says: /^'\(' was never closed \(Python 3\.1\d\.\d+\)$/, files: after("", "x = «(»1,\n") },
+  {
+    rule: "E102",
+    says: "features.py cannot be imported: ZeroDivisionError: division by zero (features.py:2)",
+    files: after("", "x = 1\n«y = 1 / 0»\n"),
+  },
+  { rule: "E103", says: /exit/, files: after("", "import sys\n\n«sys.exit(3)»\n") },
+  {
+    rule: "E104",
+    says: "the `type` statement needs Python 3.12, but the runtime is python310",
+    files: after("", "«type X» = int\n"),
+    settings: "    runtime: python310\n",
+    beside: [191],
+  },
+  {
+    rule: "E110",
+    says: "User has no primary key: name it 'id', or annotate it 'Primary[...]'; its features are: name",
+    files: after(IMPORTS, "\n@features\nclass «User»:\n    name: str\n"),
+  },
+  {
+    rule: "E111",
+    says: "the namespace 'user' is defined in two files: rename one class, or give it 'name='",
+    files: {
+      "features.py": USER,
+      "more.py": `${IMPORTS}\n@features(name=«"user"»)\nclass Person:\n    id: int\n`,
+    },
+  },
+  {
+    rule: "W112",
+    says: "the feature class 'User' is defined again in this file: the last one counts",
+    files: after(USER, "\n\n@features\nclass «User»:\n    id: int\n"),
+  },
+  {
+    rule: "E113",
+    says: "User has two primary keys, 'email' and 'number': a row is identified by one; unmark the other",
+    files: after(IMPORTS, "\n@features\nclass User:\n    email: Primary[str]\n    «number»: int = feature(primary=True)\n"),
+  },
+  {
+    rule: "E114",
+    says: "'complex' cannot be the type of a feature: write float",
+    files: after(USER, "    size: «complex»\n"),
+  },
+  {
+    rule: "E115",
+    says: "the default of 'user.age' does not fit its type: str 'old' is not of type int",
+    files: after(USER, '    age: int = «"old"»\n'),
+  },
+  {
+    rule: "E116",
+    says: "'name' and 'label' both have the name 'user.name': choose another 'name='",
+    files: after(USER, '    label: str = feature(name=«"name"»)\n'),
+  },
+  {
+    rule: "E117",
+    says: "User has two feature times, 'at' and 'seen': a row is observed at one; write datetime for the other",
+    files: after(USER, "    at: FeatureTime\n    «seen»: FeatureTime\n"),
+  },
+  {
+    rule: "W119",
+    says: "'name' is annotated twice in User: the last one counts",
+    files: after(USER, "    «name»: str\n"),
+  },
+  {
+    rule: "E120",
+    says: "no join can be inferred from Order to User for 'order.user': neither class has a foreign key; add 'user_id: \"User.id\"', or spell the join out",
+    files: after(USER, "\n\n@features\nclass Order:\n    id: int\n    user: «User»\n"),
+  },
+  {
+    rule: "E121",
+    says: "several joins lead from Route to User for 'route.via': Route.start == User.id; Route.end == User.id: say which one is meant",
+    files: after(USER, "\n\n@features\nclass Route:\n    id: int\n    start: User.id\n    end: User.id\n    via: «User»\n"),
+  },
+  {
+    rule: "E122",
+    says: "the join of 'order.user' uses Other.id, a feature of neither Order nor User: a join compares a feature of Order with one of User",
+    files: after(
+      USER,
+      "\n\n@features\nclass Other:\n    id: int\n\n\n@features\nclass Order:\n    id: int\n    user: User = has_one(lambda: «Other.id» == User.id)\n",
+    ),
+  },
+  {
+    rule: "E123",
+    says: "the join of 'order.user' compares int ('order.id') with str ('user.name'): the two never match; give both the same type",
+    files: after(USER, "\n\n@features\nclass Order:\n    id: int\n    user: User | None = has_one(lambda: User.name == «Order.id»)\n"),
+  },
+  {
+    rule: "E124",
+    says: "'Usr' in this annotation is never defined; did you mean 'User'?",
+    files: after(USER, '\n\n@features\nclass Order:\n    id: int\n    user_id: "«Usr».id"\n'),
+  },
+  {
+    rule: "E125",
+    says: 'quote the whole annotation, not a part of it: write "DataFrame[Txn]"',
+    files: after(`${USER}    txns: DataFrame[«"Txn"»]\n`, TXN),
+  },
+  {
+    rule: "W126",
+    says: "'order.user' is required, but its key 'order.user_id' may be None: write 'user: \"User | None\"'",
+    files: after(USER, "\n\n@features\nclass Order:\n    id: int\n    user_id: User.id | None\n    user: «User»\n"),
+  },
+  {
+    rule: "E130",
+    says: "User has no feature 'nmae'; did you mean 'name'?",
+    files: after(USER, "    loud: str = F.upper(_.«nmae»)\n"),
+  },
+  {
+    rule: "E131",
+    says: "the expression of user.size is str, and its annotation is int",
+    files: after(USER, "    size: int = «F.upper(_.name)»\n"),
+  },
+  {
+    rule: "E132",
+    says: "mean() needs exactly one column, and these are named: _.amount, _.tax; write _.txns[_.amount].mean()",
+    files: after(TXNS, `    mean: float | None = _.txns[_.amount, «_.tax»].mean()\n${TXN}`),
+  },
+  {
+    rule: "E133",
+    says: "there is no function 'uper'; did you mean 'upper'?",
+    files: after(USER, "    loud: str = F.«uper»(_.name)\n"),
+  },
+  {
+    rule: "E134",
+    says: "'and' makes Python decide at once what is known only when a query runs: write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
+    files: after(USER, '    both: bool = (_.name == "a") «and» (_.email == "b")\n'),
+  },
+  {
+    rule: "E135",
+    says: "F.upper makes an expression for the server and computes nothing in a resolver: write it in Python",
+    files: after(USER, "\n\n@online\ndef f(id: User.id) -> User.name:\n    return «F.upper»(str(id))\n"),
+  },
+  {
+    rule: "W136",
+    says: "the expression of user.top may be null (max() of no rows is), and the feature is not optional",
+    files: after(TXNS, `    top: float = «_.txns[_.amount].max()»\n${TXN}`),
+  },
+];

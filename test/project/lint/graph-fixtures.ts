@@ -1,0 +1,192 @@
+/** Failing projects for the rules about resolvers, SQL files, the graph, queries and the project (140 to 194). */
+
+import { after, IMPORTS, type RuleFixture, USER } from "./fixtures.ts";
+
+const ORDER = `${USER}
+
+@features
+class Order:
+    id: int
+    total: float
+    risk: float
+    user_id: User.id
+    user: User
+`;
+const SOURCE = '\n\nlite = SQLiteSource(name="lite", path="app.db")\n';
+const HEADER = "-- resolves: User\n-- source: lite\n";
+const sql = (text: string, head = USER): RuleFixture["files"] => ({ ...after(head, SOURCE), "get_user.svc.sql": text });
+const resolver = (text: string, head = USER): RuleFixture["files"] => after(head, `\n\n@online\n${text}\n`);
+
+export const GRAPH_FIXTURES: readonly RuleFixture[] = [
+  {
+    rule: "E140",
+    says: "parameter 'id' names no feature: annotate it, such as 'id: User.id'",
+    files: resolver("def f(«id») -> User.name: ..."),
+  },
+  {
+    rule: "E141",
+    says: "the parameters start from Order and from User: a resolver starts from one class; write 'Order.user.name'",
+    files: resolver("def f(total: Order.total, name: «User.name») -> Order.risk: ...", ORDER),
+  },
+  {
+    rule: "E142",
+    says: "User has no feature 'nmae'; did you mean 'name'?",
+    files: resolver("def f(name: User.«nmae») -> User.email: ..."),
+  },
+  {
+    rule: "E143",
+    says: "'f' does not say what it produces: write '-> User.name' or '-> Features[User.name, User.email]'",
+    files: resolver("def «f»(id: User.id): ..."),
+  },
+  {
+    rule: "E144",
+    says: "'user.name' is an output and the input 'name': a resolver cannot produce what it needs",
+    files: resolver("def f(name: User.name) -> Features[User.email, «User.name»]: ..."),
+  },
+  {
+    rule: "E145",
+    says: "'order.user.name' is a feature of User, reached through a relation: a resolver produces features of the class it starts from; write one from User to 'User.name'",
+    files: resolver("def f(id: Order.id) -> «Order.user.name»: ...", ORDER),
+  },
+  {
+    rule: "E146",
+    says: 'cron of f is "61 * * * *": minute \'61\' is outside of 0-59; write a cron expression of five fields such as "30 2 * * *", or a duration such as 15m or 1d',
+    files: after(USER, '\n\n@online(cron=«"61 * * * *"»)\ndef f(id: User.id) -> User.name: ...\n'),
+  },
+  {
+    rule: "E147",
+    says: "'users' has no column User.email: the columns that its annotation names leave it out; add User.email to them",
+    files: resolver(
+      "def f(users: DataFrame[User.id]) -> DataFrame[User.id, User.name]:\n    return [{User.id: user.id, User.name: «user.email»} for user in users]",
+    ),
+  },
+  {
+    rule: "E148",
+    says: "two resolvers have the name 'features.f': rename one function, or give it another 'name='",
+    files: resolver('def f(id: User.id) -> User.name: ...\n\n\n@online(name=«"f"»)\ndef g(id: User.id) -> User.email: ...'),
+  },
+  {
+    rule: "W149",
+    says: "the rows lack the primary key, User.id, so that they cannot be told apart or stored: add it to the columns",
+    files: resolver("def f() -> «DataFrame[User.name, User.email]»: ..."),
+  },
+  {
+    rule: "E150",
+    says: "the header has no `source`: the data source it reads, for example `-- source: pg`",
+    files: sql("«--» resolves: User\nselect id, name from t\n"),
+  },
+  {
+    rule: "E151",
+    says: "no feature class is called 'Usr'; did you mean 'User'?",
+    files: sql("-- resolves: «Usr»\n-- source: lite\nselect id, name from t\n"),
+  },
+  {
+    rule: "E152",
+    says: "unknown header key 'tgas'; did you mean 'tags'?",
+    files: sql(`${HEADER}-- «tgas»: [a]\nselect id, name from t\n`),
+  },
+  {
+    rule: "E153",
+    says: "output feature 'nmae' does not exist in class User; the closest is 'name'",
+    files: sql(`${HEADER}select id, title as «nmae» from t\n`),
+  },
+  {
+    rule: "E154",
+    says: "there is no source 'lote'; there is lite (sqlite)",
+    files: sql("-- resolves: User\n-- source: «lote»\nselect id, name from app_user\n"),
+    remote: true,
+  },
+  {
+    rule: "E155",
+    says: "${user.emial} is neither a feature nor now: 'emial' is no feature of class User; did you mean 'email'?",
+    files: sql(`${HEADER}select id, name from t where mail = «\${user.emial}»\n`),
+  },
+  {
+    rule: "E157",
+    says: "two columns fill feature 'user.name'",
+    files: sql(`${HEADER}select id, name, title as «name» from t\n`),
+  },
+  {
+    rule: "W158",
+    says: "the columns of `*` are known to the database alone: only the server can check them",
+    files: sql(`${HEADER}select «*» from t\n`),
+  },
+  {
+    rule: "E158",
+    says: "the database's answer has no column 'titel'; it has 'id', 'name' and 'mail'",
+    files: sql("-- resolves: User\n-- source: lite\n-- fields:\n--   «titel»: name\nselect * from app_user\n"),
+    remote: true,
+  },
+  {
+    rule: "E159",
+    says: "lite rejects the statement: no such column: nmae",
+    files: sql(`${HEADER}select id,\n  «nmae» as name\nfrom app_user\n`),
+    remote: true,
+  },
+  {
+    rule: "E160",
+    says: "named query 'q' cannot compute user.name from its inputs; no resolver or default computes user.name",
+    files: after(USER, "\n\nNamedQuery(name=«'q'», input=[User.id], output=[User.name])\n"),
+  },
+  {
+    rule: "E161",
+    says: "cycle: user.email -> user.name -> user.email; each of these features is computed only from the next",
+    files: resolver("def «f»(name: User.name) -> User.email: ...\n\n\n@online\ndef g(email: User.email) -> User.name: ..."),
+  },
+  {
+    rule: "E162",
+    says: "features.f and features.g both compute user.name, and nothing says which of them a query should use",
+    files: resolver("def f(id: User.id) -> User.name: ...\n\n\n@online\ndef «g»(id: User.id) -> User.name: ..."),
+  },
+  {
+    rule: "W163",
+    says: "nothing computes user.spare and nothing uses it: a query can only give it back as it was given",
+    files: after(IMPORTS, "\n@features\nclass User:\n    id: int\n    «spare»: str\n"),
+  },
+  {
+    rule: "W164",
+    says: "features.f needs user.name, which only the offline resolver features.g computes",
+    files: resolver("def «f»(name: User.name) -> User.email: ...\n\n\n@offline\ndef g(id: User.id) -> User.name: ..."),
+  },
+  {
+    rule: "E170",
+    says: "the named query 'q' asks for what does not exist: User has no feature 'nmae'; did you mean 'name'?",
+    files: after(USER, "\n\nNamedQuery(name='q', input=[User.id], output=[«'user.nmae'»])\n"),
+  },
+  {
+    rule: "E171",
+    says: "the named query 'q' is defined twice in version '1': give one of them another version",
+    files: after(
+      USER,
+      "\n\nNamedQuery(name='q', version='1', output=[User.name])\nNamedQuery(name=«'q'», version='1', output=[User.email])\n",
+    ),
+  },
+  {
+    rule: "E180",
+    says: '\'fails\' has the window 7d twice, as "7d" and "1w": take one out',
+    files: after(USER, '    fails: Windowed[int] = windowed("7d", «"1w"»)\n'),
+  },
+  {
+    rule: "E190",
+    says: "owners: unknown key; the keys are project, name, environments, validation",
+    files: { ...after(USER, ""), "svc.yaml": "project: demo\n«owners»: me\n" },
+  },
+  {
+    rule: "E191",
+    says: /^no Python 3\.10 to 3\.13 was found \(searched .*; install it with /,
+    files: after(USER, ""),
+    env: { PATH: "/nonexistent" },
+  },
+  {
+    rule: "E192",
+    says: "'features.f' has no owner, which this project asks of every resolver: write owner= in its decorator",
+    files: resolver("def «f»(id: User.id) -> User.name: ..."),
+    settings: "validation:\n  resolver:\n    metadata:\n      - name: owner\n        missing: error\n",
+  },
+  {
+    rule: "E194",
+    says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
+    files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
+    beside: [102],
+  },
+];
