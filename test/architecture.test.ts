@@ -59,20 +59,25 @@ const DIRECTIONS: Readonly<
   "main.ts": { all: ["cli", "context", "commands"] },
   "build-info.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
-  context: { all: ["errors", "domain"], lazily: ["config", "client", "project", "python"] },
+  context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
   output: { all: ["domain"], types: ["context", "gen"] },
   disk: { all: ["domain"] },
   errors: { all: ["disk", "domain", "gen"], types: ["context"] },
   config: { all: ["errors", "disk", "domain", "gen"], types: ["context"] },
   client: { all: ["gen", "errors", "config", "disk", "domain", "build-info.ts"], types: ["context"] },
+  release: {
+    all: ["client", "config", "errors", "disk", "domain", "build-info.ts", "../CHANGELOG.md"],
+    types: ["context"],
+  },
   project: { all: ["gen", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
   commands: {
     all: ["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts"],
-    types: ["context", "client", "python"],
+    types: ["context", "client", "python", "release"],
   },
   server: { all: ["gen", "disk", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
+  packaging: { all: ["domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
 
@@ -146,7 +151,7 @@ describe("packages", () => {
       .filter(({ file, path, kind }) => eager.has(file) && path === "" && kind === "static")
       .map(({ target }) => target);
     expect(packages.filter((name) => !name.startsWith("node:") && !name.startsWith("bun:"))).toEqual([]);
-    expect([...eager].filter((file) => /^(client|config|project|python|server)\//.test(file))).toEqual([]);
+    expect([...eager].filter((file) => /^(client|config|project|python|release|server)\//.test(file))).toEqual([]);
   });
 });
 

@@ -50,7 +50,7 @@ export function toGlobalFlags(
     spinners: given.noSpinners === undefined ? !isCi(env) : given.noSpinners === false,
     verbose: given.verbose === true || debug,
     debug,
-    updateCheck: given.noUpdateCheck !== true && !env.SVC_NO_UPDATE_CHECK,
+    updateCheck: given.noUpdateCheck !== true && given.json !== true && !env.SVC_NO_UPDATE_CHECK && !isCi(env),
     dir: surroundings.dir,
     color: given.noColor === undefined ? !env.NO_COLOR && env.TERM !== "dumb" : given.noColor === false,
   };

@@ -21,6 +21,8 @@ export interface Deps {
   readonly signal: AbortSignal;
   /** Makes the context of the one command that runs. */
   createContext(flags: GlobalFlags): Promise<Context>;
+  /** Words for programs rather than people, which stand in no help: they take what follows them as it is. */
+  readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
   /** Rejects when something failed where nobody waited for it. */
   readonly crashed?: Promise<never>;
 }
@@ -65,6 +67,8 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
     await deps.io.writeOut(await complete(deps.tree, argv.slice(1)));
     return exitCodes.ok;
   }
+  const inner = argv[0]?.startsWith("__") ? deps.inner?.[argv[0]] : undefined;
+  if (inner) return inner(argv.slice(1));
   const resolved = resolve(deps.tree, argv);
   if (resolved.entry?.load) {
     const { execute } = await import("./execute.ts");

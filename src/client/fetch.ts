@@ -52,6 +52,8 @@ export interface WireRequest {
   readonly signal?: AbortSignal;
   /** Follow redirects; only downloads do. */
   readonly followRedirects?: boolean;
+  /** The answer as it came: a redirect is handed back, and nothing is decompressed. For files whose bytes count. */
+  readonly raw?: boolean;
 }
 
 /** The fetch function of a command. */
@@ -75,13 +77,15 @@ export function createWireFetch(host: Pick<Context, "flags" | "progress" | "sign
         redirect: request.followRedirects ? "follow" : "manual",
         signal: AbortSignal.any(signals),
         verbose: false,
+        decompress: request.raw !== true,
         tls: { rejectUnauthorized: true },
       } as RequestInit);
       if (host.flags.debug) {
         host.progress.debug(`< ${response.status} in ${(performance.now() - started).toFixed(1)} ms`);
         for (const line of redactor.headers(response.headers)) host.progress.debug(`< ${line}`);
       }
-      if (response.status >= 300 && response.status < 400 && !request.followRedirects) throw redirected(endpoint, response, redactor);
+      if (response.status >= 300 && response.status < 400 && !request.followRedirects && !request.raw)
+        throw redirected(endpoint, response, redactor);
       return response;
     } catch (error) {
       throw networkFailure(error, endpoint, request, timeout, host.signal);

@@ -2,18 +2,16 @@
 
 import { stat } from "node:fs/promises";
 import { systemCode } from "../disk/disk-error.ts";
-import { unpackArchive } from "../disk/unpack.ts";
-import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused } from "../domain/archive.ts";
+import { UNPACK_LIMITS, unpackArchive } from "../disk/unpack.ts";
+import { type ArchiveLimits, ArchiveRefused } from "../domain/archive.ts";
 import { CliError } from "../errors/cli-error.ts";
-
-const LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, portableNames: process.platform === "win32" || process.platform === "darwin" };
 
 /**
  * Unpacks a source bundle into a folder that does not exist yet.
  * @returns paths of the files relative to the folder, sorted
  * @throws CliError when the folder exists, or when the archive is damaged, too big or unsafe; nothing is left behind then
  */
-export async function unpackSource(archive: Uint8Array, target: string, limits: ArchiveLimits = LIMITS): Promise<string[]> {
+export async function unpackSource(archive: Uint8Array, target: string, limits: ArchiveLimits = UNPACK_LIMITS): Promise<string[]> {
   if (await exists(target)) {
     throw new CliError(`${target} exists already`, { code: "exists", hint: "Remove it, or name another folder with --output-dir." });
   }

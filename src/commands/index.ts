@@ -137,6 +137,23 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     category: "This tool",
     load: () => import("./version.ts"),
   },
+  update: {
+    summary: "Install the latest build of svc, or the one you name",
+    category: "This tool",
+    load: () => import("./update.ts"),
+  },
+  releases: {
+    summary: "List releases of svc",
+    category: "This tool",
+    verbs: {
+      list: { summary: "List releases with notes", load: () => import("./releases/list.ts") },
+    },
+  },
+  changelog: {
+    summary: "Browse the changelog",
+    category: "This tool",
+    load: () => import("./changelog.ts"),
+  },
   completion: {
     summary: "Print a completion script for a shell",
     category: "This tool",

@@ -10,21 +10,21 @@ interface VersionData {
   readonly platform: string;
   readonly hash: string;
   readonly build_time: string;
-  /** With --check: the version that the API server has. */
+  /** With --check: the latest version. */
   readonly latest?: string;
   readonly up_to_date?: boolean;
 }
 
-/** Compares this build with the newest that the API server knows of: its own. */
-async function check({ http }: Context): Promise<Pick<VersionData, "latest" | "up_to_date">> {
-  const { version } = await http.ping();
-  const latest = version.startsWith("v") ? version : `v${version}`;
+/** Compares this build with the latest release; where nobody has said where releases come from, with the version of the API server. */
+async function check({ http, releases }: Context): Promise<Pick<VersionData, "latest" | "up_to_date">> {
+  const latest = (await releases.hasOrigin()) ? (await releases.freshFeed()).latest : `v${(await http.ping()).version.replace(/^v/, "")}`;
   return { latest, up_to_date: Bun.semver.order(buildInfo.version, latest) >= 0 };
 }
 
 function asText(data: VersionData): string {
   const lines = [`Version: ${data.version}`, `Platform: ${data.platform}`, `Hash: ${data.hash}`, `Build Time: ${data.build_time}`];
-  if (data.latest) lines.push(`Latest: ${data.latest} (${data.up_to_date ? "this build is up to date" : "newer than this build"})`);
+  if (data.latest)
+    lines.push(`Latest: ${data.latest} (${data.up_to_date ? "this build is up to date" : "newer than this build: run `svc update`"})`);
   return lines.join("\n");
 }
 
@@ -33,7 +33,7 @@ export default defineCommand({
   examples: ["svc version", { run: "svc version --tag-only", does: "only the tag, for scripts" }],
   flags: {
     tagOnly: bool("only the tag"),
-    check: bool("compare with the version of the API server"),
+    check: bool("compare with the latest release"),
   },
   async run(context, { tagOnly, check: compare }): Promise<{ tagOnly: boolean; data: VersionData }> {
     const { platform, arch } = context.surroundings;

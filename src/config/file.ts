@@ -33,6 +33,21 @@ export async function readEntries(path: string): Promise<ReadonlyMap<string, Con
   return entriesOf(quickParse(text) ?? (await parseDocumentOf(path, text)).toJS(), path);
 }
 
+/** Whether the config file allows the daily look for a newer version: `updateCheck: false` at its top forbids it. A broken file allows nothing. */
+export async function allowsUpdateCheck(
+  flags: Pick<GlobalFlags, "authConfig">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+): Promise<boolean> {
+  try {
+    const { read } = await locateConfig(flags, surroundings);
+    const text = read === undefined ? undefined : readPrivateFile(read);
+    const parsed: unknown = text === undefined ? {} : Bun.YAML.parse(text);
+    return !isRecord(parsed) || !/^(false|no|off)$/i.test(String(parsed.updateCheck ?? ""));
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Changes one entry of the file that the flags and the surroundings select, and returns that file's path: fields that are given are set, an undefined one is removed, all others stay. Writers wait for each other, so that none of
  * their changes is lost. The folder is made when it is missing; the file ends up with mode 0600.
@@ -76,7 +91,7 @@ function lockPath(path: string): string {
 function quickParse(text: string): unknown {
   try {
     const parsed: unknown = Bun.YAML.parse(text);
-    return allText(parsed) ? parsed : undefined;
+    return allText(isRecord(parsed) ? (parsed.tokens ?? {}) : parsed) ? parsed : undefined;
   } catch {
     return undefined;
   }

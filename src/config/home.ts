@@ -1,11 +1,12 @@
 /** Folders of state that belong to the user: `$SVC_HOME`, default `~/.svc`. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Surroundings } from "../context/context.ts";
 
 /** The folder of everything that is kept for the user: tokens, virtual environments, the embedded server's data. */
 export function svcHome(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
-  return surroundings.env.SVC_HOME || join(surroundings.homeDir, ".svc");
+  const { env, homeDir } = surroundings;
+  return env.SVC_HOME ? resolve(env.SVC_HOME) : join(homeDir, ".svc");
 }
 
 /** The folder of cached tokens. */

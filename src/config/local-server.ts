@@ -1,11 +1,12 @@
 /** The embedded server as other commands of this machine see it: its note and lock in the data directory, its process, its log file. */
 
 import { Database } from "bun:sqlite";
-import { appendFileSync, chmodSync, closeSync, constants, openSync, renameSync } from "node:fs";
+import { appendFileSync, chmodSync, closeSync, constants, openSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemCode } from "../disk/disk-error.ts";
 import { readPrivateFile } from "../disk/private-file.ts";
+import { renameInPlaceSync } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 
 /** Size at which a start of the server begins a new log file; one older file is kept. */
@@ -81,7 +82,7 @@ export async function openServerLog(dataDir: string): Promise<(line: string) => 
     (found) => found.size,
     () => 0,
   );
-  if (size > LARGEST_LOG_BYTES) renameSync(log, `${log}.1`);
+  if (size > LARGEST_LOG_BYTES) renameInPlaceSync(log, `${log}.1`);
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
   const descriptor = openSync(log, flags, 0o600);
   chmodSync(log, 0o600);

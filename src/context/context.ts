@@ -7,6 +7,7 @@ import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
+import type { Releases } from "../release/releases.ts";
 import type { Clock } from "./clock.ts";
 import type { Io } from "./io.ts";
 import type { Progress, Prompt } from "./prompt.ts";
@@ -25,6 +26,7 @@ export interface GlobalFlags {
   readonly spinners: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
+  /** Whether a newer version may be looked for and mentioned: not with --json, in CI, or when it was turned off. */
   readonly updateCheck: boolean;
   /** Absolute directory to start looking from. */
   readonly dir: string;
@@ -104,6 +106,10 @@ export interface Context {
   project(): Promise<Project>;
   /** Python on this machine. */
   python(): PythonToolchain;
+  /** Releases of svc itself, and the installed builds. */
+  readonly releases: Releases;
+  /** Shows a long text a screen at a time, on a terminal; resolves with false, and shows nothing, where there is none. */
+  page(text: string): Promise<boolean>;
   /** The server's services, with scope headers and credentials. */
   readonly api: Api;
   /** Plain HTTP to the server. */

@@ -4,6 +4,7 @@ import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
+import type { Releases } from "../release/releases.ts";
 import type { Context } from "./context.ts";
 import { findProjectRoot } from "./project-root.ts";
 
@@ -60,6 +61,19 @@ export function createContext(parts: ContextParts): Context {
     checkCredentials: async (id, secret, server) => (await realHttp()).checkCredentials(id, secret, server),
     forgetTokens: async () => (await realHttp()).forgetTokens(),
   };
-  const context: Context = { ...parts, settings, project, python: () => python, api, http };
+  const realReleases = once(async () => (await import("../release/create-releases.ts")).createReleases(parts));
+  const releases: Releases = {
+    hasOrigin: async (from) => (await realReleases()).hasOrigin(from),
+    feed: async (from) => (await realReleases()).feed(from),
+    freshFeed: async (from) => (await realReleases()).freshFeed(from),
+    ownChangelog: async () => (await realReleases()).ownChangelog(),
+    update: async (options) => (await realReleases()).update(options),
+    rollback: async () => (await realReleases()).rollback(),
+    installed: async () => (await realReleases()).installed(),
+    prunable: async () => (await realReleases()).prunable(),
+    prune: async (builds) => (await realReleases()).prune(builds),
+  };
+  const page = async (text: string) => (await import("./pager.ts")).page(parts, text);
+  const context: Context = { ...parts, settings, project, python: () => python, releases, page, api, http };
   return context;
 }

@@ -1,9 +1,10 @@
 /** Files, programs and the browser of this machine. */
 
 import { type FSWatcher, watch as watchFolder } from "node:fs";
-import { access, mkdir, mkdtemp, open, readFile, rename, rm, unlink } from "node:fs/promises";
+import { access, mkdir, mkdtemp, open, readFile, rm, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Datagrams, Machine, Surroundings } from "./context.ts";
@@ -32,7 +33,7 @@ async function writeFile(path: string, content: string | Uint8Array, options: { 
     } finally {
       await file.close();
     }
-    await rename(beside, path);
+    await renameInPlace(beside, path);
   } catch (error) {
     await unlink(beside).catch(() => {});
     throw fromSystem(error, `write ${path}`) ?? error;
@@ -53,7 +54,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
   return {
     async run(argv, options = {}) {
       const [program = "", ...rest] = argv;
-      const path = program.includes("/") ? program : which(program);
+      const isPath = program.includes("/") || (surroundings.platform === "win32" && program.includes("\\"));
+      const path = isPath ? program : which(program);
       if (!path) throw new CliError(`cannot start ${program}: it is not on PATH`, { code: "no_program" });
       const pipe = options.inherit ? "inherit" : "pipe";
       const child = Bun.spawn([path, ...rest], {

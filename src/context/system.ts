@@ -2,6 +2,7 @@
 
 import type * as os from "node:os";
 import type { Context, GlobalFlags, Surroundings } from "./context.ts";
+import { innerCommands } from "./inner-commands.ts";
 import { listenForSignals } from "./signals.ts";
 import { systemIo } from "./streams.ts";
 import { systemClock } from "./system-clock.ts";
@@ -22,7 +23,7 @@ export function systemSurroundings(): Surroundings {
       return nodeOs().hostname();
     },
     get homeDir() {
-      return env.HOME || nodeOs().homedir();
+      return (platform !== "win32" && env.HOME) || nodeOs().homedir();
     },
   };
 }
@@ -43,7 +44,9 @@ export function systemDeps() {
   const { signal, crashed } = listenForSignals((text) => say(text));
   const io = systemIo(signal);
   say = io.writeErr;
+  let asked: GlobalFlags | undefined;
   return {
+    inner: innerCommands({ io, surroundings, clock: systemClock, signal }),
     io,
     surroundings,
     cwd: workingDirectory(surroundings.env),
@@ -51,6 +54,7 @@ export function systemDeps() {
     signal,
     crashed,
     async createContext(flags: GlobalFlags): Promise<Context> {
+      asked = flags;
       const [{ createContext }, { systemMachine }, { createPrompt }, { createProgress }] = await Promise.all([
         import("./create-context.ts"),
         import("./system-machine.ts"),
@@ -67,6 +71,12 @@ export function systemDeps() {
         progress: await createProgress(io, flags),
         signal,
       });
+    },
+    /** What comes after a command: a word about a newer version, to people only. */
+    async afterwards(): Promise<void> {
+      if (!asked?.updateCheck || signal.aborted || !io.stderrIsTTY) return;
+      const { remind } = await import("../release/reminder.ts");
+      await remind({ flags: asked, surroundings, now: systemClock.now(), writeErr: io.writeErr }).catch(() => undefined);
     },
     close: () => io.close(),
   };

@@ -14,7 +14,18 @@ const WORDS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
   ELOOP: "too many symbolic links",
   EBADF: "it is closed",
+  EFBIG: "it would be larger than a file may be here",
   EIO: "input/output error",
+};
+
+/** The same of SQLite, by the first part of its code. */
+const DATABASE_WORDS: Readonly<Record<string, string>> = {
+  SQLITE_FULL: "no space left on the device",
+  SQLITE_IOERR: "input/output error",
+  SQLITE_READONLY: "it may only be read",
+  SQLITE_CANTOPEN: "it cannot be opened",
+  SQLITE_CORRUPT: "it is damaged",
+  SQLITE_NOTADB: "it is damaged",
 };
 
 /** The system's error code of a failed operation, for example `ENOENT`; undefined for other errors. */
@@ -25,7 +36,9 @@ export function systemCode(error: unknown): string | undefined {
 /** What a system error means, in words; undefined when it is none that is known. */
 export function systemWords(error: unknown): string | undefined {
   const code = systemCode(error);
-  return code !== undefined && Object.hasOwn(WORDS, code) ? WORDS[code] : undefined;
+  if (code === undefined) return undefined;
+  const database = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? "";
+  return Object.hasOwn(WORDS, code) ? WORDS[code] : DATABASE_WORDS[database];
 }
 
 /** A file could not be read, written or locked. */

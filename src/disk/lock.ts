@@ -6,7 +6,7 @@
 import { Database } from "bun:sqlite";
 import { closeSync, constants, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { DiskError, systemCode } from "./disk-error.ts";
+import { DiskError, systemCode, systemWords } from "./disk-error.ts";
 import { makePrivateFolder, refuseLink } from "./private-file.ts";
 
 /** How to wait for a lock. */
@@ -23,13 +23,26 @@ export async function withFileLock<T>(path: string, options: LockOptions, work: 
   makePrivateFolder(dirname(path));
   refuseLink(path);
   createOnce(path);
-  const database = new Database(path, { readwrite: true });
+  const database = await openHeld(path, options);
   try {
-    await acquire(database, options);
     return await work();
   } finally {
     if (database.inTransaction) database.run("ROLLBACK");
     database.close();
+  }
+}
+
+async function openHeld(path: string, options: LockOptions): Promise<Database> {
+  let database: Database | undefined;
+  try {
+    database = new Database(path, { readwrite: true });
+    await acquire(database, options);
+    return database;
+  } catch (error) {
+    database?.close();
+    const words = systemWords(error);
+    if (words === undefined) throw error;
+    throw new DiskError(`cannot lock ${options.what}: ${path}: ${words}`, "lock_failed", { cause: error });
   }
 }
 

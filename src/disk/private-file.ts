@@ -1,23 +1,13 @@
 /**
  * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced as a whole, never through a symbolic link that somebody
- * may have put there to be given a secret. A crash leaves the old content or the new.
+ * may have put there to be given a secret. A crash leaves the old content or the new. Windows knows no modes: there a file is as private as the folder it is
+ * in, and the user's own folder, where all of them are by default, is closed to other users.
  */
 
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { DiskError, systemCode } from "./disk-error.ts";
+import { renameInPlaceSync } from "./rename.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
@@ -71,7 +61,7 @@ export function writePrivateFile(
     } finally {
       closeSync(fd);
     }
-    renameSync(beside, path);
+    renameInPlaceSync(beside, path);
     if (durable) syncFolder(dirname(path));
   } catch (error) {
     if (error instanceof DiskError) throw error;

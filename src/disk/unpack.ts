@@ -1,11 +1,18 @@
 /** Unpacking an archive that is not trusted: checked entry by entry, and in place as a whole or not at all. */
 
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused, readArchive } from "../domain/archive.ts";
 import { systemCode } from "./disk-error.ts";
+import { renameInPlace } from "./rename.ts";
+
+/** What this system takes: on Windows and macOS, names that differ in case are one file, and some mean something else. */
+export const UNPACK_LIMITS: ArchiveLimits = {
+  ...ARCHIVE_LIMITS,
+  portableNames: process.platform === "win32" || process.platform === "darwin",
+};
 
 /**
  * Unpacks a gzip-compressed tar into `target`, which must not exist. Files get mode 0600, folders 0700.
@@ -15,7 +22,7 @@ import { systemCode } from "./disk-error.ts";
 export async function unpackArchive(
   gzip: AsyncIterable<Uint8Array>,
   target: string,
-  limits: ArchiveLimits = ARCHIVE_LIMITS,
+  limits: ArchiveLimits = UNPACK_LIMITS,
 ): Promise<string[]> {
   const partial = join(dirname(target), `.${crypto.randomUUID()}.partial`);
   try {
@@ -36,10 +43,10 @@ export async function unpackArchive(
         await file.close();
       }
     }
-    await rename(partial, target);
+    await renameInPlace(partial, target);
     return files.sort();
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
     if (/^(Z_|ERR_.*(ZLIB|COMPRESS|TRAILING))/.test(systemCode(error) ?? ""))
       throw new ArchiveRefused("the archive is not a whole gzip file", { cause: error });
     throw error;

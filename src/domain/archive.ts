@@ -3,6 +3,8 @@
  * on number and size. Anything else refuses the whole archive. Where the entries are written to is the caller's business.
  */
 
+import { isPortableName } from "./portable-name.ts";
+
 /** The archive is damaged, too big, or names something that it may not. */
 export class ArchiveRefused extends Error {
   override readonly name = "ArchiveRefused";
@@ -45,8 +47,6 @@ const REFUSED_KINDS: Readonly<Record<string, string>> = {
   "4": "a block device",
   "6": "a named pipe",
 };
-/** Names that Windows gives to devices, with any extension. */
-const DEVICE_NAME = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
 
 /** Reads the entries of a tar archive in order. Throws ArchiveRefused. */
 export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: ArchiveLimits = ARCHIVE_LIMITS): AsyncIterable<ArchiveEntry> {
@@ -140,8 +140,7 @@ function safeSegments(path: string, portable: boolean): string[] {
   for (const segment of segments) {
     if (segment === "..") throw new ArchiveRefused(`the path ${shown} leads out of the archive's root`);
     if (segment === "" || segment === ".") throw new ArchiveRefused(`the path ${shown} is not in its plain form`);
-    if (portable && (segment.includes(":") || DEVICE_NAME.test(segment) || /[. ]$/.test(segment)))
-      throw new ArchiveRefused(`the path ${shown} means something else on this system`);
+    if (portable && !isPortableName(segment)) throw new ArchiveRefused(`the path ${shown} means something else on this system`);
   }
   return segments;
 }

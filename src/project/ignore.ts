@@ -7,6 +7,7 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { isPortableName } from "../domain/portable-name.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { ProjectFile } from "./project.ts";
 
@@ -93,6 +94,10 @@ class Lister {
       const full = join(folder, entry.name);
       const isFolder = entry.isDirectory();
       if (this.#isIgnored(path, isFolder, rules)) continue;
+      if (process.platform === "win32" && !isPortableName(entry.name)) {
+        this.options.note?.(`Skipped ${path}: Windows takes the name for something else.`);
+        continue;
+      }
       if (isFolder) await this.#walk(`${path}/`, full, rules, [...trail, full]);
       else if (entry.isFile()) this.#files.push({ path, size: (await stat(full)).size });
       else if (entry.isSymbolicLink()) await this.#link(path, full, rules, trail);

@@ -30,7 +30,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   const places: SearchPlaces = {
     env: options.env,
     platform: options.platform ?? process.platform,
-    homeDir: options.homeDir ?? options.env.HOME ?? homedir(),
+    homeDir: options.homeDir ?? (process.platform === "win32" ? undefined : options.env.HOME) ?? homedir(),
   };
   const searches = new Map<string, Promise<InterpreterSearch>>();
   let unpacked: Promise<string> | undefined;

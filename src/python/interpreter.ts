@@ -106,8 +106,8 @@ export function searchedPaths(runtime: string | undefined, places: SearchPlaces)
   return [...names.flatMap((name) => whichAll(name, places)), join(pyenv, "versions"), join(pyenv, "version")];
 }
 
-function pyenvRoot({ env, homeDir }: SearchPlaces): string {
-  return env.PYENV_ROOT || join(homeDir, ".pyenv");
+function pyenvRoot({ env, homeDir, platform }: SearchPlaces): string {
+  return env.PYENV_ROOT || join(homeDir, ".pyenv", platform === "win32" ? "pyenv-win" : "");
 }
 
 async function uvFind(uv: string, minor: number, places: SearchPlaces): Promise<string | undefined> {

@@ -2,8 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { renameInPlace } from "../disk/rename.ts";
 import { sdkAssets } from "./sdk-assets.ts" with { type: "macro" };
 
 const files: Readonly<Record<string, string>> = sdkAssets();
@@ -33,7 +34,7 @@ export async function unpackSdk(folder: string): Promise<string> {
       await writeFile(file, text, { mode: 0o600, flag: "wx" });
     }
     await chmod(beside, 0o700);
-    await rename(beside, target);
+    await renameInPlace(beside, target);
   } catch (error) {
     await rm(beside, { recursive: true, force: true });
     if (!existsSync(target)) throw error;

@@ -35,7 +35,14 @@ export class Failure extends Error {
 }
 
 /** Why a server did not start, for the command that wanted it. */
-export type StartErrorCode = "locked" | "port_in_use" | "host_refused" | "newer_schema" | "data_unusable" | "setting_invalid";
+export type StartErrorCode =
+  | "locked"
+  | "port_in_use"
+  | "host_refused"
+  | "newer_schema"
+  | "data_unusable"
+  | "setting_invalid"
+  | "releases_unusable";
 
 /** The server could not start: what is in the way and what to do. Nothing was changed. */
 export class StartError extends Error {

@@ -6,6 +6,7 @@ import type { LoginSessions } from "./auth/login-sessions.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Deployments } from "./deployments/deployments.ts";
 import type { ObjectAddresses } from "./http/objects.ts";
+import type { ReleaseMirror } from "./http/releases.ts";
 import type { Log } from "./log.ts";
 import type { MetadataStore } from "./stores/metadata/store.ts";
 import type { ObjectStore } from "./stores/objects/store.ts";
@@ -20,6 +21,8 @@ export interface Platform {
   /** Base address of the API and of the dashboard, without a slash at the end. */
   readonly url: string;
   readonly headless: boolean;
+  /** The releases that it serves; undefined when this server is no mirror. */
+  readonly releases: ReleaseMirror | undefined;
   readonly keys: ServerKeys;
   readonly tokens: Tokens;
   readonly loginSessions: LoginSessions;

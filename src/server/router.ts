@@ -65,16 +65,24 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return (await import("./ui/pages.ts")).servePage(platform, request, url, peer);
   };
 
+  /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
+  const mirrorUrl = (request: Request): URL | undefined => {
+    const url = platform.releases && URL.parse(request.url);
+    return url && platform.releases?.has(url.pathname) ? url : undefined;
+  };
+
   return async (request, connection = {}) => {
     const began = performance.now();
-    const refused = guard(request.headers);
-    const url = refused === undefined ? URL.parse(request.url) : undefined;
+    const mirrored = mirrorUrl(request);
+    const refused = mirrored ? undefined : guard(request.headers, connection.peer);
+    const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
     let response: Response;
     if (!url)
       response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
     else {
       try {
-        response = await route(request, url, connection);
+        const fromMirror = mirrored && platform.releases?.serve(request, url, connection.peer?.());
+        response = await (fromMirror ?? route(request, url, connection));
       } catch (error) {
         response = errorResponse(error, request, url);
       }

@@ -9,6 +9,7 @@ import { StartError } from "./failure.ts";
 import { createFirstTenant } from "./first-tenant.ts";
 import { createGuard, isLoopback } from "./http/guard.ts";
 import { createObjectAddresses, MAX_OBJECT_BYTES } from "./http/objects.ts";
+import type { ReleaseMirror } from "./http/releases.ts";
 import { listen } from "./listener.ts";
 import { createLog, type Log } from "./log.ts";
 import { openParts } from "./parts.ts";
@@ -46,6 +47,11 @@ export interface StartOptions {
    * page's buttons stay closed to other machines, and the traffic is not encrypted: put a TLS proxy in front.
    */
   readonly remote?: boolean;
+  /**
+   * Absolute folder of releases to serve to whoever can connect. With it, an address that other machines reach may be bound: unless `remote` is set too, they get
+   * nothing but the releases.
+   */
+  readonly releases?: string;
   /** Further names that may stand in the Host header, for example that of a proxy. */
   readonly allowedHosts?: readonly string[];
   /** Absolute folder of virtual environments and of the Python SDK; default `$SVC_HOME`, else `$HOME/.svc`, else the data directory. */
@@ -74,6 +80,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+const RELEASES_ONLY =
+  "Only releases are open to other machines, here: /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file>.";
+
 /** Milliseconds after which deployments are loaded unless a request wants them sooner, so that the first answers do not wait for it. */
 const WARM_UP_AFTER_MS = 25;
 
@@ -83,24 +92,30 @@ const WARM_UP_AFTER_MS = 25;
  */
 export async function start(options: StartOptions): Promise<Server> {
   const host = options.host ?? "127.0.0.1";
-  if (!isLoopback(host) && options.remote !== true) {
+  if (!isLoopback(host) && options.remote !== true && options.releases === undefined) {
     throw new StartError(
       "host_refused",
       `${host} can be reached from other machines, and the server speaks plain HTTP.`,
-      "Bind 127.0.0.1 and let a TLS proxy forward to it.",
+      "Bind 127.0.0.1 and let a TLS proxy forward to it. With --releases, other machines get the releases and nothing else.",
     );
   }
   workerMemoryLimit(options.env);
+  const releases = options.releases === undefined ? undefined : (await import("./http/releases.ts")).openReleaseMirror(options.releases);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, host, options);
+    return await startIn(directory, host, releases, options);
   } catch (error) {
     directory.release();
     throw explainDamage(directory.file("meta.db"), error);
   }
 }
 
-async function startIn(directory: DataDirectory, host: string, options: StartOptions): Promise<Server> {
+async function startIn(
+  directory: DataDirectory,
+  host: string,
+  releases: ReleaseMirror | undefined,
+  options: StartOptions,
+): Promise<Server> {
   const { clock, version } = options;
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   const keys = loadServerKeys(directory.file("server.key"));
@@ -116,6 +131,7 @@ async function startIn(directory: DataDirectory, host: string, options: StartOpt
       version,
       url: listener.url,
       headless: options.headless === true,
+      releases,
       keys,
       tokens,
       loginSessions: createLoginSessions({ metadata, clock }),
@@ -126,7 +142,12 @@ async function startIn(directory: DataDirectory, host: string, options: StartOpt
       telemetry: parts.telemetry,
       deployments: parts.deployments,
     };
-    const guard = createGuard({ host, port: listener.port, allowedHosts: options.allowedHosts ?? [] });
+    const guard = createGuard({
+      host,
+      port: listener.port,
+      allowedHosts: options.allowedHosts ?? [],
+      othersRefused: isLoopback(host) || options.remote === true ? undefined : RELEASES_ONLY,
+    });
     listener.serve(createRouter(platform, guard));
     directory.announce({ pid: process.pid, url: listener.url, version, startedAt: new Date(clock.now()).toISOString() });
     log.info("server started", { url: listener.url, data_directory: directory.path, version, pid: process.pid });

@@ -5,46 +5,7 @@ import { gzipSync } from "node:zlib";
 import { unpackArchive } from "../../src/disk/unpack.ts";
 import { ArchiveRefused } from "../../src/domain/archive.ts";
 import { TempFolder } from "../server/running-server.ts";
-
-const encoder = new TextEncoder();
-
-interface Entry {
-  readonly name: string;
-  readonly content?: string | Uint8Array;
-  readonly kind?: string;
-  readonly link?: string;
-  readonly prefix?: string;
-}
-
-/** One tar entry, written here so that any header can be made. */
-function entry({ name, content = "", kind = "0", link = "", prefix = "" }: Entry): Uint8Array {
-  const bytes = typeof content === "string" ? encoder.encode(content) : content;
-  const block = new Uint8Array(512 + Math.ceil(bytes.length / 512) * 512);
-  const put = (text: string, at: number) => block.set(encoder.encode(text), at);
-  put(name, 0);
-  put("0000644\0", 100);
-  put(`${bytes.length.toString(8).padStart(11, "0")}\0`, 124);
-  put("        ", 148);
-  put(kind, 156);
-  put(link, 157);
-  put("ustar\u000000", 257);
-  put(prefix, 345);
-  const sum = block.subarray(0, 512).reduce((total, byte) => total + byte, 0);
-  put(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  block.set(bytes, 512);
-  return block;
-}
-
-function pax(path: string): Uint8Array {
-  const record = (length: number) => `${length} path=${path}\n`;
-  let length = encoder.encode(record(0)).length;
-  while (encoder.encode(record(length)).length !== length) length = encoder.encode(record(length)).length;
-  return entry({ name: "pax", kind: "x", content: record(length) });
-}
-
-function bundle(...entries: readonly Uint8Array[]): Blob {
-  return new Blob([gzipSync(Buffer.concat([...entries, new Uint8Array(1024)]))]);
-}
+import { bundle, entry, pax } from "./tar.ts";
 
 async function refusal(archive: Blob, limits?: { maxEntries: number; maxBytes: number }): Promise<string> {
   using folder = new TempFolder();
@@ -108,6 +69,14 @@ describe("unpacking an archive", () => {
     ["one that leads out by its prefix", [entry({ name: "evil", prefix: "a/../.." })], "leads out"],
     ["an absolute path", [entry({ name: "/etc/evil" })], "is absolute"],
     ["a drive", [entry({ name: "C:evil" })], "is absolute"],
+    ["a NUL in a long name", [pax("a\0b"), entry({ name: "fine" })], "characters"],
+    ["a size below zero", [entry({ name: "a", size: "-0000000001\0" })], "no known size"],
+    [
+      "a size in binary",
+      [entry({ name: "a", size: "\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\u0001\u0001\u0001\u0001" })],
+      "no known size",
+    ],
+    ["a path of a thousand folders", [pax(`${"d/".repeat(1000)}f`), entry({ name: "fine" })], "too long"],
     ["a backslash", [entry({ name: "a\\..\\evil" })], "characters"],
     ["a control character", [entry({ name: "a\u001bb" })], "characters"],
     ["an empty segment", [entry({ name: "a//b" })], "plain form"],

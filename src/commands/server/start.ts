@@ -1,8 +1,9 @@
 import { buildInfo } from "../../build-info.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { bool, choice, int, text } from "../../cli/flag.ts";
+import { bool, choice, int, path, text } from "../../cli/flag.ts";
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
+import { svcHome } from "../../config/home.ts";
 import { openServerLog, startInBackground } from "../../config/local-server.ts";
 import { locateConfig } from "../../config/location.ts";
 import { DEFAULT_API_SERVER } from "../../config/resolve.ts";
@@ -22,6 +23,8 @@ interface Started {
   readonly pid: number;
   readonly data_dir: string;
   readonly detached: boolean;
+  /** Folder of the releases that it serves. */
+  readonly releases?: string;
   /** Config file that now holds the login; null when a start changed nothing there. */
   readonly logged_in: string | null;
   readonly client_id?: string;
@@ -34,6 +37,7 @@ interface Input {
   readonly dataDir: string | undefined;
   readonly detach: boolean;
   readonly headless: boolean;
+  readonly releases: string | undefined;
   readonly logLevel: (typeof LEVELS)[number];
 }
 
@@ -42,11 +46,15 @@ export default defineCommand({
   description:
     "Runs until Ctrl-C; with --detach it runs in the background, and the command returns when it answers. The first start on a data directory creates a " +
     "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.\n\n" +
-    "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.",
+    "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.\n\n" +
+    "With --releases, /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file> of that folder, a copy of a release host, are served " +
+    "to everyone who can connect, without a login; what is downloaded is verified by its signature. Bound to an address that other machines reach (--host), the " +
+    "server answers them with releases only; everything else stays with this machine.",
   examples: [
     "svc server start",
     "svc server start --detach",
     { run: "svc server start --port 0 --data-dir ./data", does: "Any free port, its own data" },
+    { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: {
     host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
@@ -54,6 +62,7 @@ export default defineCommand({
     ...dataDirFlag,
     detach: bool("run in the background"),
     headless: bool("serve no dashboard pages but the login page"),
+    releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
     logLevel: choice("what is logged", LEVELS, { default: "info" }),
   },
   check({ port }) {
@@ -64,6 +73,7 @@ export default defineCommand({
   },
   view: textView((started: Started, style) => {
     const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
+    if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
     if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
     else if (started.client_id !== undefined) {
       lines.push(`  Another login is stored and stays. For this server: svc login --api-host ${started.url}`);
@@ -89,6 +99,8 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     dataDir,
     logLevel: input.logLevel,
     headless: input.headless,
+    ...(input.releases === undefined ? {} : { releases: input.releases }),
+    home: svcHome(surroundings),
     clock,
     env: surroundings.env,
     version: buildInfo.version,
@@ -101,7 +113,8 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
   const server = await start(options).catch((error) => explain(context, input, error));
   try {
     const login = await logIn(context, server.url, server.initialCredentials);
-    yield { url: server.url, pid: surroundings.pid, data_dir: dataDir, detached: false, ...login };
+    const { releases } = options;
+    yield { url: server.url, pid: surroundings.pid, data_dir: dataDir, detached: false, ...(releases ? { releases } : {}), ...login };
     await aborted(signal);
   } finally {
     await server.stop();
@@ -118,6 +131,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.headless ? ["--headless"] : []),
+    ...(input.releases === undefined ? [] : ["--releases", input.releases]),
     ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
   ];
   const { line } = await progress.step("Starting the server", () =>

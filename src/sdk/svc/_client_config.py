@@ -127,7 +127,7 @@ def is_loopback(host: str) -> bool:
 
 def config_file(env: Mapping[str, str]) -> Optional[str]:
     """The config file that the command line would read; None when there is none."""
-    home = env.get("HOME") or os.path.expanduser("~")
+    home = (env.get("HOME") if os.name != "nt" else None) or os.path.expanduser("~")
     xdg = env.get("XDG_CONFIG_HOME")
     stems = (
         [os.path.join(xdg, "svc"), os.path.join(xdg, ".svc")]

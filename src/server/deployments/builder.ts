@@ -55,6 +55,8 @@ export interface Builder {
 
 const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
 const MAX_WORKERS = 4;
+const NO_WORKERS_ON_WINDOWS =
+  "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
 
 /** Makes the builder. */
 export function createBuilder(options: DeploymentsOptions): Builder {
@@ -116,6 +118,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
       .map(({ fqn }) => fqn);
     if (resolverFqns.length === 0) return withoutWorkers;
+    if (process.platform === "win32") throw new BuildFailed(NO_WORKERS_ON_WINDOWS);
     const chain = await python();
     const interpreter = await chain.environmentPython({
       requirements: await requirementsText(deployment, source),

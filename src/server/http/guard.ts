@@ -10,10 +10,12 @@ export interface GuardOptions {
   readonly port: number;
   /** Further host names that may stand in the Host header, with port where it is not the server's. */
   readonly allowedHosts: readonly string[];
+  /** Refuse connections of other machines. Whoever is refused for that is told what is open to them. */
+  readonly othersRefused?: string | undefined;
 }
 
 /** Why a request is refused, or undefined when it may pass. */
-export type Guard = (headers: Headers) => string | undefined;
+export type Guard = (headers: Headers, peer?: () => string | undefined) => string | undefined;
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
@@ -28,6 +30,11 @@ export function isLoopbackPeer(address: string | undefined): boolean {
   return address !== undefined && isLoopback(address.replace(/^::ffff:/i, ""));
 }
 
+/** Whether a peer is this machine; a connection to the address that is bound comes from that address. Requests of this process itself have no peer. */
+function isThisMachine(peer: string | undefined, host: string): boolean {
+  return peer === undefined || isLoopbackPeer(peer) || peer.replace(/^::ffff:/i, "") === host.replace(/^\[|\]$/g, "");
+}
+
 /** An address as it stands in a URL. */
 export function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
@@ -37,14 +44,15 @@ export function urlHost(host: string): string {
  * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a container) keeps the name and changes the number; a page elsewhere
  * cannot make the browser send one of them. An Origin must be the very host that the request names.
  */
-export function createGuard({ host, port, allowedHosts }: GuardOptions): Guard {
+export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);
   const hosts = new Set<string>();
   for (const name of [urlHost(host), ...allowedHosts].map((entry) => entry.toLowerCase())) {
     if (/:\d+$/.test(name) && !name.endsWith("]")) hosts.add(name);
     else hosts.add(port === 80 ? name : `${name}:${port}`);
   }
-  return (headers) => {
+  return (headers, peer) => {
+    if (othersRefused !== undefined && !isThisMachine(peer?.(), host)) return othersRefused;
     const given = headers.get("host")?.toLowerCase();
     if (given === undefined || !(hosts.has(given) || names.has(given.replace(/:\d+$/, ""))))
       return "The Host header does not name this server.";

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
+import { systemWords } from "../../disk/disk-error.ts";
 import { errorAt } from "../../domain/finding.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
@@ -69,9 +70,21 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
 }
 
 async function makeFolder(wanted: string): Promise<string> {
-  if (Buffer.byteLength(wanted) > SOCKET_DIR_LENGTH) return mkdtemp(join(tmpdir(), "svc-"));
+  if (Buffer.byteLength(wanted) > SOCKET_DIR_LENGTH) return makeTemporaryFolder();
   await mkdir(wanted, { recursive: true, mode: 0o700 });
   return mkdtemp(join(wanted, "pool-"));
+}
+
+async function makeTemporaryFolder(): Promise<string> {
+  const above = tmpdir();
+  try {
+    return await mkdtemp(join(above, "svc-"));
+  } catch (error) {
+    const words = systemWords(error);
+    if (words === undefined) throw error;
+    const message = `the workers need a temporary folder, and none can be made in ${above}: ${words}; start the server with TMPDIR set to another folder`;
+    throw new ToolchainError(message, [errorAt(102, undefined, message, { label: "not started" })]);
+  }
 }
 
 async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: string): Promise<WorkerSpec> {

@@ -1,9 +1,10 @@
 /** The object store in a folder: `<first two digits>/<digest>`, files written beside, flushed and renamed. */
 
 import { constants, existsSync, mkdirSync, rmSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, syncFolder } from "../../../disk/private-file.ts";
+import { renameInPlace } from "../../../disk/rename.ts";
 import { ObjectMismatch, type ObjectStore } from "./store.ts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -48,7 +49,7 @@ export function createDirectoryObjectStore(folder: string): ObjectStore {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         syncFolder(folder);
       }
-      await rename(partial, path);
+      await renameInPlace(partial, path);
       syncFolder(dirname(path));
     },
 

@@ -1,9 +1,10 @@
 /** Opening a database file of ours: private, versioned, migrated in one transaction after a backup. */
 
 import { constants, Database } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
+import { renameInPlaceSync } from "../../../disk/rename.ts";
 import { StartError } from "../../failure.ts";
 
 /** One step of a schema. Steps are numbered from 1 by their place in the list and never edited once released. */
@@ -138,7 +139,7 @@ function backUp(db: Database, path: string): void {
   createPrivateFile(partial);
   db.query("vacuum into ?").run(partial);
   syncFile(partial);
-  renameSync(partial, path);
+  renameInPlaceSync(partial, path);
   syncFolder(dirname(path));
 }
 

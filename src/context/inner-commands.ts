@@ -1,0 +1,50 @@
+/** What installers, and svc itself, call svc for. People have no use for these words, and no help names them. */
+
+import { UsageError } from "../errors/cli-error.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import type { Clock } from "./clock.ts";
+import type { GlobalFlags, Surroundings } from "./context.ts";
+import type { Io } from "./io.ts";
+import type { Progress } from "./prompt.ts";
+
+/** Longest run of the process that looks for a newer version: nobody sees it, and nobody would end it. */
+const REFRESH_LIMIT_MS = 60_000;
+
+const SILENT: Progress = { step: (_, work) => work(() => {}), note() {}, warn() {}, verbose() {}, debug() {} };
+
+/** What the words need. */
+export interface InnerHost {
+  readonly io: Pick<Io, "writeOut">;
+  readonly surroundings: Surroundings;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The words; each resolves with an exit code. */
+export function innerCommands({ io, surroundings, clock, signal }: InnerHost) {
+  return {
+    /** `__verify FILE SIGNATURE` prints the trusted comment of a signature that fits. */
+    async __verify([file, signature]: readonly string[]): Promise<number> {
+      if (file === undefined || signature === undefined) throw new UsageError("__verify takes a file and its signature");
+      const { verifyFile } = await import("../release/verify-file.ts");
+      await io.writeOut(`${await verifyFile(file, signature)}\n`);
+      return exitCodes.ok;
+    },
+    /** `__refresh-releases` remembers what is latest, for the reminder of a later command. */
+    async "__refresh-releases"(): Promise<number> {
+      const { refreshFeed } = await import("../release/create-releases.ts");
+      const flags: GlobalFlags = {
+        json: true,
+        spinners: false,
+        verbose: false,
+        debug: false,
+        updateCheck: false,
+        dir: surroundings.homeDir,
+        color: false,
+      };
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(REFRESH_LIMIT_MS)]);
+      await refreshFeed({ flags, surroundings, clock, progress: SILENT, signal: limited });
+      return exitCodes.ok;
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/** Archives of a release: the same entries give the same bytes, with one time for all of them, no owner, and the order they are given in. */
+
+import { writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { crc32, deflateRaw, gzip } from "node:zlib";
+
+/** A file of an archive. Folders are made of the paths. */
+export interface ArchivedFile {
+  /** Relative, with `/`; at most 100 bytes. */
+  readonly path: string;
+  readonly content: Buffer;
+  /** 0o644 or 0o755. */
+  readonly mode: number;
+}
+
+/** What is written, and how hard it is compressed (1 to 9). */
+export interface ArchiveOrder {
+  readonly files: readonly ArchivedFile[];
+  /** Of every entry: milliseconds since 1970, kept to the second (to two of them in a zip, and not before 1980). */
+  readonly time: number;
+  readonly level: number;
+}
+
+/** Writes `path`: a zip when it ends so, else a tar in gzip. */
+export async function writeArchive(path: string, order: ArchiveOrder): Promise<void> {
+  await writeFile(path, path.endsWith(".zip") ? await zip(order) : await tarGz(order));
+}
+
+const BLOCK = 512;
+
+async function tarGz({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+  const blocks = files.flatMap(({ path, content, mode }) => [
+    tarHeader(path, content.length, mode, time),
+    content,
+    Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
+  ]);
+  return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level });
+}
+
+/** POSIX ustar (IEEE 1003.1, pax). */
+function tarHeader(path: string, size: number, mode: number, time: number): Buffer {
+  if (Buffer.byteLength(path) > 100) throw new RangeError(`${path} is too long for an archive`);
+  const header = Buffer.alloc(BLOCK);
+  const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
+  header.write(path, 0);
+  header.write(`${octal(mode, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0${octal(size, 11)}\0${octal(Math.floor(time / 1000), 11)}\0`, 100);
+  header.write("        0", 148);
+  header.write("ustar\x0000", 257);
+  header.write(
+    `${octal(
+      header.reduce((sum, byte) => sum + byte, 0),
+      6,
+    )}\0 `,
+    148,
+  );
+  return header;
+}
+
+const ZIP_VERSION = 20;
+const MADE_ON_UNIX = 3 << 8;
+const UTF8_NAMES = 0x0800;
+const DEFLATE = 8;
+const REGULAR_FILE = 0o100000;
+
+/** PKWARE's APPNOTE, 4.3. */
+async function zip({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const { path, content, mode } of files) {
+    const packed = await promisify<Buffer, object, Buffer>(deflateRaw)(content, { level });
+    const name = Buffer.from(path);
+    const entry = littleEndian(
+      [2, ZIP_VERSION],
+      [2, UTF8_NAMES],
+      [2, DEFLATE],
+      [4, dosTime(time)],
+      [4, crc32(content)],
+      [4, packed.length],
+      [4, content.length],
+      [2, name.length],
+      [2, 0],
+    );
+    parts.push(littleEndian([4, 0x04034b50]), entry, name, packed);
+    directory.push(
+      littleEndian([4, 0x02014b50], [2, MADE_ON_UNIX | ZIP_VERSION]),
+      entry,
+      littleEndian([2, 0], [2, 0], [2, 0], [4, ((REGULAR_FILE | mode) << 16) >>> 0], [4, offset]),
+      name,
+    );
+    offset += 4 + entry.length + name.length + packed.length;
+  }
+  const bytes = directory.reduce((sum, part) => sum + part.length, 0);
+  const end = littleEndian([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, bytes], [4, offset], [2, 0]);
+  return Buffer.concat([...parts, ...directory, end]);
+}
+
+function littleEndian(...fields: readonly (readonly [bytes: 2 | 4, value: number])[]): Buffer {
+  return Buffer.concat(
+    fields.map(([bytes, value]) => {
+      const field = Buffer.alloc(bytes);
+      field.writeUIntLE(value, 0, bytes);
+      return field;
+    }),
+  );
+}
+
+/** Time below, date above, in UTC. */
+function dosTime(time: number): number {
+  const at = new Date(Math.max(time, Date.UTC(1980, 0, 1)));
+  const date = ((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate();
+  const clock = (at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1);
+  return ((date << 16) | clock) >>> 0;
+}

@@ -1,0 +1,98 @@
+/** From the sources to one executable file. */
+
+import { chmod, mkdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ensureSigned } from "./mach-o-signature.ts";
+import { PackagingError } from "./packaging-error.ts";
+
+/** What is baked into a binary; `src/build-info.ts` reads it. */
+export interface BakedFacts {
+  readonly version: string;
+  readonly commit: string;
+  /** RFC 3339, UTC. */
+  readonly builtAt: string;
+  /** Empty outside of a release. */
+  readonly target: string;
+  /** Empty without a key. */
+  readonly publicKey: string;
+  /** Empty when it has none of its own. */
+  readonly releaseHost: string;
+}
+
+/**
+ * Arguments that the runtime reads before those of the user. The first refuses every way to turn text into code, and with it the inspector and what
+ * `BUN_INSPECT_PRELOAD` names. The second ends the runtime's own options: what `BUN_OPTIONS` adds comes behind it, where nobody reads it.
+ */
+const RUNTIME_ARGUMENTS = ["--disallow-code-generation-from-strings=strict", "--"];
+
+/** How an executable is made, beside what is in it. */
+export interface CompileOptions {
+  /** Bun's name of the runtime; undefined for this machine's. */
+  readonly bunTarget?: string | undefined;
+  /** Write the maps of its parts beside it, and leave the bytecode out: for `source-maps.ts`. */
+  readonly sourceMaps?: boolean;
+}
+
+/** Makes the executable `outfile` of the sources below `root`: whole or not at all. macOS runs it as it is. Throws PackagingError. */
+export async function compile(root: string, outfile: string, facts: BakedFacts, bunTarget?: string): Promise<void> {
+  const temporary = join(dirname(outfile), `.building-${process.pid}-${facts.target || "single"}`);
+  await mkdir(temporary, { recursive: true });
+  try {
+    const written = await executable(root, join(temporary, outfile.endsWith(".exe") ? "svc.exe" : "svc"), facts, { bunTarget });
+    if (bunTarget?.startsWith("bun-darwin-")) await ensureSigned(written);
+    await chmod(written, 0o755);
+    await rename(written, outfile);
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Bundles the sources and writes the executable, whose name becomes part of it. Every file and module is inside, and nothing of the folder it runs in is
+ * loaded. Returns the file's path. Throws PackagingError.
+ */
+export async function executable(root: string, outfile: string, facts: BakedFacts, options: CompileOptions): Promise<string> {
+  const { bunTarget, sourceMaps = false } = options;
+  const result = await Bun.build({
+    ...bundled(root, facts),
+    throw: false,
+    bytecode: !sourceMaps,
+    sourcemap: sourceMaps ? "external" : "none",
+    compile: {
+      outfile,
+      ...(bunTarget ? { target: bunTarget as Bun.Build.CompileTarget } : {}),
+      execArgv: RUNTIME_ARGUMENTS,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+    },
+  });
+  if (!result.success)
+    throw new PackagingError(`${facts.target || "the binary"} cannot be built:\n${result.logs.map(({ message }) => message).join("\n")}`);
+  return outfile;
+}
+
+function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
+  return {
+    entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
+    root,
+    target: "bun",
+    format: "esm",
+    minify: true,
+    splitting: true,
+    define: {
+      SVC_VERSION: JSON.stringify(facts.version),
+      SVC_COMMIT: JSON.stringify(facts.commit),
+      SVC_BUILD_TIME: JSON.stringify(facts.builtAt),
+      SVC_TARGET: JSON.stringify(facts.target),
+      SVC_PUBLIC_KEY: JSON.stringify(facts.publicKey),
+      SVC_RELEASE_HOST: JSON.stringify(facts.releaseHost),
+    },
+  };
+}
+
+/** Worker threads are entry points of their own; `src/server/worker-entry.ts` finds them in the binary. */
+function workerEntries(root: string): string[] {
+  return [...new Bun.Glob("src/server/**/*-worker.ts").scanSync(root)].sort();
+}

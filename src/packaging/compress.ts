@@ -1,0 +1,61 @@
+/** Compressed forms of a file, and patches from one build to the next. */
+
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
+import { PackagingError } from "./packaging-error.ts";
+
+/** How a file of a release is compressed; the name is the file's extension. */
+export type Encoding = "zst" | "gz";
+
+/** The encodings of every binary. */
+export const ENCODINGS: readonly Encoding[] = ["zst", "gz"];
+
+/** The longest window that `zstd -d` reads without flags: 128 MiB. */
+const PLAIN_WINDOW_LOG = 27;
+
+/** Above it, a patch takes much longer and gets no smaller: nearly all of it is found by long distance matching. */
+const DELTA_LEVEL = 12;
+
+/** The level of gzip (1 to 9) that fits one of zstd (1 to 19). */
+export function gzipLevel(level: number): number {
+  return Math.min(9, Math.max(1, Math.ceil(level / 2)));
+}
+
+/** Writes `<file>.<encoding>`. `level` is that of zstd, 1 to 19. The same bytes give the same bytes: there is no time or name inside. */
+export async function compressFile(file: string, encoding: Encoding, level: number): Promise<void> {
+  const content = await readFile(file);
+  const compressed =
+    encoding === "gz"
+      ? await promisify(gzip)(content, { level: gzipLevel(level) })
+      : await zstd(content, {
+          params: {
+            [constants.ZSTD_c_compressionLevel]: level,
+            [constants.ZSTD_c_windowLog]: PLAIN_WINDOW_LOG,
+            [constants.ZSTD_c_enableLongDistanceMatching]: 1,
+            [constants.ZSTD_c_checksumFlag]: 1,
+          },
+        });
+  await writeFile(`${file}.${encoding}`, compressed);
+}
+
+/**
+ * Writes the patch that makes `file` of `older`; `zstd -d --patch-from=<older> --long=31` applies it. Made by the `zstd` tool: zlib's own encoder takes a
+ * dictionary, but looks for matches only near its end, and the patch becomes a hundred times larger. Throws PackagingError when there is no such tool.
+ */
+export async function writeDelta(older: string, file: string, patch: string, level: number): Promise<void> {
+  const tool = Bun.which("zstd");
+  if (!tool) throw new PackagingError("patches from older releases are made by the zstd tool, which is not installed");
+  const argv = ["-q", "-f", `-${Math.min(DELTA_LEVEL, level)}`, "--single-thread", "--long=27", "--check", "--patch-from", older, file];
+  const child = Bun.spawn([tool, ...argv, "-o", `${patch}.new`], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+  const [said, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  if (code !== 0) {
+    await rm(`${patch}.new`, { force: true });
+    throw new PackagingError(`zstd cannot make ${patch}: ${said.trim()}`);
+  }
+  await rename(`${patch}.new`, patch);
+}
+
+function zstd(content: Buffer, options: ZstdOptions): Promise<Buffer> {
+  return promisify<Buffer, ZstdOptions, Buffer>(zstdCompress)(content, { ...options, pledgedSrcSize: content.length } as ZstdOptions);
+}

@@ -1,0 +1,33 @@
+/** Size and hash of files, as a manifest states them. */
+
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { ReleaseFile } from "../domain/release/manifest.ts";
+
+/** States a file beside the manifest. */
+export async function describeFile(path: string): Promise<ReleaseFile> {
+  const hash = new Bun.CryptoHasher("sha256");
+  let size = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { url: basename(path), sha256: hash.digest("hex"), size };
+}
+
+/** Names of the plain files of a folder, sorted by their bytes. */
+export async function fileNames(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .sort();
+}
+
+/** `SHA256SUMS` as `sha256sum --check` reads it: of every file of the folder that `named` takes. */
+export async function sumsOf(dir: string, named: (name: string) => boolean): Promise<string> {
+  const lines: string[] = [];
+  for (const name of await fileNames(dir)) if (named(name)) lines.push(`${(await describeFile(join(dir, name))).sha256}  ${name}\n`);
+  return lines.join("");
+}

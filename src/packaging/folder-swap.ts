@@ -1,0 +1,81 @@
+/** Folders that readers see whole: made under another name, and put in place in one step. */
+
+import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileNames } from "./file-facts.ts";
+
+/** How a file comes into a new folder: a file of its own, or another name for the same one, where the disk can do that. */
+export type Copying = "copied" | "linked";
+
+/** Makes `folder` with the files of `source`. It must not exist yet. `change` may change the copy before anybody sees it. */
+export async function addFolder(
+  source: string,
+  folder: string,
+  copying: Copying,
+  change: (dir: string) => Promise<void> = async () => {},
+): Promise<void> {
+  const fresh = await preparedCopy(source, folder, copying);
+  await change(fresh);
+  await rename(fresh, folder);
+}
+
+/**
+ * Like {@link addFolder}, in place of the folder that is there. Where the system can exchange two names (Linux), there is no moment without the folder;
+ * elsewhere there is a short one.
+ */
+export async function replaceFolder(
+  source: string,
+  folder: string,
+  copying: Copying,
+  change: (dir: string) => Promise<void> = async () => {},
+): Promise<void> {
+  const fresh = await preparedCopy(source, folder, copying);
+  await change(fresh);
+  if (!(await exchanged(fresh, folder))) {
+    const old = `${fresh}.old`;
+    await rename(folder, old).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+    await rename(fresh, folder);
+    await rm(old, { recursive: true, force: true });
+  }
+  await rm(fresh, { recursive: true, force: true });
+}
+
+const PREFIX = ".new-";
+
+async function preparedCopy(source: string, folder: string, copying: Copying): Promise<string> {
+  const parent = dirname(folder);
+  await mkdir(parent, { recursive: true });
+  for (const name of await readdir(parent)) if (name.startsWith(PREFIX)) await rm(join(parent, name), { recursive: true, force: true });
+  const fresh = join(parent, `${PREFIX}${process.pid}`);
+  await mkdir(fresh);
+  for (const name of await fileNames(source)) {
+    const [from, to] = [join(source, name), join(fresh, name)];
+    if (copying === "copied") await copyFile(from, to);
+    else await link(from, to).catch(() => copyFile(from, to));
+  }
+  return fresh;
+}
+
+const AT_FDCWD = -100;
+const RENAME_EXCHANGE = 2;
+
+/** renameat2(2) with RENAME_EXCHANGE: false where it cannot be done. */
+async function exchanged(one: string, other: string): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const { dlopen, FFIType, ptr } = await import("bun:ffi");
+  for (const library of ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`]) {
+    try {
+      const { i32, ptr: path, u32 } = FFIType;
+      const libc = dlopen(library, { renameat2: { args: [i32, path, i32, path, u32], returns: i32 } });
+      try {
+        const [first, second] = [Buffer.from(`${one}\0`), Buffer.from(`${other}\0`)];
+        return libc.symbols.renameat2(AT_FDCWD, ptr(first), AT_FDCWD, ptr(second), RENAME_EXCHANGE) === 0;
+      } finally {
+        libc.close();
+      }
+    } catch {}
+  }
+  return false;
+}

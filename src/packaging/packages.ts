@@ -1,0 +1,84 @@
+/** Manifests of package managers and CI systems: the templates in `templates/`, filled in with what a release holds. */
+
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ReleaseFile, ReleaseManifest } from "../domain/release/manifest.ts";
+import { archiveNames } from "./archives.ts";
+import { describeFile } from "./file-facts.ts";
+import { PackagingError } from "./packaging-error.ts";
+
+/** What templates are filled in with. */
+export interface PackageFacts {
+  readonly manifest: ReleaseManifest;
+  /** Archives by target. */
+  readonly archives: Readonly<Record<string, ReleaseFile>>;
+  /** Where the feed is served; empty when that is not known. */
+  readonly baseUrl: string;
+}
+
+/** A template that this release cannot fill in. */
+export interface LeftOut {
+  readonly template: string;
+  /** What is not there. */
+  readonly missing: string;
+}
+
+const TEMPLATES = join(import.meta.dir, "templates");
+
+/** A placeholder: `{{name}}` or `{{name:target}}`, so that what CI systems write as `${{ name }}` stays. */
+const PLACEHOLDER = /\{\{([a-zA-Z0-9-]+)(?::([a-z0-9-]+))?\}\}/g;
+
+/** Names of the templates: paths below the folder of the packages. */
+export function templateNames(): string[] {
+  return [...new Bun.Glob("**/*").scanSync(TEMPLATES)].map((name) => name.replaceAll("\\", "/")).sort();
+}
+
+/** Fills in one template; what is missing when the release has not all that it names. Throws PackagingError for a placeholder that means nothing. */
+export function fillTemplate(text: string, facts: PackageFacts): { readonly text: string } | { readonly missing: string } {
+  let missing: string | undefined;
+  const filled = text.replace(PLACEHOLDER, (whole, name: string, target: string | undefined) => {
+    const value = placeholder(name, target, facts);
+    if (value === undefined) missing ??= target ?? "the base URL";
+    return value ?? whole;
+  });
+  return missing === undefined ? { text: filled } : { missing };
+}
+
+/** Fills in every template into `dir`, but those that need what this release has not. Throws PackagingError. */
+export async function writePackages(dir: string, facts: PackageFacts): Promise<LeftOut[]> {
+  const leftOut: LeftOut[] = [];
+  for (const template of templateNames()) {
+    const result = fillTemplate(await readFile(join(TEMPLATES, template), "utf8"), facts);
+    if ("missing" in result) leftOut.push({ template, missing: result.missing });
+    else {
+      await mkdir(dirname(join(dir, template)), { recursive: true });
+      await writeFile(join(dir, template), result.text);
+      await chmod(join(dir, template), 0o644);
+    }
+  }
+  return leftOut;
+}
+
+/** Describes the archives in a release's folder. */
+export async function describeArchives(dir: string, version: string, targets: readonly string[]): Promise<Record<string, ReleaseFile>> {
+  const archives: Record<string, ReleaseFile> = {};
+  for (const target of targets) archives[target] = await describeFile(join(dir, archiveNames(version, target).file));
+  return archives;
+}
+
+function placeholder(name: string, target: string | undefined, { manifest, archives, baseUrl }: PackageFacts): string | undefined {
+  if (target === undefined) {
+    if (name === "version") return manifest.version;
+    if (name === "number") return manifest.version.slice(1);
+    if (name === "date") return manifest.built_at.slice(0, 10);
+    if (name === "base") return baseUrl || undefined;
+  } else {
+    const archive = archives[target];
+    if (name === "sha256") return manifest.targets[target]?.sha256;
+    if (name === "archive-sha256") return archive?.sha256;
+    if (name === "archive-SHA256") return archive?.sha256.toUpperCase();
+    if (name === "archive-folder") return archive && archiveNames(manifest.version, target).folder;
+    if (name === "archive-url") return archive && baseUrl ? `${baseUrl}/releases/${manifest.version}/${archive.url}` : undefined;
+  }
+  throw new PackagingError(`a template has the placeholder {{${name}${target ? `:${target}` : ""}}}, which means nothing`);
+}

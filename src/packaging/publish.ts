@@ -1,0 +1,137 @@
+/** Adding a release to a feed: a folder that any static file server can serve. A reader never sees half a release. */
+
+import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { changelogEntries } from "../domain/release/changelog.ts";
+import { parseFeed, type ReleaseEntry, type ReleaseFeed, ReleaseFormatError } from "../domain/release/manifest.ts";
+import { type SecretKey, SignatureError, verify } from "../domain/release/minisign.ts";
+import { addFolder, replaceFolder } from "./folder-swap.ts";
+import { INSTALL_SCRIPTS } from "./install-scripts.ts";
+import { PackagingError } from "./packaging-error.ts";
+import { MANIFEST, readRelease, SUMS, signStatements } from "./release.ts";
+import { writeSigned } from "./signed-file.ts";
+
+/** What to publish. */
+export interface PublishOrder {
+  /** Folder of the sources, for the changelog. */
+  readonly root: string;
+  /** Folder of the release. */
+  readonly release: string;
+  readonly feed: string;
+  readonly key: SecretKey;
+  /** When it is published: RFC 3339, UTC. */
+  readonly now: string;
+  /** RFC 3339, UTC. */
+  readonly expiresAt: string;
+}
+
+/** File of the feed's index. */
+export const INDEX = "index.json";
+
+/**
+ * Adds the release: first its folder, made under another name and renamed; then `latest`; then the index that names it. The newest version is the latest,
+ * whatever the order of publishing. A version that is there already stays as it is, and may only be published again when nothing differs. Throws PackagingError.
+ */
+export async function publish({ root, release, feed, key, now, expiresAt }: PublishOrder): Promise<ReleaseFeed> {
+  const manifest = await readRelease(release);
+  const { version } = manifest;
+  const before = await readFeed(feed, key);
+  const changelog = await readFile(join(root, "CHANGELOG.md"), "utf8");
+  const notes = new Map(changelogEntries(changelog).map((one) => [one.version.toLowerCase(), one.notes]));
+  const entry: ReleaseEntry = {
+    version,
+    component: "svc",
+    published_at: before?.releases.find((one) => one.version === version)?.published_at ?? now,
+    notes: notes.get(version) ?? notes.get("unreleased") ?? "",
+    manifest: `releases/${version}/${MANIFEST}`,
+  };
+  const others = (before?.releases ?? []).filter((one) => one.version !== version);
+  const releases = [entry, ...others.map((one) => ({ ...one, notes: notes.get(one.version) ?? one.notes }))].sort((a, b) =>
+    Bun.semver.order(b.version.slice(1), a.version.slice(1)),
+  );
+  const latest = releases[0]?.version ?? version;
+  const folder = join(feed, "releases", version);
+  await addRelease(release, folder);
+  if (latest === version) {
+    await replaceFolder(folder, join(feed, "latest"), "linked");
+    for (const name of INSTALL_SCRIPTS) await copyWhole(join(release, name), join(feed, name));
+  }
+  await writeFile(join(feed, "changelog.md.new"), changelog);
+  await rename(join(feed, "changelog.md.new"), join(feed, "changelog.md"));
+  const index: ReleaseFeed = { format: 1, latest, expires_at: expiresAt, releases };
+  await writeIndex(feed, index, key);
+  return index;
+}
+
+/** When and with what a feed is signed anew. */
+export interface RenewOrder {
+  readonly feed: string;
+  readonly key: SecretKey;
+  /** RFC 3339, UTC. */
+  readonly expiresAt: string;
+}
+
+/**
+ * Signs what a feed says about its latest release anew, with a later expiry: the release's manifest and sums, `latest`, and the index. Binaries and sums
+ * stay as they are. Throws PackagingError.
+ */
+export async function renew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFeed> {
+  const before = await readFeed(feed, key);
+  if (!before) throw new PackagingError(`${feed} is no feed: it has no ${INDEX}`);
+  const folder = join(feed, "releases", before.latest);
+  await checkSigned(join(folder, MANIFEST), key);
+  await checkSigned(join(folder, SUMS), key);
+  const manifest = { ...(await readRelease(folder)), expires_at: expiresAt };
+  await replaceFolder(folder, folder, "linked", (dir) => signStatements(dir, manifest, key));
+  await replaceFolder(folder, join(feed, "latest"), "linked");
+  const index = { ...before, expires_at: expiresAt };
+  await writeIndex(feed, index, key);
+  return index;
+}
+
+/** The index of a feed, checked with the key that is going to sign it again; undefined when there is none yet. Throws PackagingError. */
+export async function readFeed(feed: string, key: SecretKey): Promise<ReleaseFeed | undefined> {
+  const path = join(feed, INDEX);
+  if (!(await Bun.file(path).exists())) return undefined;
+  try {
+    return parseFeed(await checkSigned(path, key));
+  } catch (error) {
+    if (error instanceof ReleaseFormatError) throw new PackagingError(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function checkSigned(path: string, key: SecretKey): Promise<string> {
+  const text = await readFile(path, "utf8");
+  try {
+    await verify(Buffer.from(text), await readFile(`${path}.minisig`, "utf8"), key.public);
+    return text;
+  } catch (error) {
+    if (error instanceof SignatureError && error.code === "signature_unknown_key")
+      throw new PackagingError(
+        `the feed belongs to another key: ${path}: ${error.message}; sign with the feed's key, or publish in a new folder`,
+      );
+    if (error instanceof SignatureError) throw new PackagingError(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function writeIndex(feed: string, index: ReleaseFeed, key: SecretKey): Promise<void> {
+  const comment = { what: "index", version: index.latest, expiresAt: index.expires_at } as const;
+  await writeSigned(join(feed, INDEX), `${JSON.stringify(index, null, 2)}\n`, key, comment);
+}
+
+async function addRelease(release: string, folder: string): Promise<void> {
+  const [have, wanted] = await Promise.all([
+    readFile(join(folder, SUMS), "utf8").catch(() => undefined),
+    readFile(join(release, SUMS), "utf8"),
+  ]);
+  if (have === undefined) return addFolder(release, folder, "copied");
+  if (have !== wanted)
+    throw new PackagingError(`${folder} is published already, with other files: a release never changes; give this one a new version`);
+}
+
+async function copyWhole(source: string, path: string): Promise<void> {
+  await copyFile(source, `${path}.new`);
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,71 @@
+/** Releases for the context of one command. */
+
+import changelog from "../../CHANGELOG.md" with { type: "text" };
+import { changelogEntries } from "../domain/release/changelog.ts";
+import type { ReleaseFeed } from "../domain/release/manifest.ts";
+import { freshFeed, readFeed } from "./catalog.ts";
+import { installedBuilds, installFolder } from "./install-folder.ts";
+import { findOrigin } from "./origin.ts";
+import { readCachedFeed, readCheckNote, writeCachedFeed, writeCheckNote } from "./release-cache.ts";
+import { ReleaseError } from "./release-error.ts";
+import type { KnownFeed, Releases } from "./releases.ts";
+import { hush } from "./reminder.ts";
+import { openOrigin, prunableBuilds, pruneBuilds, type ReleaseHost, rollback, update } from "./update.ts";
+
+/** Longest wait for a list that people look at. */
+const LIST_STALL_MS = 10_000;
+
+/** Makes them; nothing is read or dialled before the first call. */
+export function createReleases(host: ReleaseHost): Releases {
+  const { surroundings, clock, flags } = host;
+  const changed = async <T>(work: Promise<T>): Promise<T> => {
+    const result = await work;
+    hush(surroundings, clock.now());
+    return result;
+  };
+  return {
+    hasOrigin: async (from) => findOrigin(from, surroundings, flags.dir) !== undefined,
+    feed: (from) => knownFeed(host, from),
+    freshFeed: (from) => freshFeed(openOrigin(host, from, LIST_STALL_MS), clock.now()),
+    ownChangelog: async () => changelogEntries(changelog),
+    update: (options) => changed(update(host, options)),
+    rollback: () => changed(rollback(host)),
+    installed: () => installedBuilds(installFolder(surroundings)),
+    prunable: () => prunableBuilds(host),
+    prune: (builds) => pruneBuilds(host, builds),
+  };
+}
+
+async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<KnownFeed | undefined> {
+  const { surroundings, clock, flags, progress } = host;
+  if (!findOrigin(from, surroundings, flags.dir)) {
+    progress.note("Nobody has said where releases come from: name a host with --from or SVC_RELEASES. What this build knows is shown.");
+    return undefined;
+  }
+  const files = openOrigin(host, from, LIST_STALL_MS);
+  const { base } = files.origin;
+  try {
+    const feed = await readFeed(files);
+    const fetched_at = new Date(clock.now()).toISOString();
+    if (clock.now() >= Date.parse(feed.expires_at))
+      progress.warn(`${base} has not been renewed since ${feed.expires_at}: there may be newer releases`);
+    writeCachedFeed(surroundings, { origin: base, fetched_at, feed });
+    return { feed, place: "origin", fetched_at };
+  } catch (error) {
+    if (!(error instanceof ReleaseError) || error.code !== "release_unreachable") throw error;
+    const cached = readCachedFeed(surroundings, base);
+    progress.note(`${error.message}.`);
+    progress.note(cached ? `What is shown was fetched at ${cached.fetched_at}.` : "What this build knows is shown.");
+    return cached && { feed: cached.feed, place: "cache", fetched_at: cached.fetched_at };
+  }
+}
+
+/** Fetches the feed and remembers what is latest; for the process that nobody waits for. Rejects when it cannot be had. */
+export async function refreshFeed(host: ReleaseHost): Promise<ReleaseFeed> {
+  const files = openOrigin(host, undefined, LIST_STALL_MS);
+  const now = host.clock.now();
+  const feed = await freshFeed(files, now);
+  writeCachedFeed(host.surroundings, { origin: files.origin.base, fetched_at: new Date(now).toISOString(), feed });
+  writeCheckNote(host.surroundings, { ...readCheckNote(host.surroundings), checkedAt: now, latest: feed.latest });
+  return feed;
+}

@@ -1,0 +1,5 @@
+/** Markdown files that the binary carries as text. */
+declare module "*.md" {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,143 @@
+/** Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as it is; whichever way, the result is the signed one. */
+
+import { statfsSync, statSync } from "node:fs";
+import type { ReleaseBinary, ReleaseFile } from "../domain/release/manifest.ts";
+import { decompressed, type Encoding, writeChecked } from "./checked-file.ts";
+import { fileHash } from "./file-hash.ts";
+import { buildPath, type InstallFolder, installedBuilds } from "./install-folder.ts";
+import { ReleaseError } from "./release-error.ts";
+import type { ReleaseFiles } from "./release-files.ts";
+import { discard, temporaryPath } from "./switch-build.ts";
+
+/** How a build was obtained; `kept` = it was there already. */
+export type Method = "kept" | "delta" | "zst" | "gz" | "full";
+
+/** What to obtain, and from where. */
+export interface Wanted {
+  readonly files: ReleaseFiles;
+  /** Folder of the release, relative to the origin's base. */
+  readonly folder: string;
+  readonly binary: ReleaseBinary;
+  readonly version: string;
+  readonly into: InstallFolder;
+  /** Told about bytes of the download: so many of so many. */
+  readonly onProgress: (bytes: number, of: number) => void;
+  /** Told why one way was given up for another. */
+  readonly onFallback: (why: string) => void;
+}
+
+/** A build as a file that is checked and flushed, and not yet in its place. */
+export interface Obtained {
+  readonly path: string;
+  readonly method: Exclude<Method, "kept">;
+  /** Bytes that were downloaded, those of ways that failed too. */
+  readonly bytes: number;
+}
+
+interface Way {
+  readonly method: Exclude<Method, "kept">;
+  readonly file: ReleaseFile;
+  readonly encoding?: Encoding;
+}
+
+/** Room that has to stay free. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+/** Reasons to try another way: the file is missing or not what it should be. Of a host that cannot be reached, no other file can be had either. */
+const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
+
+/** Obtains the binary. Throws ReleaseError with the reason why the last way failed. */
+export async function obtainBuild(wanted: Wanted): Promise<Obtained> {
+  const ways = [...(await deltaWay(wanted)), ...fullWays(wanted.binary)];
+  requireSpace(wanted.into, wanted.binary.size + Math.max(...ways.map(({ file, encoding }) => (encoding ? file.size : 0))));
+  let bytes = 0;
+  let failure: unknown;
+  for (const way of ways) {
+    let arrived = 0;
+    try {
+      const path = await take(wanted, way, (total) => {
+        arrived = total;
+        wanted.onProgress(total, way.file.size);
+      });
+      return { path, method: way.method, bytes: bytes + arrived };
+    } catch (error) {
+      if (!(error instanceof ReleaseError) || !OTHER_WAY.includes(error.code)) throw error;
+      bytes += arrived;
+      failure ??= error;
+      wanted.onFallback(`${way.file.url}: ${error.message}`);
+    }
+  }
+  throw failure;
+}
+
+async function deltaWay({ binary, into }: Wanted): Promise<Way[]> {
+  if (binary.deltas.length === 0) return [];
+  const builds = (await installedBuilds(into)).toSorted((a, b) => Number(b.current) - Number(a.current));
+  const places = [...builds.map(({ path }) => path), into.running];
+  for (const path of places) {
+    const offered = binary.deltas.filter(
+      ({ from, size }) => (path === into.running || path === buildPath(into, from)) && size < binary.size,
+    );
+    if (offered.length === 0) continue;
+    const hash = await fileHash(path);
+    const delta = offered.find(({ from_sha256 }) => from_sha256 === hash);
+    if (delta) return [{ method: "delta", file: delta, encoding: { kind: "delta", base: path } }];
+  }
+  return [];
+}
+
+function fullWays(binary: ReleaseBinary): Way[] {
+  const { zst, gz } = binary.encodings;
+  return [
+    ...(zst ? [{ method: "zst", file: zst, encoding: { kind: "zst" } } as const] : []),
+    ...(gz ? [{ method: "gz", file: gz, encoding: { kind: "gz" } } as const] : []),
+    { method: "full", file: binary },
+  ];
+}
+
+async function take(
+  { files, folder, binary, version, into }: Wanted,
+  { file, encoding }: Way,
+  onBytes: (total: number) => void,
+): Promise<string> {
+  const at = file.url.startsWith("https://") || folder === "" ? file.url : `${folder}/${file.url}`;
+  const name = files.nameOf(at);
+  const result = temporaryPath(into, "new");
+  if (!encoding) {
+    await writeChecked(result, files.open(at, file.size), file, { name, executable: true, onBytes });
+    return result;
+  }
+  const compressed = temporaryPath(into, "part");
+  try {
+    await writeChecked(compressed, files.open(at, file.size), file, { name, onBytes });
+    await writeChecked(result, decompressed(compressed, encoding, name), binary, {
+      name: `svc ${version} out of ${name}`,
+      executable: true,
+    });
+    return result;
+  } finally {
+    discard(compressed);
+  }
+}
+
+function requireSpace(folder: InstallFolder, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder.path);
+  const free = bavail * bsize;
+  if (free >= bytes + SPARE_BYTES) return;
+  throw new ReleaseError(`${folder.path} has ${megabytes(free)} of free space; ${megabytes(bytes + SPARE_BYTES)} are needed`, "disk_full", {
+    hint: "`svc update --prune` removes old builds.",
+  });
+}
+
+/** Bytes as `42.7 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** Whether the file at `path` is the binary that was signed. */
+export async function isBinary(path: string, binary: ReleaseFile): Promise<boolean> {
+  try {
+    return statSync(path).size === binary.size && (await fileHash(path)) === binary.sha256;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+/** What was learned about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a small note for the daily look for a newer version. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { svcHome } from "../config/home.ts";
+import type { Surroundings } from "../context/context.ts";
+import { DiskError } from "../disk/disk-error.ts";
+import { writePrivateFile } from "../disk/private-file.ts";
+import { parseFeed, type ReleaseFeed } from "../domain/release/manifest.ts";
+
+type Place = Pick<Surroundings, "env" | "homeDir">;
+
+/** The note. Times are epoch milliseconds; 0 = never. */
+export interface CheckNote {
+  /** When the feed was last asked for, whatever came of it. */
+  readonly checkedAt: number;
+  /** When the user was last told. */
+  readonly toldAt: number;
+  /** The latest version that is known; empty when none is. */
+  readonly latest: string;
+}
+
+/** The feed that was fetched last. */
+export interface CachedFeed {
+  /** Base of the origin. */
+  readonly origin: string;
+  /** RFC 3339, UTC. */
+  readonly fetched_at: string;
+  readonly feed: ReleaseFeed;
+}
+
+const NOTHING: CheckNote = { checkedAt: 0, toldAt: 0, latest: "" };
+
+/** Reads the note; one that is missing or damaged knows nothing. */
+export function readCheckNote(place: Place): CheckNote {
+  try {
+    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(place, "update-check.json"), "utf8")) as Partial<CheckNote>;
+    const sound =
+      typeof checkedAt === "number" && typeof toldAt === "number" && typeof latest === "string" && /^(|v\d+\.\d+\.\d+)$/.test(latest);
+    return sound ? { checkedAt, toldAt, latest } : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** Writes the note; where nothing can be written, nothing is remembered. */
+export function writeCheckNote(place: Place, note: CheckNote): void {
+  write(path(place, "update-check.json"), note);
+}
+
+/** The feed that was fetched last from this origin; undefined when there is none. */
+export function readCachedFeed(place: Place, origin: string): CachedFeed | undefined {
+  try {
+    const found = JSON.parse(readFileSync(path(place, "releases.json"), "utf8")) as Partial<CachedFeed>;
+    if (found.origin !== origin || typeof found.fetched_at !== "string") return undefined;
+    return { origin, fetched_at: found.fetched_at, feed: parseFeed(JSON.stringify(found.feed)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a feed; where nothing can be written, nothing is kept. */
+export function writeCachedFeed(place: Place, cached: CachedFeed): void {
+  write(path(place, "releases.json"), cached);
+}
+
+function path(place: Place, name: string): string {
+  return join(svcHome(place), "cache", name);
+}
+
+function write(file: string, content: unknown): void {
+  try {
+    writePrivateFile(file, JSON.stringify(content), { durable: false });
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
+}

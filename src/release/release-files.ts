@@ -1,0 +1,65 @@
+/** Reading the files of an origin, whatever it is. */
+
+import { createReadStream, statSync } from "node:fs";
+import { join } from "node:path";
+import type { WireFetch } from "../client/fetch.ts";
+import { DiskError, systemCode } from "../disk/disk-error.ts";
+import { downloadUrl } from "./http-source.ts";
+import { describeOrigin, type Origin } from "./origin.ts";
+import { ReleaseError } from "./release-error.ts";
+
+/** The files of an origin. */
+export interface ReleaseFiles {
+  readonly origin: Origin;
+  /** What a file is called in messages. */
+  nameOf(path: string): string;
+  /** The bytes of a file below the base, or of an https URL; an error as soon as there are more than `maxBytes`. */
+  open(path: string, maxBytes: number): AsyncIterable<Uint8Array>;
+  /** A small file whole. */
+  read(path: string, maxBytes: number): Promise<Uint8Array>;
+}
+
+/** The files of `origin`. `stallMs` is the longest wait without a byte. */
+export function releaseFiles(origin: Origin, fetch: WireFetch, stallMs?: number): ReleaseFiles {
+  const nameOf = (path: string) => (isUrl(path) ? path : origin.isUrl ? `${origin.base}/${path}` : join(origin.base, path));
+  const open = (path: string, maxBytes: number) =>
+    origin.isUrl || isUrl(path)
+      ? downloadUrl({ fetch, origin, stallMs }, nameOf(path), maxBytes)
+      : readFolder(origin, nameOf(path), maxBytes);
+  return {
+    origin,
+    nameOf,
+    open,
+    async read(path, maxBytes) {
+      const parts: Uint8Array[] = [];
+      for await (const part of open(path, maxBytes)) parts.push(part);
+      return Buffer.concat(parts);
+    },
+  };
+}
+
+function isUrl(path: string): boolean {
+  return path.startsWith("https://");
+}
+
+async function* readFolder(origin: Origin, path: string, maxBytes: number): AsyncGenerator<Uint8Array> {
+  try {
+    const found = statSync(path);
+    if (!found.isFile())
+      throw new ReleaseError(`${path} is no file`, "release_not_found", { hint: `It was looked for in ${describeOrigin(origin)}.` });
+    if (found.size > maxBytes)
+      throw new ReleaseError(`${path} has ${found.size} bytes, more than the ${maxBytes} it may have`, "release_too_large", {
+        hint: "Nothing was installed. It is not what was signed.",
+      });
+    for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024, end: maxBytes - 1 })) yield chunk as Uint8Array;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR")
+      throw new ReleaseError(`${path} is not there`, "release_not_found", {
+        hint: `It was looked for in ${describeOrigin(origin)}.`,
+        cause: error,
+      });
+    if (error instanceof ReleaseError || code === undefined) throw error;
+    throw DiskError.from("read", path, error);
+  }
+}

@@ -1,0 +1,126 @@
+/** Making a build of the folder the current one, so that at every moment `svc` is the old build or the new one. */
+
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { buildInfo } from "../build-info.ts";
+import { systemCode } from "../disk/disk-error.ts";
+import { syncFolder } from "../disk/private-file.ts";
+import { renameInPlaceSync } from "../disk/rename.ts";
+import { buildPath, currentVersion, type InstallFolder, type Receipt, readReceipt, TEMPORARY_PREFIX } from "./install-folder.ts";
+
+/** A name for a file that only this update knows. */
+export function temporaryPath(folder: InstallFolder, kind: string): string {
+  return join(folder.path, `${TEMPORARY_PREFIX}${crypto.randomUUID()}.${kind}${folder.windows ? ".exe" : ""}`);
+}
+
+/** Removes what updates that were killed have left. Only for the holder of the lock. */
+export function sweep(folder: InstallFolder): void {
+  for (const name of readdirSync(folder.path)) if (name.startsWith(TEMPORARY_PREFIX)) discard(join(folder.path, name));
+}
+
+/** Removes a file if it can be: on Windows one that runs stays until the next time. */
+export function discard(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!["ENOENT", "EACCES", "EPERM", "EBUSY"].includes(systemCode(error) ?? "")) throw error;
+  }
+}
+
+/** Puts a checked and flushed file in the place of a version's build. */
+export function placeBuild(folder: InstallFolder, temporary: string, version: string): void {
+  renameInPlaceSync(temporary, buildPath(folder, version));
+  syncFolder(folder.path);
+}
+
+/** Makes a version the current one, and remembers which was before it. What `receipt` says is noted where nothing was noted before. */
+export async function switchTo(folder: InstallFolder, version: string, receipt: Receipt): Promise<void> {
+  adoptPlainFile(folder);
+  const before = await currentVersion(folder);
+  const known = readReceipt(folder.path);
+  const history = [...(known.history ?? []).filter((one) => one !== before), ...(before === undefined ? [] : [before])];
+  writeReceipt(folder, { ...receipt, ...known, history: history.slice(-20) });
+  if (folder.windows) replaceCopy(folder, version);
+  else replaceLink(folder, version);
+  syncFolder(folder.path);
+}
+
+function writeReceipt(folder: InstallFolder, receipt: Receipt): void {
+  const temporary = temporaryPath(folder, "receipt");
+  writeFileSync(temporary, `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o644, flag: "wx" });
+  flush(temporary);
+  renameInPlaceSync(temporary, folder.receipt);
+}
+
+function replaceLink(folder: InstallFolder, version: string): void {
+  const temporary = temporaryPath(folder, "link");
+  symlinkSync(basename(buildPath(folder, version)), temporary);
+  try {
+    renameSync(temporary, folder.link);
+  } catch (error) {
+    discard(temporary);
+    throw error;
+  }
+}
+
+/** A running executable cannot be replaced on Windows, but renamed. */
+function replaceCopy(folder: InstallFolder, version: string): void {
+  const temporary = temporaryPath(folder, "new");
+  const aside = temporaryPath(folder, "old");
+  copyFileSync(buildPath(folder, version), temporary);
+  flush(temporary);
+  try {
+    renameSync(temporary, folder.link);
+    return;
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EBUSY", "EEXIST"].includes(systemCode(error) ?? "")) {
+      discard(temporary);
+      throw error;
+    }
+  }
+  try {
+    renameSync(folder.link, aside);
+  } catch (error) {
+    discard(temporary);
+    throw error;
+  }
+  try {
+    renameInPlaceSync(temporary, folder.link);
+  } catch (error) {
+    renameInPlaceSync(aside, folder.link);
+    discard(temporary);
+    throw error;
+  }
+  discard(aside);
+}
+
+function flush(path: string): void {
+  const fd = openSync(path, "r+");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Keeps a build that somebody put there by hand, in the place of the link: it gets its version's name too, so that one can go back to it. */
+function adoptPlainFile(folder: InstallFolder): void {
+  if (folder.windows || folder.running !== folder.link) return;
+  try {
+    if (lstatSync(folder.link).isFile()) linkSync(folder.link, buildPath(folder, buildInfo.version));
+  } catch (error) {
+    if (!["EEXIST", "ENOENT", "EPERM", "ENOTSUP"].includes(systemCode(error) ?? "")) throw error;
+  }
+}

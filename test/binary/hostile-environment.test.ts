@@ -1,0 +1,250 @@
+/** The binary where files, variables and limits of its surroundings are against it: it works, or says in words why not. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Sandbox } from "../harness/sandbox.ts";
+
+const isLinux = process.platform === "linux";
+const faketime = [...new Bun.Glob("/usr/lib/*/faketime/libfaketime.so.1").scanSync("/")][0];
+const noNamespaces = isLinux && Bun.spawnSync(["unshare", "-rm", "true"]).success ? undefined : "no mount namespaces here";
+const noTracing = isLinux && Bun.which("strace") !== null ? undefined : "strace is not installed";
+for (const reason of [noNamespaces, noTracing, faketime === undefined ? "libfaketime is not installed" : undefined])
+  if (reason !== undefined) console.log(`skipped: ${reason}`);
+
+/** What no user may see: a stack of JavaScript, the runtime's own crash, an error that nobody foresaw. */
+const BROKEN = /\n\s+at .*[(:]\d+:\d+|fault in svc|panic|has crashed|TypeError|RangeError/;
+
+const PROJECT = {
+  "svc.yaml": "project: people\nenvironments:\n  default: {}\n",
+  "features.py": "from svc.features import features\n\n@features\nclass User:\n    id: int\n",
+};
+
+let sandbox: Sandbox;
+let project: string;
+let marker: string;
+beforeAll(async () => {
+  sandbox = new Sandbox();
+  project = await sandbox.write(PROJECT);
+  marker = join(sandbox.root, "marker");
+  await Bun.write(join(sandbox.root, "evil.js"), `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "ran");`);
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+test.skipIf(noTracing !== undefined)("of a hostile working directory, nothing is opened but what belongs to a project", async () => {
+  const evil = 'require("node:fs").writeFileSync("marker", "ran");';
+  const dir = await sandbox.write(
+    {
+      ...PROJECT,
+      "evil.js": evil,
+      "bunfig.toml": 'preload = ["./evil.js"]\n[run]\npreload = ["./evil.js"]\n',
+      ".env": "SVC_API_SERVER=http://evil.example\nSVC_CLIENT_ID=evil\nHTTPS_PROXY=http://evil.example\nNODE_TLS_REJECT_UNAUTHORIZED=0\n",
+      ".env.local": "SVC_CLIENT_ID=evil\n",
+      ".env.production": "SVC_CLIENT_ID=evil\n",
+      ".npmrc": "registry=http://evil.example\n",
+      "package.json": '{"type": "commonjs", "imports": {"#x": "./evil.js"}, "bun": {"preload": "./evil.js"}}',
+      "bun.lock": "{}",
+      "tsconfig.json": '{"compilerOptions": {"paths": {"*": ["./evil.js"]}}}',
+      "jsconfig.json": '{"compilerOptions": {"paths": {"*": ["./evil.js"]}}}',
+      "node_modules/yaml/index.js": evil,
+      "node_modules/citty/index.js": evil,
+      "node_modules/citty/package.json": '{"main": "index.js"}',
+    },
+    "hostile",
+  );
+  const belongs = /\/hostile\/?$|\/(svc\.ya?ml|\.svcignore|\.gitignore|\.git|[^/]+\.py|[^/]+\.sql|__pycache__(\/.*)?)$/;
+  for (const args of [["version"], ["help"], ["config"], ["project"], ["files"], ["lint", "--local"], ["update", "--list"]]) {
+    const trace = join(sandbox.root, "trace");
+    const calls = "trace=open,openat,openat2,execve,readlink,connect";
+    const child = Bun.spawnSync(["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-e", calls, "-o", trace, sandbox.binary, ...args], {
+      cwd: dir,
+      env: { ...sandbox.env, NODE_ENV: "production" },
+    });
+    expect([args, child.exitCode, child.stderr.toString().match(BROKEN)]).toEqual([args, 0, null]);
+    const below = readFileSync(trace, "utf8")
+      .split("\n")
+      .filter((line) => /\b(open|openat|openat2|execve)\(/.test(line) && !/ENOENT|\/node_modules\b.*O_DIRECTORY/.test(line))
+      .map((line) => pathOf(line, dir))
+      .filter((path) => path?.startsWith(dir));
+    expect([args, below.filter((path) => !belongs.test(path ?? ""))]).toEqual([args, []]);
+    if (args[0] === "files") expect(below).toContain(join(dir, "svc.yaml"));
+    expect(existsSync(join(dir, "marker"))).toBe(false);
+    expect(child.stdout.toString()).not.toContain("evil.example");
+  }
+});
+
+/** The path of a traced call, made absolute by the folder that strace shows behind the descriptor. */
+function pathOf(line: string, cwd: string): string | undefined {
+  const [, folder, path] = /\((?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"/.exec(line) ?? [];
+  if (path === undefined) return undefined;
+  return path.startsWith("/") ? path : join(folder ?? cwd, path);
+}
+
+/** The inspector's variables end the program: it takes no code from strings. The others do nothing. */
+test("nothing that variables of the runtime name is loaded", async () => {
+  const script = join(sandbox.root, "evil.js");
+  const config = join(sandbox.root, "evil.toml");
+  await Bun.write(config, `preload = [${JSON.stringify(script)}]\n`);
+  const variables: Record<string, string>[] = [
+    ...["--preload", "--require", "--import", "-r"].map((flag) => ({ BUN_OPTIONS: `${flag} ${script}` })),
+    ...[`--preload=${script}`, `--config=${config}`, `-e "require('${script}')"`, `--eval=require('${script}')`].map((text) => ({
+      BUN_OPTIONS: text,
+    })),
+    { NODE_OPTIONS: `--require ${script}` },
+    { NODE_OPTIONS: `--import ${script}` },
+    { BUN_PRELOAD: script },
+    { BUN_CONFIG: config },
+    { NODE_PATH: sandbox.root },
+    { BUN_INSPECT_PRELOAD: script },
+    { BUN_INSPECT: "ws+unix:///nonexistent", BUN_INSPECT_PRELOAD: script },
+    { XDG_CONFIG_HOME: sandbox.root },
+  ];
+  for (const env of variables) {
+    const outcome = await sandbox.svc(["version", "--tag-only"], { env, timeoutMs: 10_000 });
+    expect([env, existsSync(marker)]).toEqual([env, false]);
+    if (!Object.keys(env).some((name) => name.startsWith("BUN_INSPECT")))
+      expect([env, outcome.exitCode, outcome.stderr]).toEqual([env, 0, ""]);
+  }
+});
+
+test("BUN_BE_BUN makes the binary the runtime that it carries, as it does every program built with it", async () => {
+  const outcome = await sandbox.svc(["--version"], { env: { BUN_BE_BUN: "1" } });
+  expect(outcome.stdout.trim()).toBe(Bun.version);
+});
+
+/** A command's surroundings: its environment, and the shell words that come before it. */
+interface Surroundings {
+  readonly env?: Record<string, string | undefined>;
+  readonly before?: string;
+  readonly needs?: string | undefined;
+}
+
+const mounted = (options: string, then: string): string => `mount -t tmpfs ${options} none "$HOME" && ${then} && exec "$@"`;
+
+const SURROUNDINGS: Record<string, Surroundings> = {
+  "no HOME": { env: { HOME: undefined } },
+  "an empty HOME": { env: { HOME: "" } },
+  "a HOME that does not exist": { env: { HOME: "/nonexistent/home" } },
+  "a HOME that is a device": { env: { HOME: "/dev/null" } },
+  "a HOME that may only be read": { before: mounted("", 'mount -o remount,ro "$HOME"'), needs: noNamespaces },
+  "a HOME that is full": {
+    before: mounted("-o size=64k", '{ head -c 99999 /dev/zero > "$HOME/f" || :; } 2>/dev/null'),
+    needs: noNamespaces,
+  },
+  "a working directory that was deleted": { before: 'mkdir gone-$$ && cd gone-$$ && rmdir ../gone-$$ && exec "$@"' },
+  "no temporary folder": { env: { TMPDIR: "/nonexistent" } },
+  "no space in the temporary folder": {
+    env: { TMPDIR: "/tmp" },
+    before: 'mount -t tmpfs -o size=64k none /mnt && { head -c 99999 /dev/zero > /mnt/f || :; } 2>/dev/null; TMPDIR=/mnt exec "$@"',
+    needs: noNamespaces,
+  },
+  "LANG=C": { env: { LANG: "C", LC_ALL: "C" } },
+  "a locale that does not exist": { env: { LANG: "xx_XX.KOI8", LC_ALL: "xx_XX.KOI8" } },
+  "TERM=dumb and 40 columns": { env: { TERM: "dumb", COLUMNS: "40" } },
+  "the year 1970": { env: { FAKETIME: "@1970-01-01 00:00:10" }, needs: faketime === undefined ? "no libfaketime" : undefined },
+  "the year 2040": { env: { FAKETIME: "@2040-02-02 00:00:00" }, needs: faketime === undefined ? "no libfaketime" : undefined },
+  "64 open files": { before: 'ulimit -n 64; exec "$@"' },
+  "files of no size": { before: 'ulimit -f 0; exec "$@"' },
+  "no PATH": { env: { PATH: undefined }, before: 'unset PATH; exec "$@"' },
+  "closed streams": { before: 'exec "$@" 0<&- 1<&- 2<&-' },
+};
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ["version"],
+  ["help"],
+  ["config"],
+  ["init"],
+  ["files"],
+  ["query", "--in", "user.id=1", "--out", "user.name"],
+  ["user", "--client-id", "id", "--client-secret", "secret", "--api-host", "http://127.0.0.1:9"],
+  ["update", "--list"],
+  ["releases", "list"],
+  ["changelog"],
+  ["doctor"],
+  ["server", "status"],
+];
+
+describe("every command, with", () => {
+  for (const [name, { env = {}, before, needs }] of Object.entries(SURROUNDINGS))
+    test.skipIf(!isLinux || needs !== undefined)(name, async () => {
+      const preload = env.FAKETIME === undefined ? {} : { LD_PRELOAD: faketime };
+      const prefix = before === undefined ? [] : [...(before.includes("mount") ? ["unshare", "-rm"] : []), "/bin/sh", "-c", before, "sh"];
+      for (const args of COMMANDS) {
+        const child = Bun.spawn([...prefix, sandbox.binary, ...args], {
+          cwd: project,
+          env: { ...sandbox.env, ...preload, ...env },
+          stdin: "ignore",
+          stdout: "pipe",
+          stderr: "pipe",
+          timeout: 20_000,
+          killSignal: "SIGKILL",
+        });
+        const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+        const exitCode = await child.exited;
+        expect([args, [0, 1, 2, 4].includes(exitCode) ? "ended" : exitCode, stderr.match(BROKEN)]).toEqual([args, "ended", null]);
+        if (args[0] === "help" && name !== "closed streams" && !name.startsWith("files"))
+          expect([exitCode, stdout.includes("apply")]).toEqual([0, true]);
+        if (exitCode !== 0 && name !== "closed streams") expect([args, stdout + stderr]).not.toEqual([args, ""]);
+      }
+    });
+});
+
+test.skipIf(!isLinux)("a terminal of 40 columns, and one that is dumb", async () => {
+  for (const env of [{ TERM: "xterm-256color" }, { TERM: "dumb" }])
+    for (const args of COMMANDS) {
+      let shown = "";
+      const child = Bun.spawn([sandbox.binary, ...args], {
+        cwd: project,
+        env: { ...sandbox.env, ...env, PAGER: "cat" },
+        timeout: 20_000,
+        terminal: {
+          cols: 40,
+          rows: 10,
+          data(terminal, chunk) {
+            shown += chunk.toString();
+            if (args[0] === "changelog") terminal.write("q");
+          },
+        },
+      });
+      const exitCode = await child.exited;
+      expect([args, [0, 1, 2, 4].includes(exitCode), shown.match(BROKEN)]).toEqual([args, true, null]);
+      if (env.TERM === "dumb" && args[0] !== "changelog") expect([args, shown.includes("\u001b[3")]).toEqual([args, false]);
+    }
+});
+
+describe("the embedded server deploys and answers, with", () => {
+  const QUERY = ["query", "--in", "user.id=7", "--out", "user.name"];
+  const RESOLVER = `${PROJECT["features.py"]}    name: str\n\nfrom svc import online\n\n@online\ndef get_name(id: User.id) -> User.name:\n    return f"user {id}"\n`;
+  const serving: [string, Record<string, string | undefined>, string][] = [
+    ["64 open files", {}, 'ulimit -n 64; exec "$@"'],
+    ["LANG=C and no HOME", { LANG: "C", LC_ALL: "C", HOME: undefined }, ""],
+    ...(faketime === undefined
+      ? []
+      : [["a clock that is decades behind", { LD_PRELOAD: faketime, FAKETIME: "-50y" }, ""] as [string, Record<string, string>, string]]),
+  ];
+  test.skipIf(!isLinux).each(serving)("%s", async (_name, env, before) => {
+    await using machine = new Sandbox();
+    const dir = await machine.write({ ...PROJECT, "features.py": RESOLVER });
+    const files = ["--auth-config", join(machine.root, "login.yml")];
+    const data = ["--data-dir", join(machine.root, "data")];
+    const run = async (...args: string[]) => {
+      const argv = [...(before === "" ? [] : ["/bin/sh", "-c", before, "sh"]), machine.binary, ...args];
+      const child = Bun.spawn(argv, {
+        cwd: dir,
+        env: { ...machine.env, SVC_HOME: join(machine.root, "svc home"), ...env },
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      return { exitCode: await child.exited, said: stdout + stderr };
+    };
+    expect(await run("server", "start", "--detach", "--port", "0", ...data, ...files)).toMatchObject({ exitCode: 0 });
+    try {
+      expect(await run("apply", "--force", "--await", ...files)).toMatchObject({ exitCode: 0 });
+      expect(await run(...QUERY, ...files)).toEqual({ exitCode: 0, said: expect.stringContaining("user 7") });
+    } finally {
+      expect(await run("server", "stop", ...data)).toMatchObject({ exitCode: 0 });
+    }
+  });
+});
