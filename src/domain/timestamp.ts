@@ -114,5 +114,18 @@ export function formatMicros(micros: bigint): string {
 
 /** RFC 3339 in UTC without needless digits, for people and JSON: `2024-05-01T12:00:00Z`, `2024-05-01T12:00:00.25Z`. */
 export function formatTimestamp(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace(/\.?0*Z$/, "Z");
+  return withoutZeros(new Date(epochMs).toISOString());
+}
+
+/** The same of microseconds since 1970. */
+export function formatInstant(micros: bigint): string {
+  return withoutZeros(formatMicros(micros));
+}
+
+/** A text that ends in a fraction of seconds and `Z`, without the fraction's last zeros. */
+function withoutZeros(text: string): string {
+  let end = text.length - 1;
+  while (text[end - 1] === "0") end--;
+  if (text[end - 1] === ".") end--;
+  return `${text.slice(0, end)}Z`;
 }

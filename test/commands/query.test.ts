@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
+import { failureText } from "../../src/commands/query/answer.ts";
 import { testContext } from "../client/test-context.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -86,6 +89,13 @@ describe("text", () => {
     const done = await run(["--in", "user.id=2", "--out", "user.score", "--explain"]);
     expect(done.stdout).toContain("user.score = 1");
     expect(done.stdout).toContain("resolvers.score");
+  });
+  test("a failure told in several lines keeps them, and nothing in it steers the terminal", () => {
+    const error = create(ErrorDetailSchema, {
+      message: "no resolver can produce user.name:\n  - a: it needs\u001b[2J user.x",
+      resolver: "m.f",
+    });
+    expect(failureText(error)).toBe("no resolver can produce user.name:\n    - a: it needs\\x1b[2J user.x [resolver m.f]");
   });
   test("control characters from the data are shown, not sent to the terminal", async () => {
     const done = await run(["--in", "note.id=x", "--in", 'note.text="a\\u001b[31mred\\u0007"', "--out", "note.text"], { terminal: true });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { canonicalInstant, formatMicros, formatTimestamp, parseInstant, parseTimestamp } from "../../src/domain/timestamp.ts";
+import {
+  canonicalInstant,
+  formatInstant,
+  formatMicros,
+  formatTimestamp,
+  parseInstant,
+  parseTimestamp,
+} from "../../src/domain/timestamp.ts";
 import { seeded } from "./seed.ts";
 
 const FIRST = -62_135_596_800_000_000n;
@@ -111,6 +118,17 @@ test("formatTimestamp drops needless digits only", () => {
     "1970-01-01T00:00:00.25Z",
     "1970-01-01T00:00:00.01Z",
     "1970-01-01T00:10:00Z",
+  ]);
+});
+
+test("formatInstant drops needless digits only", () => {
+  expect([0n, 500_000n, 1n, 120n, 600_000_000n, -1n].map(formatInstant)).toEqual([
+    "1970-01-01T00:00:00Z",
+    "1970-01-01T00:00:00.5Z",
+    "1970-01-01T00:00:00.000001Z",
+    "1970-01-01T00:00:00.00012Z",
+    "1970-01-01T00:10:00Z",
+    "1969-12-31T23:59:59.999999Z",
   ]);
 });
 

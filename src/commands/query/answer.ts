@@ -7,8 +7,9 @@ import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
+import { formatInstant } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
+import { visibleLines } from "../../domain/visible.ts";
 import { spansJson } from "./trace.ts";
 
 /** How names are written in JSON. */
@@ -36,7 +37,7 @@ export function metaJson(
     environment_id: meta?.environmentId,
     environment_name: meta?.environmentName,
     query_id: meta?.queryId,
-    query_timestamp: meta?.queryTimestamp ? rfc3339(timestampToMicros(meta.queryTimestamp)) : undefined,
+    query_timestamp: meta?.queryTimestamp ? formatInstant(timestampToMicros(meta.queryTimestamp)) : undefined,
     query_hash: meta?.queryHash,
     inferred_outputs: inferred.length > 0 ? inferred : undefined,
     explain_output: explanation || undefined,
@@ -52,7 +53,7 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
     field: name(result.field),
     value: valueJson(result.value),
     pkey: result.pkey ? valueJson(result.pkey) : undefined,
-    ts: observed ? rfc3339(timestampToMicros(observed)) : null,
+    ts: observed ? formatInstant(timestampToMicros(observed)) : null,
     error: result.error ? errorJson(result.error, name) : undefined,
     meta: result.meta && {
       chosen_resolver_fqn: result.meta.chosenResolverFqn,
@@ -87,7 +88,7 @@ export function valueJson(value: Value | undefined): unknown {
   if (value === undefined) return null;
   switch (value.kind.case) {
     case "timestampValue":
-      return rfc3339(timestampToMicros(value.kind.value));
+      return formatInstant(timestampToMicros(value.kind.value));
     case "durationValue":
       return Number(durationToMicros(value.kind.value)) / 1e6;
     case "listValue":
@@ -141,7 +142,7 @@ export function failureLines(response: QueryResponse): string[] {
   });
 }
 
-/** An error in words: `message [resolver, file:line]`. */
+/** An error in words: `message [resolver, file:line]`; further lines of a message are indented. */
 export function failureText(error: ErrorDetail): string {
   const { exception } = error;
   const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");
@@ -153,9 +154,5 @@ export function failureText(error: ErrorDetail): string {
     message.includes(place) ? "" : place,
   ];
   const shown = facts.filter((fact) => fact !== "").join(", ");
-  return escapeControls(shown ? `${message} [${shown}]` : message) || ErrorCode[error.code];
-}
-
-function rfc3339(micros: bigint): string {
-  return formatMicros(micros).replace(/\.?0*Z$/, "Z");
+  return visibleLines(shown ? `${message} [${shown}]` : message).replaceAll("\n", "\n  ") || ErrorCode[error.code];
 }

@@ -31,6 +31,13 @@ def is_reference(value: Any) -> bool:
     return hasattr(type(value), "_svc_root")
 
 
+#: What to write instead; the plugin is for tests, whose modules no deployment loads.
+_CURE = (
+    "join conditions with & and | instead of 'and' and 'or', negate with ~ and test with .isin(); "
+    "in tests, `pytest -p svc._pytest_plugin` reads the words in brackets"
+)
+
+
 class Condition:
     """A condition on features, for filters and for `has_one(lambda: ...)`. Conditions are joined with `&`, `|` and `~`."""
 
@@ -61,7 +68,7 @@ class Condition:
 
     def __bool__(self) -> bool:
         Condition.truth_tests += 1
-        raise TypeError("a condition on features has no truth value; join conditions with & and | instead of 'and' and 'or', and negate with ~")
+        raise TypeError(f"a condition on features has no truth value: {_CURE}")
 
     def operands(self) -> tuple[Any, ...]:
         """What it is made of: references, conditions and plain values."""
@@ -89,7 +96,7 @@ class Comparison(Condition):
             left, right = self.left, self.right
             same = left is right or (left._svc_root.namespace == right._svc_root.namespace and left._svc_names == right._svc_names)
             return same is (self.operator == "==")
-        raise TypeError(f"the condition {self!r} has no truth value: a feature is compared when a query runs, not here")
+        raise TypeError(f"the condition {self!r} has no truth value: {_CURE}")
 
     def evaluate(self, frame: DataFrame) -> Column:
         if self.right is None and self.operator in ("==", "!="):

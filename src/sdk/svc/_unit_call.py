@@ -95,7 +95,11 @@ def frame_for(item: InputSpec, given: Any, now: Optional[datetime] = None) -> An
 def _frame(given: Any, owner: FeatureClass, now: Optional[datetime]) -> DataFrame:
     own = given._now if isinstance(given, DataFrame) else None
     at = own or now
-    return DataFrame._of(*columns_of(given, owner), at.replace(tzinfo=timezone.utc) if at is not None and at.tzinfo is None else at)
+    columns, size = columns_of(given, owner)
+    for key in columns:
+        if key.reference is not None and key.reference._svc_root is not owner:
+            raise TypeError(f"these are rows of {owner.cls.__name__}, and '{key.name}' is a feature of {key.reference._svc_root.cls.__name__}")
+    return DataFrame._of(columns, size, at.replace(tzinfo=timezone.utc) if at is not None and at.tzinfo is None else at)
 
 
 def chosen(rows: RowsSpec, frame: DataFrame) -> DataFrame:

@@ -16,6 +16,11 @@ const STRING = numberOf("string_value");
 const DOUBLE = numberOf("double_value");
 const INT64 = numberOf("int64_value");
 const BYTES = WireType.LengthDelimited;
+/** Size of an answer above which its writer is not kept, in bytes. */
+const KEPT_BYTES = 1024 * 1024;
+
+/** The writer of the last answer, whose memory is large enough for most others. */
+let kept: BinaryWriter | undefined;
 
 function numberOf(name: string): number {
   const field = ValueSchema.fields.find((one) => one.name === name);
@@ -26,7 +31,8 @@ function numberOf(name: string): number {
 /** The bytes of `answerToProto` with the same arguments. */
 export function answerToBinary(answer: Answer, includeMeta: boolean, url: string): Uint8Array<ArrayBuffer> {
   if (includeMeta || answer.failures.length > 0) return toBinary(QueryResponseSchema, answerToProto(answer, includeMeta, url));
-  const writer = new BinaryWriter();
+  const writer = kept ?? new BinaryWriter();
+  kept = undefined;
   const times = remembered((ms: number) => toBinary(TimestampSchema, msToTimestamp(ms)));
   const keys = remembered(({ feature, value }: NonNullable<AnswerField["key"]>) =>
     toBinary(ValueSchema, toProtoValue(value, feature.dtype)),
@@ -39,7 +45,9 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
     if (observedAt !== undefined) writer.tag(RESULT.ts.number, BYTES).bytes(times(observedAt));
     writer.join();
   }
-  return writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url))).finish();
+  const bytes = writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url))).finish();
+  if (bytes.length <= KEPT_BYTES) kept = writer;
+  return bytes;
 }
 
 function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): void {

@@ -115,9 +115,10 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
   if (slot.readMs > 0) {
     const limit = slot.readMs === Number.POSITIVE_INFINITY ? "of any age" : `at most ${formatDuration(slot.readMs)} old`;
     const age = formatDuration(Math.round(context.nowMs - (cells.observed[cell] as number)));
+    const by = cells.storedBy.get(cell);
     const result =
       origin === CellOrigin.STORED
-        ? `hit, ${age} old, by ${cells.storedBy.get(cell)}`
+        ? `hit, ${age} old, by ${by || "its expression"}`
         : `miss: ${context.trace?.miss(cells, cell) ?? "key unknown"}`;
     lines.push(`CacheRead ${frame.namespace.name}, ${limit}: ${result}`);
   } else if (slot.feature.stalenessMs > 0) lines.push(`CacheRead skipped: ${whyNotRead(plan, frame, slot)}`);

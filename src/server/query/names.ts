@@ -1,7 +1,7 @@
 /** What the names in a request mean. */
 
 import { closestNames } from "../../domain/closest.ts";
-import { rawName } from "../../domain/name.ts";
+import { rawName, readableName } from "../../domain/name.ts";
 import type { GraphIndex } from "./graph-index.ts";
 import type { ManyInfo, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
@@ -122,6 +122,11 @@ function resolveRows(
 }
 
 function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefix: string, segment: string): UnknownName {
+  const windows = at.windows.get(segment.replace(/__\d+__$/, ""));
+  if (windows && segment.endsWith("__")) {
+    const listed = windows.map(({ name }) => `'${readableName(`${prefix}.${name}`)}'`).join(", ");
+    return { kind: "unknown", message: `unknown feature '${text}': there is no such window; the windows are ${listed}` };
+  }
   const found = closestNames(segment, at.members.keys()).map((name) => `${prefix}.${name}`);
   if (found.length < 3)
     for (const member of at.members.values())
@@ -141,12 +146,13 @@ function unknown(index: GraphIndex, text: string, name: string, noRoot: boolean)
   found.push(...closestNames(plain, index.scalars.keys()));
   if (noRoot && rest.length === 0) for (const fqn of index.scalars.keys()) if (fqn.endsWith(`.${plain}`)) found.unshift(fqn);
   const choices = [...new Set(found)].slice(0, 3);
-  const why = noRoot ? " (no input names a namespace, so the name must begin with one)" : "";
+  const namesClass = noRoot && rest.length > 0 ? ` (there is no feature class '${first}')` : "";
+  const why = noRoot && rest.length === 0 ? " (no input names a namespace, so the name must begin with one)" : namesClass;
   return { kind: "unknown", message: sentence(text, choices, why) };
 }
 
 function sentence(text: string, choices: readonly string[], why = ""): string {
-  const quoted = choices.map((name) => `'${name}'`);
+  const quoted = choices.map((name) => `'${readableName(name)}'`);
   const last = quoted.pop();
   if (last === undefined) return `unknown feature '${text}'${why}; \`svc features list\` shows what there is`;
   return `unknown feature '${text}'${why}; did you mean ${quoted.length > 0 ? `${quoted.join(", ")} or ${last}` : last}?`;

@@ -37,7 +37,9 @@ export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[])
 
 /** Nothing provides a goal: every resolver that produces the feature, and why it cannot run. */
 export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) => boolean): string {
-  const given = shape.givens.map((one) => [shape.root.name, ...one.relations.map((r) => r.name), one.feature.name].join("."));
+  const given = shape.givens.map((one) =>
+    [shape.root.name, ...one.relations.map((r) => r.name), one.feature.name.replace(/=$/, "")].join("."),
+  );
   const from = given.length > 0 ? ` from ${given.length > 6 ? `${given.slice(0, 6).join(", ")}, ...` : given.join(", ")}` : "";
   const stuck = stuckGate(goal, can);
   if (stuck) return `${goal.path} cannot be read${from}: its row needs ${stuck.path}, ${whyMissing(stuck, can, [goal])}`;
@@ -53,7 +55,7 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
     }),
   ];
   if (lines.length === 0) {
-    if (goal.feature.primary) return `${goal.path} is the primary key, and ${whyMissing(goal, can, [])}`;
+    if (goal.feature.primary) return `${goal.path} is the primary key, ${whyMissing(goal, can, [])}`;
     const unread = shape.options.disableCacheReads && goal.feature.stalenessMs > 0;
     const why = unread ? ", and the planner option disable_cache_reads keeps the query from the online store" : "";
     return `no resolver produces ${goal.feature.fqn}${why}: give ${goal.path} as an input, or write a resolver for it`;

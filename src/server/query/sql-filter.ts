@@ -3,7 +3,7 @@
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { allOf, type RowTest, type TestValue } from "../expressions/row-test.ts";
+import { allOf, anyOf, type RowTest, type TestValue } from "../expressions/row-test.ts";
 import { type AddParameter, type ColumnType, comparisonSql } from "../sql/condition.ts";
 import type { SqlSource } from "../sql/source.ts";
 import type { NamespaceInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
@@ -77,10 +77,11 @@ export function forgetTypes(sql: SqlInfo): void {
   known.delete(sql);
 }
 
-/** The part of a test that the source can be asked. */
+/** The part of a test that the source can be asked: what passes the test passes it. */
 function askable(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
-  if (test.kind !== "all") return write(test, target, types, () => "") === undefined ? undefined : test;
-  return allOf(test.tests.map((one) => askable(one, target, types)));
+  if (test.kind === "compare" || test.kind === "in") return write(test, target, types, () => "") === undefined ? undefined : test;
+  const parts = test.tests.map((one) => askable(one, target, types));
+  return test.kind === "all" ? allOf(parts) : anyOf(parts);
 }
 
 function write(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>, add: AddParameter): string | undefined {

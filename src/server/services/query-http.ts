@@ -3,7 +3,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
+import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import type { Answer, AnswerField, AnswerHead } from "../query/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
@@ -121,10 +121,10 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const nowMs = Number(answer.nowMicros) / 1000;
-  const now = rfc3339(answer.nowMicros);
+  const now = formatInstant(answer.nowMicros);
   let latest = { at: nowMs, text: now };
   const timeText = (at: number): string => {
-    if (at !== latest.at) latest = { at, text: rfc3339(BigInt(Math.round(at * 1000))) };
+    if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
   const field = (one: AnswerField): Record<string, unknown> => {
@@ -157,7 +157,7 @@ function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, body, rfc3339(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, body, formatInstant(answer.nowMicros)) },
   };
 }
 
@@ -176,10 +176,6 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     ...(answer.traceId === "" ? {} : { trace_id: answer.traceId }),
     ...(body.ask.storePlanStages ? { plan_stages: answer.stages.length } : {}),
   };
-}
-
-function rfc3339(micros: bigint): string {
-  return formatMicros(micros).replace(/\.?0*Z$/, "Z");
 }
 
 /** A value as plain JSON; the common kinds are that already. */

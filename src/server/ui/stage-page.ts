@@ -21,7 +21,7 @@ export function stageTable(environment: EnvironmentRecord, stages: readonly Stag
     stages.map((one) => [
       one.omitted ? `${one.stage}` : html`<a href="${address(environment, one.queryId, `/stages/${one.stage}`)}">${one.stage}</a>`,
       one.kind,
-      one.provider,
+      readableName(one.provider),
       one.path,
       one.rows,
       one.omitted ? html`<span class="warn">not kept: ${one.omitted}</span>` : one.columns.map(readableName).join(", "),
@@ -49,7 +49,7 @@ export async function stagePage(
 ${facts([
   ["Query run", html`<a href="${address(environment, queryId, "")}"><code>${queryId}</code></a>`],
   ["Step", stage.kind],
-  ["Provider", stage.provider],
+  ["Provider", readableName(stage.provider)],
   ["Rows of", stage.path],
   ["Rows", stage.rows],
   ["Not kept", stage.omitted],

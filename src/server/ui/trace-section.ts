@@ -1,5 +1,6 @@
 /** The spans of a query run as a waterfall. */
 
+import { readableName } from "../../domain/name.ts";
 import type { SpanRecord } from "../stores/telemetry/store.ts";
 import { type Html, html } from "./html.ts";
 
@@ -26,9 +27,11 @@ export function traceSection(spans: readonly SpanRecord[]): Html {
 
 function row(span: SpanRecord, depth: number, from: number, length: number): Html {
   const bar = html`<svg viewBox="0 0 ${SCALE} 12" width="320" height="12" preserveAspectRatio="none" role="img" aria-label="${from.toFixed(0)} to ${(from + length).toFixed(0)} of ${SCALE}"><rect class="bar${span.error && " bad"}" x="${from.toFixed(1)}" y="1" width="${Math.max(length, 3).toFixed(1)}" height="10"></rect></svg>`;
-  const facts = Object.entries(span.attributes).map(([name, value]) => html`<span class="dim">${name}</span> ${value} `);
-  return html`<tr><td>${"\u00a0\u00a0".repeat(depth)}<span class="dim">${span.attributes.op ?? span.kind}</span> ${span.name}</td>
-<td class="num">${span.durationMs.toFixed(2)}</td><td>${bar}</td><td>${facts}${span.error && html`<span class="bad">${span.error}</span>`}</td></tr>\n`;
+  const facts = Object.entries(span.attributes)
+    .filter(([name, value]) => name !== "op" && value !== span.name)
+    .map(([name, value]) => html`<span class="fact"><span class="dim">${name.replaceAll("_", " ")}</span> ${value}</span> `);
+  return html`<tr><td class="name">${"\u00a0\u00a0".repeat(depth)}<span class="dim">${span.attributes.op ?? span.kind}</span> ${readableName(span.name)}</td>
+<td class="num">${span.durationMs.toFixed(2)}</td><td>${bar}</td><td class="wide">${facts}${span.error && html`<span class="bad">${span.error}</span>`}</td></tr>\n`;
 }
 
 /** Each span behind the one that it is a part of, by its start. */

@@ -130,6 +130,11 @@ class Brackets(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no row, column or filter"):
             df[1.5]
 
+    def test_words_that_no_hook_saw(self):
+        for words in (lambda: Sale.amount > 1 and Sale.ok == True, lambda: (Sale.amount > 1) & (Sale.id == 1) or Sale.ok == True):  # noqa: E712
+            with self.assertRaisesRegex(TypeError, "has no truth value: join conditions with & .*; in tests, `pytest -p svc._pytest_plugin`"):
+                sales()[words()]
+
     def test_filters(self):
         df = sales()
         cases = [

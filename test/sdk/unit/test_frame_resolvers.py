@@ -302,6 +302,11 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "what .*extra returns has no column 'client.name'; its columns are: client.id"):
             extra()
 
+    def test_rows_of_another_class(self):
+        for given in ([Client(id=1, name="x")], DataFrame([Client(id=1, name="x")])):
+            with self.assertRaisesRegex(TypeError, "these are rows of Order, and 'client.id' is a feature of Client"):
+                many(given)
+
     def test_wrong_rows(self):
         with self.assertRaisesRegex(TypeError, "row 0 is int"):
             many([1])

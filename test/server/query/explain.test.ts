@@ -1,10 +1,14 @@
 import { expect, test } from "bun:test";
-import { featureClass, graph, python, sql } from "./graphs.ts";
+import { featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
 import { MemorySource, PlayedError, World } from "./worlds.ts";
 
 const made = graph(
   [
-    featureClass("airport", { code: { type: "str", primary: true }, latitude: { type: "float", stale: "1h" } }),
+    featureClass("airport", {
+      code: { type: "str", primary: true },
+      latitude: { type: "float", stale: "1h" },
+      north: { type: "bool", stale: "1h", expression: fn("gt", "latitude", lit(0)) },
+    }),
     featureClass("flight", {
       id: "int",
       origin_code: "str",
@@ -82,6 +86,13 @@ test("hits, old values and busted ones are told apart", async () => {
   expect(await line({ staleness: { "airport.latitude": Number.POSITIVE_INFINITY } })).toContain("of any age: hit");
   expect(await line({ staleness: { "airport.latitude": 30_000 } })).toContain("miss: 1m old, and at most 30s is served");
   expect(await line({ staleness: { "airport.latitude": 0 } })).toContain("CacheRead skipped: staleness 0s asks for a fresh value");
+});
+
+test("a stored value of an expression says so", async () => {
+  const one = world();
+  await one.ask({ "flight.id": 1 }, ["flight.origin.north"]);
+  one.now += 60_000;
+  expect(await explain(one, ["flight.origin.north"])).toContain("   │  CacheRead airport, at most 1h old: hit, 1m old, by its expression");
 });
 
 test("failures, and outputs without a provider, stand where they belong", async () => {

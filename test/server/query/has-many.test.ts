@@ -294,6 +294,14 @@ describe("where rows come from", () => {
     ).toBe("user.txns[1].merchant.name is missing, and other rows have it; give it in every row or in none");
   });
 
+  test("given rows that lack what a resolver takes of them: the refusal says what, and from what", async () => {
+    const named = python("m.named", [{ rows: "user.txns", columns: ["txn.id"], filters: [] }], ["user.label"]);
+    const one = world([MERCHANTS, USERS, named]);
+    expect((await one.refusal({ "user.id": 1, "user.txns": [{ amount: 5 }] }, ["user.label"])).message).toMatch(
+      /^no resolver can produce user\.label from user\.id, user\.txns:\n {2}- m\.named.*: txn\.id is the primary key, which was not given and which no resolver produces$/,
+    );
+  });
+
   test("given lists of their features are rows, too", async () => {
     const one = world();
     const inputs = { "user.id": 1, "user.txns.amount": [3, 4], "user.txns.id": [1, "2"] };

@@ -56,6 +56,14 @@ describe("names", () => {
     expect(meaning("origin", "flight")).toBe("row flight.origin");
   });
 
+  test("a window that is not there is answered with those that are, readably", () => {
+    for (const name of ["flight.fails[3d]", "flight.fails__259200__"])
+      expect(meaning(name)).toBe(
+        `unknown feature '${name}': there is no such window; the windows are 'flight.fails[10m]', 'flight.fails[1d]'`,
+      );
+    expect(meaning("flight.fials[10m]")).toContain("did you mean 'flight.fails[10m]'");
+  });
+
   test("windows are read in every spelling, and the bare name means all of them", () => {
     for (const name of ["flight.fails[10m]", "flight.fails__600__", "flight.fails[600s]", 'flight.fails["10m"]', "fails[10m]"])
       expect(meaning(name, "flight")).toBe("flight.fails__600__");
@@ -74,13 +82,17 @@ describe("names", () => {
   test("at most three names are offered", () => {
     const offered = meaning("flight.fails__601__").match(/'flight\.[^']+'/g) ?? [];
     expect(offered.length).toBeLessThanOrEqual(4);
-    expect(meaning("flight.fails__601__")).toContain("'flight.fails__600__'");
+    expect(meaning("flight.fails__601__")).toContain("'flight.fails[10m]'");
   });
 
   test("a relative name without a root says so and offers the features of that name", () => {
     expect(meaning("distance")).toBe(
       "unknown feature 'distance' (no input names a namespace, so the name must begin with one); did you mean 'flight.distance'?",
     );
+  });
+
+  test("a name in full whose class is not there is answered with that", () => {
+    expect(meaning("sailor.name")).toContain("unknown feature 'sailor.name' (there is no feature class 'sailor')");
   });
 
   test("below a has-many relation are features of its rows", () => {

@@ -333,6 +333,7 @@ describe("what a database is asked", () => {
           big: { type: "int", expression: agg("count", "txns", undefined, fn("gt", "amount", lit(10))) },
           a: { type: "float", expression: agg("sum", "txns", "amount", kindIs("a")) },
           doubled: { type: "int", expression: agg("count", "txns", undefined, fn("gt", "double", lit(20)), fn("gt", "amount", lit(1))) },
+          later: { type: "int", expression: agg("count", "txns", undefined, fn("gt", "kind", lit("a")), fn("gt", "amount", lit(10))) },
           total: { type: "float", expression: agg("sum", "txns", "amount") },
           twice: { type: "float", expression: agg("sum", "again", "amount") },
           kept: { type: "int", expression: agg("count", "cached", undefined, fn("gt", "amount", lit(10))) },
@@ -391,6 +392,13 @@ describe("what a database is asked", () => {
     expect(condition(one)).toBe("");
     expect(await one.values({ "user.id": 1 }, ["user.big", "user.txns.id"])).toEqual({ "user.big": 1, "user.txns.id": [1, 2] });
     expect(condition(one)).toBe("");
+  });
+
+  test("what each of several may want, without the parts that cannot be asked", async () => {
+    const one = txns();
+    const answer = await one.ask({ "user.id": 1 }, ["user.later", "user.a"], { explain: true });
+    expect(answer.fields.map(({ value }) => value)).toEqual([1, 5]);
+    expect(answer.explanation).toContain('asked of the database: amount > 10 or kind = "a"');
   });
 
   test("everything when rows are cached, or when the query says so", async () => {

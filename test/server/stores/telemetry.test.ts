@@ -166,6 +166,15 @@ describe("telemetry store", () => {
     expect(await store.query("qry_3")).toBeUndefined();
   });
 
+  test("a body larger than all before it leaves the others of its batch as they are", async () => {
+    const responses = ["é".repeat(100), "ö€".repeat(300_000), "x".repeat(200_000)];
+    for (const [n, response] of responses.entries()) store.recordQuery(query(`qry_${n}`, { response }));
+    for (const [n, response] of responses.entries()) {
+      const kept = await store.query(`qry_${n}`);
+      expect([kept?.request, kept?.response === response, kept?.origins]).toEqual([query("").request, true, "m.name\n"]);
+    }
+  });
+
   test("bodies that resemble each other take little room", async () => {
     const response = JSON.stringify(Array.from({ length: 40 }, (_, n) => ({ field: `user.feature_${n}`, ts: "2024-05-01T12:00:00Z" })));
     for (let n = 0; n < 1_000; n++) store.recordQuery(query(`qry_${n}`, { response }));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { escapeHtml, externalLink, html } from "../../../src/server/ui/html.ts";
+import { traceSection } from "../../../src/server/ui/trace-section.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 import { TempFolder, TestServer } from "../running-server.ts";
 
@@ -89,6 +90,15 @@ describe("pages", () => {
     expect(text).toContain("\\u202e");
     expect(text).toMatch(/<h2>Plan<\/h2>\s*<div class="scroll"><pre>query /);
     expect((await page("/")).text).toContain(meta.query_id);
+  });
+
+  test("a span is a line with its readable name, and nothing is said twice", () => {
+    const ids = { traceId: "a".repeat(32), parentSpanId: "", queryId: "q", environmentId: "e", deploymentId: "d" };
+    const name = "user.spend__3600__";
+    const attributes = { op: "expression", provider: name, rows_in: "1" };
+    const { text } = traceSection([{ ...ids, spanId: "b", kind: "op", name, startedAt: 1, durationMs: 2, error: "", attributes }]);
+    expect(text).toContain('<span class="dim">expression</span> user.spend[1h]</td>');
+    expect(text).toContain('<td class="wide"><span class="fact"><span class="dim">rows in</span> 1</span> </td>');
   });
 
   test("what is not there is 404", async () => {

@@ -5,6 +5,7 @@
 
 import type { Database } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
+import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
 import { StageTable } from "./stage-table.ts";
@@ -36,7 +37,7 @@ export interface TelemetryFile {
 
 /** Records to be written in one transaction. */
 export interface TelemetryBatch {
-  readonly queries: readonly QueryLogEntry[];
+  readonly queries: QueryBatch | undefined;
   readonly logs: readonly LogEntry[];
   readonly spans: readonly SpanRecord[];
   /** The time, epoch milliseconds. */
@@ -87,7 +88,7 @@ export class TelemetryDatabase {
   /** Writes a batch, all of it or nothing, and now and then removes what is old. */
   write({ queries, logs, spans, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
-      if (queries.length > 0) this.#writeQueries(queries);
+      if (queries) this.#writeQueries(queries);
       for (const line of logs) this.#writeLog(line);
       if (spans.length > 0) this.#spans.write(spans);
     })();
@@ -186,21 +187,15 @@ export class TelemetryDatabase {
     this.#db.close();
   }
 
-  #writeQueries(queries: readonly QueryLogEntry[]): void {
-    const bodies = queries.flatMap(({ request, response, origins }) => [request, response ?? "", origins].map((body) => Buffer.from(body)));
-    const packed = Bun.zstdCompressSync(Buffer.concat(bodies), PACKING);
+  #writeQueries({ rows, bodies }: QueryBatch): void {
+    const packed = Bun.zstdCompressSync(bodies, PACKING);
     const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
     const insert = this.#db.query(
       `insert or replace into query_log (query_id, environment_id, deployment_id, branch, started_at, duration_ms, query_name, correlation_id, error_count,
          error, encoding, body, body_at, request_size, response_size, origins_size) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     let bodyAt = 0;
-    for (const [index, entry] of queries.entries()) {
-      const [requestSize, responseSize, originsSize] = [0, 1, 2].map((part) => bodies[index * 3 + part]?.length ?? 0) as [
-        number,
-        number,
-        number,
-      ];
+    for (const entry of JSON.parse(rows) as readonly BatchedQuery[]) {
       insert.run(
         entry.queryId,
         entry.environmentId,
@@ -215,11 +210,11 @@ export class TelemetryDatabase {
         entry.encoding,
         body,
         bodyAt,
-        requestSize,
-        entry.response === undefined ? null : responseSize,
-        originsSize,
+        entry.requestSize,
+        entry.responseSize,
+        entry.originsSize,
       );
-      bodyAt += requestSize + responseSize + originsSize;
+      bodyAt += entry.requestSize + (entry.responseSize ?? 0) + entry.originsSize;
     }
   }
 

@@ -3,7 +3,8 @@
 import type { Clock } from "../../../context/clock.ts";
 import { workerEntry } from "../../worker-entry.ts";
 import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
-import type { Body, LogEntry, QueryLogEntry, SpanRecord, TelemetryStore } from "./store.ts";
+import { QueryGatherer } from "./query-batch.ts";
+import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";
 import type { TelemetryAnswer, TelemetryMethod, TelemetryRequest } from "./telemetry-worker.ts";
 
 /** How the store is opened. */
@@ -48,7 +49,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const calls = new Map<number, Call>();
   /** What is not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
-  let queries: QueryLogEntry[] = [];
+  const queries = new QueryGatherer();
   let logs: LogEntry[] = [];
   let spans: SpanRecord[] = [];
   let gathered = 0;
@@ -77,12 +78,12 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     return made;
   };
 
-  const ask = <M extends TelemetryMethod>(method: M, argument: Parameters<TelemetryDatabase[M]>[0]) =>
+  const ask = <M extends TelemetryMethod>(method: M, argument: Parameters<TelemetryDatabase[M]>[0], given: ArrayBuffer[] = []) =>
     new Promise<ReturnType<TelemetryDatabase[M]>>((resolve, reject) => {
       worker ??= start();
       const request: TelemetryRequest = { id: ++lastCall, file, method, argument };
       calls.set(request.id, { resolve: resolve as (result: unknown) => void, reject });
-      worker.postMessage(request);
+      worker.postMessage(request, given);
     });
 
   const drop = (records: number): void => {
@@ -96,10 +97,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     options.onDrop?.(dropped);
   };
 
-  const write = async (batch: TelemetryBatch, bytes: number): Promise<void> => {
-    const records = recordsIn(batch);
+  const write = async (batch: TelemetryBatch, records: number, bytes: number): Promise<void> => {
     try {
-      await ask("write", batch);
+      await ask("write", batch, batch.queries && [batch.queries.bodies.buffer]);
     } catch (error) {
       options.onError?.(error);
       drop(records);
@@ -109,13 +109,15 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     if (clock.now() - expiredAt >= EXPIRE_EVERY_MS) await expireStages();
   };
 
+  const waiting = (): number => queries.size + logs.length + spans.length;
+
   /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
   const send = (): Promise<void> => {
     clearTimeout(gathering);
     gathering = undefined;
-    if (recordsIn({ queries, logs, spans }) === 0) return written;
-    written = write({ queries, logs, spans, now: clock.now() }, gathered);
-    queries = [];
+    const records = waiting();
+    if (records === 0) return written;
+    written = write({ queries: queries.size > 0 ? queries.take() : undefined, logs, spans, now: clock.now() }, records, gathered);
     logs = [];
     spans = [];
     gathered = 0;
@@ -150,14 +152,14 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     return true;
   };
   const gather = (): void => {
-    if (recordsIn({ queries, logs, spans }) >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
+    if (waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
     else gathering ??= setTimeout(send, GATHER_MS);
   };
 
   return {
     recordQuery(entry) {
       if (!admit(sizeOf(entry.request) + sizeOf(entry.response) + entry.origins.length, entry.errorCount > 0)) return;
-      queries.push(entry);
+      queries.add(entry);
       gather();
     },
     recordLog(entry) {
@@ -211,10 +213,6 @@ const SPAN_BYTES = 200;
 
 function sizeOfFacts(facts: SpanRecord["attributes"]): number {
   return Object.entries(facts).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-}
-
-function recordsIn({ queries, logs, spans }: Pick<TelemetryBatch, "queries" | "logs" | "spans">): number {
-  return queries.length + logs.length + spans.length;
 }
 
 function sizeOf(body: Body | undefined): number {

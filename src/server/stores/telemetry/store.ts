@@ -24,7 +24,6 @@ export interface QueryLogEntry {
   /** Why there is no response. */
   readonly error?: string;
   readonly encoding: BodyEncoding;
-  /** Handed over for good: bytes may not change afterwards. */
   readonly request: Body;
   /** Absent when the query was refused or the server failed. */
   readonly response?: Body;
