@@ -140,7 +140,7 @@ function Get-SvcTarget {
   switch ($machine) {
     'AMD64' { return 'windows-amd64' }
     'ARM64' { return 'windows-arm64' }
-    'x86' { return 'windows-386' }
+    'x86' { throw 'there is no svc for 32-bit Windows: svc-windows-386, beside the builds, says what to do instead' }
     default { throw "there is no svc for $machine processors" }
   }
 }
@@ -238,7 +238,7 @@ $BASE_URL = ""
     if ($minisign) {
       $verifier = 'minisign'
       $check = Invoke-SvcProgram $minisign.Path @('-V', '-Q', '-P', $Key, '-m', $sums, '-x', $signature)
-      if ($check.Code -ne 0 -or $check.Said -cne $comment) { throw "the signature does not fit SHA256SUMS: $($check.Complaint)" }
+      if ($check.Code -ne 0 -or $check.Said -cne $comment) { throw 'the signature does not fit SHA256SUMS, or its comment was changed' }
     }
     if (-not $Version) {
       if ([Xml.XmlConvert]::ToDateTimeOffset($expires) -le [DateTimeOffset]::UtcNow) {
@@ -314,8 +314,8 @@ $BASE_URL = ""
   if ($Quiet) { return }
   Write-Host "Signature checked with $verifier."
   (Invoke-SvcProgram $link @('version')).Said
-  "OS: $([Environment]::OSVersion.VersionString)"
-  "Arch: $target"
+  'OS: windows'
+  "Arch: $($target.Substring('windows-'.Length))"
   "Path: $kept"
 }
 

@@ -2,6 +2,7 @@
 # Installs svc for the user who runs it: `curl -fsSL <host>/install.sh | sh`, with options `... | sh -s -- --help`.
 # POSIX sh. What it installs is verified with the key below, or not installed.
 
+{ # one command up to its closing brace: of a script that is cut off, nothing runs
 PUBLIC_KEY=""
 BASE_URL=""
 
@@ -373,7 +374,7 @@ find_key() {
 verify_sums() {
   if has minisign; then
     verifier=minisign
-    said=$(minisign -V -Q -P "$key" -m "$sums" -x "$signature" 2>&1) || die "the signature does not fit SHA256SUMS: $said"
+    said=$(minisign -V -Q -P "$key" -m "$sums" -x "$signature" 2>&1) || die "the signature does not fit SHA256SUMS${said:+: $said}"
     [ "$said" = "$comment" ] || die "the signature does not fit its comment"
   elif openssl_can; then
     verifier=openssl
@@ -517,6 +518,9 @@ try_binary() {
   fi
   case $complaint in
     *GLIBC_*' not found'*) die "svc needs a newer glibc than this system's: $complaint" ;;
+    *'rror relocating '*'symbol not found'*)
+      die "svc needs a newer libstdc++ than this system's: that of GCC 13, which Alpine has since 3.19 (${complaint#Error relocating *: })"
+      ;;
     *libstdc++* | *libgcc_s*) die "svc needs libstdc++, which is not here (on Alpine: apk add libstdc++)" ;;
     *'ermission denied'*) die "cannot run programs in $dir: is it mounted with noexec? choose another place with --dir" ;;
   esac
@@ -609,7 +613,7 @@ report() {
   [ -z "$quiet" ] || return 0
   say "Signature checked with $verifier."
   SVC_NO_UPDATE_CHECK=1 "$dir/svc" version </dev/null
-  printf 'OS: %s\nArch: %s\nPath: %s\n' "$(uname -s)" "$(uname -m)" "$dir/svc-$version"
+  printf 'OS: %s\nArch: %s\nPath: %s\n' "$os" "$arch" "$dir/svc-$version"
   case ":$PATH:" in
     *:"$dir":*) ;;
     *)
@@ -697,6 +701,7 @@ main() {
   switch
   add_path
   report
+}
 }
 
 main "$@"

@@ -77,7 +77,7 @@ const DIRECTIONS: Readonly<
   },
   server: { all: ["gen", "disk", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
-  packaging: { all: ["domain", "cli", "errors"], lazily: ["commands"] },
+  packaging: { all: ["disk", "domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
 

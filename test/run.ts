@@ -18,17 +18,28 @@ const ENV = { ...process.env, NO_COLOR: "1", PATH: `${join(ROOT, "node_modules/.
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-/** Files that take long, so that none of them is the last to start. */
+/** Files that take long, the longest first, so that none of them is the last to start; what builds releases is not all at once. */
 const LONG_FIRST = [
-  "packaging/release",
+  "binary/update.test",
   "server/durability",
   "python/venv",
-  "sdk/",
+  "binary/update-windows",
+  "packaging/release",
+  "install/refusals",
+  "binary/flights",
+  "sdk/analyzer",
+  "binary/windows",
+  "binary/hostile",
+  "install/",
+  "binary/update-killed",
   "server/deployments/",
+  "sdk/",
   "server/python/",
+  "commands/lsp",
+  "server/query/pushdown",
   "binary/",
-  "browser/",
   "commands/",
+  "browser/",
   "server/",
 ];
 

@@ -12,7 +12,7 @@ import { exchangeToken } from "./exchange.ts";
 import { isUnauthenticated, refusedCredentials } from "./failure.ts";
 import { createWireFetch, type Endpoint, type WireFetch } from "./fetch.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
-import { createRetryPolicy, type RetryPolicy } from "./retry.ts";
+import { createCommandRetries, type RetryPolicy } from "./retry.ts";
 
 /** The parts of the context that the client needs. */
 export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings">;
@@ -42,14 +42,7 @@ export interface Connection {
 export function createConnection(host: ClientHost): Connection {
   const redactor = createRedactor();
   const fetch = createWireFetch(host, redactor);
-  const retry = createRetryPolicy({
-    clock: host.clock,
-    signal: host.signal,
-    onRetry: (attempt, waitMs, error) =>
-      host.progress.verbose(
-        redactor.text(`attempt ${attempt} failed (${error instanceof Error ? error.message : error}); again in ${Math.round(waitMs)} ms`),
-      ),
-  });
+  const retry = createCommandRetries(host, redactor);
   const settings = once(async () => {
     const found = await host.settings();
     redactor.add(found.clientSecret.value);

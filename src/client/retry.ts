@@ -4,6 +4,8 @@
  */
 
 import type { Clock } from "../context/clock.ts";
+import type { Context } from "../context/context.ts";
+import type { Redactor } from "./redact.ts";
 
 /** A failure that may pass: the connection broke, or the server said that it is overloaded or not ready. */
 export interface Transient {
@@ -75,6 +77,21 @@ export function createRetryPolicy(deps: RetryDeps): RetryPolicy {
       }
     },
   };
+}
+
+/** The policy of a command, which tells with --verbose why it tries again. */
+export function createCommandRetries(
+  { clock, signal, progress }: Pick<Context, "clock" | "signal" | "progress">,
+  redactor: Redactor,
+): RetryPolicy {
+  return createRetryPolicy({
+    clock,
+    signal,
+    onRetry: (attempt, waitMs, error) =>
+      progress.verbose(
+        redactor.text(`attempt ${attempt} failed (${error instanceof Error ? error.message : error}); again in ${Math.round(waitMs)} ms`),
+      ),
+  });
 }
 
 /** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date. Undefined when there is none or it says nothing. */

@@ -21,7 +21,7 @@ async function entriesOf({ releases, progress }: Context, from: string | undefin
   if (from === undefined && !(await releases.hasOrigin())) return own;
   try {
     const known = await releases.feed(from);
-    return known ? known.feed.releases.filter(({ component }) => component === "svc") : own;
+    return known ? known.releases.filter(({ component }) => component === "svc") : own;
   } catch (error) {
     if (from !== undefined || !(error instanceof CliError) || error.code === "interrupted") throw error;
     progress.note(`${error.message}. What is shown is the changelog of this build.`);

@@ -3,6 +3,7 @@ import { bool, text } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { releaseVersion } from "../domain/release/manifest.ts";
+import { sizeText } from "../domain/size.ts";
 import { AbortedError, UsageError } from "../errors/cli-error.ts";
 import { choiceView, tableView, textView } from "../output/view.ts";
 import type { InstalledBuild } from "../release/install-folder.ts";
@@ -14,13 +15,11 @@ type UpdateData =
   | { readonly kind: "list"; readonly builds: readonly InstalledBuild[] }
   | { readonly kind: "pruned"; readonly removed: readonly InstalledBuild[] };
 
-const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-
 /** Removes what is not needed, when the user agrees. */
 async function prune({ releases, prompt }: Context, yes: boolean): Promise<UpdateData> {
   const builds = await releases.prunable();
   if (builds.length === 0) return { kind: "pruned", removed: [] };
-  const size = inMegabytes(builds.reduce((sum, build) => sum + build.size, 0));
+  const size = sizeText(builds.reduce((sum, build) => sum + build.size, 0));
   const names = builds.map(({ version }) => version).join(", ");
   if (!yes && !(await prompt.confirm(`Remove ${names} (${size})?`))) throw new AbortedError();
   return { kind: "pruned", removed: await releases.prune(builds) };
@@ -58,7 +57,7 @@ const listView = tableView<UpdateData, InstalledBuild>({
   rows: (data) => (data.kind === "list" ? data.builds : []),
   columns: [
     { header: "Version", cell: ({ version }) => version },
-    { header: "Size", cell: ({ size }) => inMegabytes(size), align: "right" },
+    { header: "Size", cell: ({ size }) => sizeText(size), align: "right" },
     { header: "Installed", cell: ({ installed_at }) => installed_at.slice(0, 10) },
     { header: "Current", cell: ({ current }) => (current ? "✓" : ""), style: (cell, style) => style.green(cell) },
   ],
@@ -70,7 +69,7 @@ const prunedView = textView<UpdateData>(
   (data) => {
     const removed = data.kind === "pruned" ? data.removed : [];
     if (removed.length === 0) return "There is nothing to remove: the current build and the one before it are kept.";
-    return removed.map(({ version, size }) => `Removed ${version} (${inMegabytes(size)}).`).join("\n");
+    return removed.map(({ version, size }) => `Removed ${version} (${sizeText(size)}).`).join("\n");
   },
   (data) => (data.kind === "pruned" ? { removed: data.removed } : data),
 );

@@ -2,6 +2,7 @@ import { buildInfo } from "../build-info.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
+import { platformName } from "../domain/release/target.ts";
 import { textView } from "../output/view.ts";
 
 /** What `svc version` prints. */
@@ -37,9 +38,9 @@ export default defineCommand({
   },
   async run(context, { tagOnly, check: compare }): Promise<{ tagOnly: boolean; data: VersionData }> {
     const { platform, arch } = context.surroundings;
-    const { version, commit, builtAt } = buildInfo;
+    const { version, commit, builtAt, target } = buildInfo;
     const found = compare ? await check(context) : {};
-    return { tagOnly, data: { version, platform: `${platform}-${arch}`, hash: commit, build_time: builtAt, ...found } };
+    return { tagOnly, data: { version, platform: target || platformName(platform, arch), hash: commit, build_time: builtAt, ...found } };
   },
   view: textView(
     ({ tagOnly, data }: { tagOnly: boolean; data: VersionData }) => (tagOnly ? data.version : asText(data)),

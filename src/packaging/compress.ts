@@ -1,6 +1,6 @@
 /** Compressed forms of a file, and patches from one build to the next. */
 
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
 import { PackagingError } from "./packaging-error.ts";
@@ -53,6 +53,7 @@ export async function writeDelta(older: string, file: string, patch: string, lev
     await rm(`${patch}.new`, { force: true });
     throw new PackagingError(`zstd cannot make ${patch}: ${said.trim()}`);
   }
+  await chmod(`${patch}.new`, 0o644);
   await rename(`${patch}.new`, patch);
 }
 

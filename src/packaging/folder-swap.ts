@@ -1,10 +1,13 @@
 /** Folders that readers see whole: made under another name, and put in place in one step. */
 
-import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileNames } from "./file-facts.ts";
 
-/** How a file comes into a new folder: a file of its own, or another name for the same one, where the disk can do that. */
+/**
+ * How a file comes into a new folder: a file of its own, or another name for the same one, where the disk can do that. What is one file under two names in
+ * the old folder is so in the new one.
+ */
 export type Copying = "copied" | "linked";
 
 /** Makes `folder` with the files of `source`. It must not exist yet. `change` may change the copy before anybody sees it. */
@@ -50,12 +53,21 @@ async function preparedCopy(source: string, folder: string, copying: Copying): P
   for (const name of await readdir(parent)) if (name.startsWith(PREFIX)) await rm(join(parent, name), { recursive: true, force: true });
   const fresh = join(parent, `${PREFIX}${process.pid}`);
   await mkdir(fresh);
+  const copies = new Map<bigint, string>();
   for (const name of await fileNames(source)) {
     const [from, to] = [join(source, name), join(fresh, name)];
-    if (copying === "copied") await copyFile(from, to);
-    else await link(from, to).catch(() => copyFile(from, to));
+    const { ino } = await stat(from, { bigint: true });
+    const same = copying === "linked" ? from : copies.get(ino);
+    if (same === undefined) await copyFile(from, to);
+    else await linkOrCopy(same, to);
+    copies.set(ino, to);
   }
   return fresh;
+}
+
+/** Makes `path` another name of a file, or a copy where the disk has no such thing. */
+export async function linkOrCopy(file: string, path: string): Promise<void> {
+  await link(file, path).catch(() => copyFile(file, path));
 }
 
 const AT_FDCWD = -100;

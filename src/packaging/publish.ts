@@ -1,7 +1,9 @@
 /** Adding a release to a feed: a folder that any static file server can serve. A reader never sees half a release. */
 
-import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DiskError } from "../disk/disk-error.ts";
+import { withFileLock } from "../disk/lock.ts";
 import { changelogEntries } from "../domain/release/changelog.ts";
 import { parseFeed, type ReleaseEntry, type ReleaseFeed, ReleaseFormatError } from "../domain/release/manifest.ts";
 import { type SecretKey, SignatureError, verify } from "../domain/release/minisign.ts";
@@ -32,7 +34,11 @@ export const INDEX = "index.json";
  * Adds the release: first its folder, made under another name and renamed; then `latest`; then the index that names it. The newest version is the latest,
  * whatever the order of publishing. A version that is there already stays as it is, and may only be published again when nothing differs. Throws PackagingError.
  */
-export async function publish({ root, release, feed, key, now, expiresAt }: PublishOrder): Promise<ReleaseFeed> {
+export function publish(order: PublishOrder): Promise<ReleaseFeed> {
+  return alone(order.feed, () => add(order));
+}
+
+async function add({ root, release, feed, key, now, expiresAt }: PublishOrder): Promise<ReleaseFeed> {
   const manifest = await readRelease(release);
   const { version } = manifest;
   const before = await readFeed(feed, key);
@@ -75,9 +81,14 @@ export interface RenewOrder {
  * Signs what a feed says about its latest release anew, with a later expiry: the release's manifest and sums, `latest`, and the index. Binaries and sums
  * stay as they are. Throws PackagingError.
  */
-export async function renew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFeed> {
+export async function renew(order: RenewOrder): Promise<ReleaseFeed> {
+  if (!(await Bun.file(join(order.feed, INDEX)).exists())) throw new PackagingError(`${order.feed} is no feed: it has no ${INDEX}`);
+  return alone(order.feed, () => signAnew(order));
+}
+
+async function signAnew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFeed> {
   const before = await readFeed(feed, key);
-  if (!before) throw new PackagingError(`${feed} is no feed: it has no ${INDEX}`);
+  if (!before) throw new PackagingError(`${feed} has lost its ${INDEX}`);
   const folder = join(feed, "releases", before.latest);
   await checkSigned(join(folder, MANIFEST), key);
   await checkSigned(join(folder, SUMS), key);
@@ -87,6 +98,23 @@ export async function renew({ feed, key, expiresAt }: RenewOrder): Promise<Relea
   const index = { ...before, expires_at: expiresAt };
   await writeIndex(feed, index, key);
   return index;
+}
+
+/** File that whoever changes the feed holds. It stays there, empty, and may be read by all as the rest may, so that copying a feed meets no error. */
+const LOCK = ".publishing.lock";
+const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
+
+/** Runs `work` while nobody else changes the feed; waits for those who do. */
+async function alone<T>(feed: string, work: () => Promise<T>): Promise<T> {
+  await mkdir(feed, { recursive: true });
+  try {
+    return await withFileLock(join(feed, LOCK), { what: `the feed ${feed}`, timeoutMs: LOCK_TIMEOUT_MS }, async () => {
+      await chmod(join(feed, LOCK), 0o644);
+      return work();
+    });
+  } catch (error) {
+    throw error instanceof DiskError ? new PackagingError(error.message) : error;
+  }
 }
 
 /** The index of a feed, checked with the key that is going to sign it again; undefined when there is none yet. Throws PackagingError. */

@@ -12,14 +12,15 @@ import {
   type ReleaseManifest,
 } from "../domain/release/manifest.ts";
 import { publicKeyText, type SecretKey } from "../domain/release/minisign.ts";
-import { type ReleaseTarget, releaseFileName } from "../domain/release/target.ts";
+import { NO_BUILD_FOR_386 } from "../domain/release/no-build.ts";
+import { plainFileName, type ReleaseTarget, releaseFileName } from "../domain/release/target.ts";
 import { accompanyingFiles, archiveNames, archiveTarget } from "./archives.ts";
 import { compile } from "./compile.ts";
 import { compressFile, ENCODINGS, gzipLevel, writeDelta } from "./compress.ts";
 import { describeFile, sumsOf } from "./file-facts.ts";
+import { linkOrCopy } from "./folder-swap.ts";
 import { filledInstallScripts } from "./install-scripts.ts";
 import { inParallel } from "./jobs.ts";
-import { NO_BUILD_FOR_386 } from "./no-build.ts";
 import { describeArchives, writePackages } from "./packages.ts";
 import { PackagingError } from "./packaging-error.ts";
 import type { Provenance } from "./provenance.ts";
@@ -92,13 +93,20 @@ export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
     min_version: MIN_VERSION,
     targets,
   };
-  await writeFile(join(out, NO_BUILD_FOR_386.name), NO_BUILD_FOR_386.text);
+  await writePlainNames(order);
   for (const [name, text] of scripts) await writeFile(join(out, name), text, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
   const archives = await describeArchives(out, version, Object.keys(targets));
   for (const { template, missing } of await writePackages(join(out, "packages"), { manifest, archives, baseUrl }))
     order.progress(`packages/${template} is left out: it needs ${missing}`);
   await signRelease(out, manifest, key);
   return { manifest, seconds };
+}
+
+/** Builds whose names end in `.exe` are there without that too, and so is what is said instead of a build: the sums speak for these names as well. */
+async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
+  for (const { name } of targets)
+    if (releaseFileName(name) !== plainFileName(name)) await linkOrCopy(join(out, releaseFileName(name)), join(out, plainFileName(name)));
+  await writeFile(join(out, plainFileName(NO_BUILD_FOR_386.target)), NO_BUILD_FOR_386.text);
 }
 
 type Timed = (name: string, work: () => Promise<unknown>) => Promise<void>;

@@ -8,7 +8,7 @@ import { installedBuilds, installFolder } from "./install-folder.ts";
 import { findOrigin } from "./origin.ts";
 import { readCachedFeed, readCheckNote, writeCachedFeed, writeCheckNote } from "./release-cache.ts";
 import { ReleaseError } from "./release-error.ts";
-import type { KnownFeed, Releases } from "./releases.ts";
+import type { Releases } from "./releases.ts";
 import { hush } from "./reminder.ts";
 import { openOrigin, prunableBuilds, pruneBuilds, type ReleaseHost, rollback, update } from "./update.ts";
 
@@ -36,7 +36,7 @@ export function createReleases(host: ReleaseHost): Releases {
   };
 }
 
-async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<KnownFeed | undefined> {
+async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<ReleaseFeed | undefined> {
   const { surroundings, clock, flags, progress } = host;
   if (!findOrigin(from, surroundings, flags.dir)) {
     progress.note("Nobody has said where releases come from: name a host with --from or SVC_RELEASES. What this build knows is shown.");
@@ -46,17 +46,16 @@ async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<K
   const { base } = files.origin;
   try {
     const feed = await readFeed(files);
-    const fetched_at = new Date(clock.now()).toISOString();
     if (clock.now() >= Date.parse(feed.expires_at))
       progress.warn(`${base} has not been renewed since ${feed.expires_at}: there may be newer releases`);
-    writeCachedFeed(surroundings, { origin: base, fetched_at, feed });
-    return { feed, place: "origin", fetched_at };
+    writeCachedFeed(surroundings, { origin: base, fetched_at: new Date(clock.now()).toISOString(), feed });
+    return feed;
   } catch (error) {
     if (!(error instanceof ReleaseError) || error.code !== "release_unreachable") throw error;
     const cached = readCachedFeed(surroundings, base);
     progress.note(`${error.message}.`);
     progress.note(cached ? `What is shown was fetched at ${cached.fetched_at}.` : "What this build knows is shown.");
-    return cached && { feed: cached.feed, place: "cache", fetched_at: cached.fetched_at };
+    return cached?.feed;
   }
 }
 

@@ -1,29 +1,70 @@
 /** Files of a release host over HTTP: as many bytes as are wanted and no more, no step back from https, and no waiting for ever. */
 
-import type { WireFetch } from "../client/fetch.ts";
+import { transientNetwork, type WireFetch } from "../client/fetch.ts";
+import { type RetryPolicy, retryAfterMs, type Transient } from "../client/retry.ts";
+import { systemCode } from "../disk/disk-error.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { describeOrigin, type Origin } from "./origin.ts";
 import { ReleaseError } from "./release-error.ts";
 
 /** Longest wait for the head of an answer, and between two pieces of a body. */
-export const STALL_MS = 30_000;
+const STALL_MS = 30_000;
 /** Longest download. */
 const TOTAL_MS = 2 * 60 * 60 * 1000;
 const MAX_REDIRECTS = 5;
+/** A host that is overloaded or not ready. */
+const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** What a request needs. */
 export interface HttpAccess {
   readonly fetch: WireFetch;
   readonly origin: Origin;
+  readonly retry: RetryPolicy;
   /** Longest wait without a byte; default 30 s. */
   readonly stallMs?: number;
 }
 
+/** A failure that may pass at another attempt. */
+class PassingError extends ReleaseError {
+  constructor(
+    message: string,
+    readonly transient: Transient,
+    cause?: unknown,
+  ) {
+    super(message, "release_unreachable", { hint: "Try again later, or name another host with --from.", cause });
+  }
+}
+
 /**
- * The bytes of a file. Stops with an error as soon as there are more than `maxBytes`. Throws ReleaseError: release_not_found, release_unreachable,
- * release_too_large, release_insecure.
+ * The bytes of a file. Stops with an error as soon as there are more than `maxBytes`. After a failure that may pass, it goes on where it was. Throws
+ * ReleaseError: release_not_found, release_unreachable, release_too_large, release_insecure.
  */
 export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  let body: AsyncGenerator<Uint8Array> | undefined;
+  const next = async () => {
+    body ??= bodyFrom(access, url, size, maxBytes);
+    try {
+      return await body.next();
+    } catch (error) {
+      body = undefined;
+      throw error;
+    }
+  };
+  try {
+    for (;;) {
+      const { value, done } = await access.retry.run(true, next, (error) => (error instanceof PassingError ? error.transient : undefined));
+      if (done) return;
+      size += value.length;
+      yield value;
+    }
+  } finally {
+    await body?.return(undefined);
+  }
+}
+
+/** The bytes of a file from `offset` on, in one attempt: a host that knows no ranges sends the ones before them too, and they are passed over. */
+async function* bodyFrom(access: HttpAccess, url: string, offset: number, maxBytes: number): AsyncGenerator<Uint8Array> {
   const { origin, stallMs = STALL_MS } = access;
   const stall = new AbortController();
   const tooSlow = () =>
@@ -34,55 +75,64 @@ export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: nu
     );
   let timer = setTimeout(tooSlow, stallMs);
   try {
-    const response = await follow(access, url, stall.signal);
-    const declared = Number(response.headers.get("content-length") ?? 0);
+    const response = await follow(access, url, offset, stall.signal);
+    let at = response.status === 206 ? offset : 0;
+    const declared = at + Number(response.headers.get("content-length") ?? 0);
     if (declared > maxBytes) throw tooLarge(url, maxBytes);
-    let size = 0;
     for await (const chunk of response.body ?? []) {
       clearTimeout(timer);
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge(url, maxBytes);
-      yield chunk;
+      const passed = Math.min(chunk.length, Math.max(0, offset - at));
+      at += chunk.length;
+      if (at > maxBytes) throw tooLarge(url, maxBytes);
+      if (passed < chunk.length) yield chunk.subarray(passed);
       timer = setTimeout(tooSlow, stallMs);
     }
-    if (size < declared)
-      throw new ReleaseError(`${url} ended after ${size} of ${declared} bytes`, "release_unreachable", { hint: "Try again." });
+    if (at < declared) throw new PassingError(`${url} ended after ${at} of ${declared} bytes`, {});
   } catch (error) {
     if (stall.signal.aborted) throw stall.signal.reason;
-    if (error instanceof ReleaseError) throw error;
-    if (error instanceof CliError && error.code === "unreachable")
-      throw new ReleaseError(error.message, "release_unreachable", {
-        hint: `Check the network, or name another host or a folder with --from.`,
-        cause: error,
-      });
-    if (
-      !(error instanceof CliError) &&
-      error instanceof Error &&
-      /^(ECONN|EPIPE|Connection|ETIMEDOUT)/.test("code" in error ? String(error.code) : "")
-    )
-      throw new ReleaseError(`the connection to ${describeOrigin(origin)} was cut before ${url} was complete`, "release_unreachable", {
-        hint: "Try again.",
-        cause: error,
-      });
-    throw error;
+    throw failure(error, origin, url);
   } finally {
     clearTimeout(timer);
     stall.abort(new CliError("the download is over", { code: "internal" }));
   }
 }
 
-async function follow({ fetch, origin }: HttpAccess, first: string, signal: AbortSignal): Promise<Response> {
+function failure(error: unknown, origin: Origin, url: string): unknown {
+  if (error instanceof ReleaseError) return error;
+  if (error instanceof CliError && error.code === "unreachable") {
+    const transient = transientNetwork(error);
+    if (transient) return new PassingError(error.message, transient, error);
+    return new ReleaseError(error.message, "release_unreachable", {
+      hint: "Check the network, or name another host or a folder with --from.",
+      cause: error,
+    });
+  }
+  if (/^(ECONN|EPIPE|Connection|ETIMEDOUT)/.test(systemCode(error) ?? ""))
+    return new PassingError(`the connection to ${describeOrigin(origin)} was cut before ${url} was complete`, {}, error);
+  return error;
+}
+
+async function follow({ fetch, origin }: HttpAccess, first: string, offset: number, signal: AbortSignal): Promise<Response> {
+  const headers = { "accept-encoding": "identity", ...(offset > 0 ? { range: `bytes=${offset}-` } : {}) };
   let url = first;
   for (let turn = 0; turn <= MAX_REDIRECTS; turn++) {
     const response = await fetch(
       { url: origin.base, what: "release host", source: origin.source },
-      { method: "GET", url, headers: new Headers({ "accept-encoding": "identity" }), timeoutMs: TOTAL_MS, signal, raw: true },
+      { method: "GET", url, headers: new Headers(headers), timeoutMs: TOTAL_MS, signal, raw: true },
     );
-    if (response.ok) return response;
     const { status } = response;
+    if (status === 206 && !response.headers.get("content-range")?.startsWith(`bytes ${offset}-`))
+      throw new ReleaseError(`${url} answered with another part of the file than was asked for`, "release_unreachable", {
+        hint: "Name another host with --from.",
+      });
+    if (response.ok) return response;
     if (status === 404 || status === 410) {
       throw new ReleaseError(`${url} is not there`, "release_not_found", { hint: `It was looked for at ${describeOrigin(origin)}.` });
     }
+    if (PASSING_STATUS.has(status))
+      throw new PassingError(`${url} answered with HTTP status ${status}`, {
+        retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
+      });
     const location = response.headers.get("location");
     if (status < 300 || status >= 400 || location === null || !URL.canParse(location, url)) {
       throw new ReleaseError(`${url} answered with HTTP status ${status}`, "release_unreachable", {

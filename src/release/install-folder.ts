@@ -20,8 +20,6 @@ export interface InstallFolder {
   readonly link: string;
   /** The running executable, links followed. */
   readonly running: string;
-  /** Whether the running executable is one of this folder. */
-  readonly ownsRunning: boolean;
   readonly windows: boolean;
 }
 
@@ -58,7 +56,6 @@ export function installFolder(surroundings: Pick<Surroundings, "env" | "homeDir"
     receipt: join(path, ".svc-install.json"),
     link: join(path, windows ? "svc.exe" : "svc"),
     running,
-    ownsRunning: installed,
     windows,
   };
 }

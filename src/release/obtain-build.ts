@@ -2,6 +2,7 @@
 
 import { statfsSync, statSync } from "node:fs";
 import type { ReleaseBinary, ReleaseFile } from "../domain/release/manifest.ts";
+import { sizeText } from "../domain/size.ts";
 import { decompressed, type Encoding, writeChecked } from "./checked-file.ts";
 import { fileHash } from "./file-hash.ts";
 import { buildPath, type InstallFolder, installedBuilds } from "./install-folder.ts";
@@ -45,7 +46,7 @@ const SPARE_BYTES = 16 * 1024 * 1024;
 /** Reasons to try another way: the file is missing or not what it should be. Of a host that cannot be reached, no other file can be had either. */
 const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
 
-/** Obtains the binary. Throws ReleaseError with the reason why the last way failed. */
+/** Obtains the binary. Throws ReleaseError with the reason why the first way failed. */
 export async function obtainBuild(wanted: Wanted): Promise<Obtained> {
   const ways = [...(await deltaWay(wanted)), ...fullWays(wanted.binary)];
   requireSpace(wanted.into, wanted.binary.size + Math.max(...ways.map(({ file, encoding }) => (encoding ? file.size : 0))));
@@ -123,14 +124,9 @@ function requireSpace(folder: InstallFolder, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder.path);
   const free = bavail * bsize;
   if (free >= bytes + SPARE_BYTES) return;
-  throw new ReleaseError(`${folder.path} has ${megabytes(free)} of free space; ${megabytes(bytes + SPARE_BYTES)} are needed`, "disk_full", {
+  throw new ReleaseError(`${folder.path} has ${sizeText(free)} of free space; ${sizeText(bytes + SPARE_BYTES)} are needed`, "disk_full", {
     hint: "`svc update --prune` removes old builds.",
   });
-}
-
-/** Bytes as `42.7 MB`. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** Whether the file at `path` is the binary that was signed. */

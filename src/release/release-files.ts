@@ -2,9 +2,8 @@
 
 import { createReadStream, statSync } from "node:fs";
 import { join } from "node:path";
-import type { WireFetch } from "../client/fetch.ts";
 import { DiskError, systemCode } from "../disk/disk-error.ts";
-import { downloadUrl } from "./http-source.ts";
+import { downloadUrl, type HttpAccess } from "./http-source.ts";
 import { describeOrigin, type Origin } from "./origin.ts";
 import { ReleaseError } from "./release-error.ts";
 
@@ -19,13 +18,12 @@ export interface ReleaseFiles {
   read(path: string, maxBytes: number): Promise<Uint8Array>;
 }
 
-/** The files of `origin`. `stallMs` is the longest wait without a byte. */
-export function releaseFiles(origin: Origin, fetch: WireFetch, stallMs?: number): ReleaseFiles {
+/** The files of an origin, which is asked over HTTP when it is no folder. */
+export function releaseFiles(access: HttpAccess): ReleaseFiles {
+  const { origin } = access;
   const nameOf = (path: string) => (isUrl(path) ? path : origin.isUrl ? `${origin.base}/${path}` : join(origin.base, path));
   const open = (path: string, maxBytes: number) =>
-    origin.isUrl || isUrl(path)
-      ? downloadUrl({ fetch, origin, stallMs }, nameOf(path), maxBytes)
-      : readFolder(origin, nameOf(path), maxBytes);
+    origin.isUrl || isUrl(path) ? downloadUrl(access, nameOf(path), maxBytes) : readFolder(origin, nameOf(path), maxBytes);
   return {
     origin,
     nameOf,

@@ -24,17 +24,6 @@ export interface CurrentBuild extends BuildFacts {
   readonly downloaded_bytes: number;
 }
 
-/** Where a feed was found: at its origin now, among what was fetched before, or nowhere. */
-export type FeedPlace = "origin" | "cache";
-
-/** A feed and how fresh it is. */
-export interface KnownFeed {
-  readonly feed: ReleaseFeed;
-  readonly place: FeedPlace;
-  /** When it was fetched: RFC 3339, UTC. */
-  readonly fetched_at: string;
-}
-
 /** Releases: what there is, and which of them are installed. */
 export interface Releases {
   /** Whether anybody has said where releases come from. */
@@ -43,7 +32,7 @@ export interface Releases {
    * The feed of the origin; when it cannot be had now, the one that was fetched last, with a note on stderr; when there is none either, undefined with a
    * note. A feed that is there and not to be trusted is an error.
    */
-  feed(from?: string): Promise<KnownFeed | undefined>;
+  feed(from?: string): Promise<ReleaseFeed | undefined>;
   /** The feed of the origin now, or the reason why it cannot be had. */
   freshFeed(from?: string): Promise<ReleaseFeed>;
   /** The changelog that this build carries. */

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { createWireFetch } from "../client/fetch.ts";
 import { createRedactor } from "../client/redact.ts";
+import { createCommandRetries } from "../client/retry.ts";
 import type { Context } from "../context/context.ts";
 import { systemCode } from "../disk/disk-error.ts";
 import { withFileLock } from "../disk/lock.ts";
 import type { ReleaseBinary, ReleaseManifest } from "../domain/release/manifest.ts";
-import { RELEASE_TARGETS } from "../domain/release/target.ts";
+import { sizeText } from "../domain/size.ts";
 import { type FoundRelease, findLatest, findVersion } from "./catalog.ts";
 import {
   buildPath,
@@ -23,7 +24,7 @@ import {
   realPath,
 } from "./install-folder.ts";
 import { refuseManaged } from "./managed-install.ts";
-import { isBinary, type Method, megabytes, obtainBuild } from "./obtain-build.ts";
+import { isBinary, type Method, obtainBuild } from "./obtain-build.ts";
 import { requireOrigin } from "./origin.ts";
 import { ReleaseError } from "./release-error.ts";
 import { type ReleaseFiles, releaseFiles } from "./release-files.ts";
@@ -42,7 +43,13 @@ const PROGRESS_MS = 100;
 
 /** The files of the place that releases come from. `stallMs` is the longest wait without a byte. */
 export function openOrigin(host: ReleaseHost, from: string | undefined, stallMs?: number): ReleaseFiles {
-  return releaseFiles(requireOrigin(from, host.surroundings, host.flags.dir), createWireFetch(host, createRedactor()), stallMs);
+  const redactor = createRedactor();
+  return releaseFiles({
+    origin: requireOrigin(from, host.surroundings, host.flags.dir),
+    fetch: createWireFetch(host, redactor),
+    retry: createCommandRetries(host, redactor),
+    stallMs,
+  });
 }
 
 /** Installs a version, by default the latest, and makes it current. Throws ReleaseError. */
@@ -89,7 +96,7 @@ async function bringIn(
         signal.throwIfAborted();
         if (clock.now() - last < PROGRESS_MS && done < of) return;
         last = clock.now();
-        say(`Downloading svc ${version}: ${megabytes(done)} of ${megabytes(of)}`);
+        say(`Downloading svc ${version}: ${sizeText(done)} of ${sizeText(of)}`);
       },
     });
   });
@@ -178,12 +185,11 @@ function outcome(
   facts: BuildFacts,
   { before, changed, method, bytes }: { before: string | undefined; changed: boolean; method: Method; bytes: number },
 ): CurrentBuild {
-  const known = RELEASE_TARGETS.find(({ name }) => name === targetOf(folder));
   const [os = "", arch = ""] = facts.platform.split("-");
   return {
     ...facts,
-    os: known?.os ?? os,
-    arch: known?.arch ?? arch,
+    os,
+    arch,
     path: buildPath(folder, facts.version),
     link: folder.link,
     found_on_path: foundOnPath(host, folder),

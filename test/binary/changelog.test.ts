@@ -1,19 +1,18 @@
 /** `svc changelog`, `svc releases list` and `svc version --check`: from a feed, and without one. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReleaseFeed } from "../../src/domain/release/manifest.ts";
-import { CountingHost } from "../harness/counting-host.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
-import { addSmallRelease, builtFeed, emptyFeed, readDocument, type TestFeed, writeSigned } from "../harness/releases.ts";
+import { builtFeed } from "../harness/release-feed.ts";
+import { ReleaseHost } from "../harness/release-host.ts";
+import { addSmallRelease, readDocument, SmallFeeds, writeSigned } from "../harness/small-release.ts";
 
-let built: TestFeed;
-let small: TestFeed;
+const built = await builtFeed();
+const feeds = new SmallFeeds(built);
+const small = feeds.empty();
 beforeAll(async () => {
-  built = await builtFeed();
-  small = emptyFeed(built, mkdtempSync(join(tmpdir(), "svc-changelog-")));
   for (const version of ["v0.1.0", "v0.2.0"]) await addSmallRelease(small, version);
   const index = join(small.dir, "index.json");
   const feed = readDocument<ReleaseFeed>(index);
@@ -25,14 +24,14 @@ beforeAll(async () => {
     manifest: "sdk.json",
   };
   await writeSigned(index, "index", { ...feed, releases: [...feed.releases, sdk] }, small.key);
-}, 120_000);
-afterAll(() => rmSync(small.dir, { recursive: true, force: true }));
+});
+afterAll(() => feeds[Symbol.dispose]());
 
 const OFFLINE = "http://127.0.0.1:9";
 
 describe("svc releases list", () => {
   test("versions, components, dates and notes", async () => {
-    using host = new CountingHost(small.dir);
+    await using host = await ReleaseHost.serve(small.dir);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: host.url });
     const { exitCode, stdout, stderr } = await machine.run(["releases", "list"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
@@ -57,7 +56,7 @@ describe("svc releases list", () => {
 
     let url: string;
     {
-      using host = new CountingHost(small.dir);
+      await using host = await ReleaseHost.serve(small.dir);
       url = host.url;
       await machine.run(["releases", "list"], { env: { SVC_RELEASES: url } });
     }
@@ -69,7 +68,7 @@ describe("svc releases list", () => {
   });
 
   test("a list that nobody can trust is an error, one that has not been renewed a warning", async () => {
-    const old = emptyFeed(built, join(small.dir, "old"));
+    const old = feeds.empty();
     await addSmallRelease(old, "v0.2.0", { expiresAt: "2020-01-01T00:00:00Z" });
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const { exitCode, stdout, stderr } = await machine.run(["releases", "list", "--from", old.dir]);
@@ -137,7 +136,7 @@ describe("svc changelog", () => {
   });
 
   test.skipIf(!Bun.which("less"))("on a terminal: in less, when no pager is named", async () => {
-    const long = emptyFeed(built, join(small.dir, "long"));
+    const long = feeds.empty();
     for (let minor = 2; minor < 12; minor++) await addSmallRelease(long, `v0.${minor}.0`);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: long.dir });
     const { exitCode, screen } = await machine.onTerminal(["changelog"], {
@@ -153,7 +152,7 @@ describe("svc changelog", () => {
   });
 
   test("on a terminal without any pager: svc's own, with q, space and /", async () => {
-    const long = emptyFeed(built, join(small.dir, "longer"));
+    const long = feeds.empty();
     for (let minor = 2; minor < 12; minor++) await addSmallRelease(long, `v0.${minor}.0`);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: long.dir });
     const nothing = join(machine.root, "empty");

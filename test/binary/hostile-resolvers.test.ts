@@ -341,7 +341,7 @@ test("a bulk query of a million rows is answered in bounded memory", async () =>
     expect(Number(peak)).toBeLessThan(2 * 1024 ** 2);
   }
   await expectHealthy();
-});
+}, 300_000);
 
 test("a SQLite file that goes away is an error that names it, and its return is seen", async () => {
   const price = () => query({ "item.id": 1 }, ["item.price", "item.digest"]);

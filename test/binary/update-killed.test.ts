@@ -3,12 +3,10 @@
  * nothing behind. The new build is a script, so that only what surrounds it counts.
  */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { afterAll, expect, test } from "bun:test";
 import { InstalledMachine } from "../harness/installed-machine.ts";
-import { addSmallRelease, builtFeed, emptyFeed, type TestFeed } from "../harness/releases.ts";
+import { builtFeed } from "../harness/release-feed.ts";
+import { SmallFeeds } from "../harness/small-release.ts";
 
 /** System calls by what they do; all of them are killed at, from the first to the last. */
 const CLASSES = {
@@ -27,17 +25,10 @@ const STRACE = Bun.which("strace");
 const WORKERS = 3;
 const MOST_CALLS = 400;
 
-let feed: TestFeed;
-let small: TestFeed;
-beforeAll(async () => {
-  if (!STRACE) return;
-  feed = await builtFeed();
-  small = emptyFeed(feed, mkdtempSync(join(tmpdir(), "svc-small-")));
-  await addSmallRelease(small, "v0.2.0");
-}, 120_000);
-afterAll(() => {
-  if (small) rmSync(small.dir, { recursive: true, force: true });
-});
+const feed = await builtFeed();
+const feeds = new SmallFeeds(feed);
+const small = await feeds.spoiled();
+afterAll(() => feeds[Symbol.dispose]());
 
 /** Kills an update at the nth call of a class. Resolves with false when there were fewer calls, so that it came to its end. */
 async function killAt(calls: string, nth: number): Promise<boolean> {

@@ -1,20 +1,13 @@
 /** Machines on which an update cannot or must not be made, and flags that make no sense. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InstalledMachine } from "../harness/installed-machine.ts";
-import { builtFeed, linkOrCopy, type TestFeed } from "../harness/releases.ts";
+import { builtFeed, linkOrCopy } from "../harness/release-feed.ts";
 import { BINARY } from "../harness/sandbox.ts";
 
-let built: TestFeed;
-let root: string;
-beforeAll(async () => {
-  built = await builtFeed();
-  root = mkdtempSync(join(tmpdir(), "svc-refused-"));
-}, 120_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const built = await builtFeed();
 
 describe("this machine", () => {
   test("a build without a key updates nothing", async () => {
@@ -29,7 +22,9 @@ describe("this machine", () => {
     writeFileSync(join(machine.bin, ".svc-install.json"), "{}");
     const { code, message } = await machine.refusal(["update"]);
     expect([code, message]).toEqual(["release_no_source", "nobody has said where releases come from"]);
-    expect((await machine.refusal(["update"], { env: { SVC_RELEASES: join(root, "nothing-here") } })).code).toBe("release_not_found");
+    expect((await machine.refusal(["update"], { env: { SVC_RELEASES: join(machine.root, "nothing-here") } })).code).toBe(
+      "release_not_found",
+    );
   });
 
   test.each([

@@ -1,61 +1,35 @@
 /** Everything that an update must refuse: each with its own code and exit 1, and each time the build that was current still is. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterAll, describe, expect, test } from "bun:test";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReleaseFeed, ReleaseManifest } from "../../src/domain/release/manifest.ts";
 import { createSecretKey } from "../../src/domain/release/minisign.ts";
-import { CountingHost } from "../harness/counting-host.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
+import { builtFeed, TARGET, type TestFeed } from "../harness/release-feed.ts";
+import { ReleaseHost } from "../harness/release-host.ts";
 import {
   addSmallRelease,
-  builtFeed,
-  emptyFeed,
+  BUILD_FILES,
+  changeTarget,
   readDocument,
+  SmallFeeds,
   scriptBuild,
-  TARGET,
-  type TestFeed,
   writeSigned,
-} from "../harness/releases.ts";
+} from "../harness/small-release.ts";
 
-let built: TestFeed;
-let root: string;
-beforeAll(async () => {
-  built = await builtFeed();
-  root = mkdtempSync(join(tmpdir(), "svc-refused-"));
-}, 120_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const built = await builtFeed();
+const feeds = new SmallFeeds(built);
+afterAll(() => feeds[Symbol.dispose]());
 
 const NAME = `svc-${TARGET}`;
-const newFeed = () => emptyFeed(built, join(root, crypto.randomUUID()));
 const manifestOf = (feed: TestFeed, version = "v0.2.0") => join(feed.dir, "releases", version, "manifest.json");
 const indexOf = (feed: TestFeed) => join(feed.dir, "index.json");
 const LONG_AGO = "2020-01-01T00:00:00Z";
 
-/** A feed that offers v0.2.0, spoiled. */
-async function spoiled(spoil: (feed: TestFeed) => void | Promise<void>): Promise<TestFeed> {
-  const feed = newFeed();
-  await addSmallRelease(feed, "v0.2.0");
-  await spoil(feed);
-  return feed;
-}
-
-/** A feed whose v0.2.0 has a manifest that says something else. */
-async function offering(change: (manifest: ReleaseManifest) => ReleaseManifest, build?: Uint8Array): Promise<TestFeed> {
-  const feed = newFeed();
-  await addSmallRelease(feed, "v0.2.0", { change, build });
-  return feed;
-}
-
-const changeTarget = (manifest: ReleaseManifest, change: (target: ReleaseManifest["targets"][string]) => object): ReleaseManifest => {
-  const target = manifest.targets[TARGET] ?? expect.unreachable();
-  return { ...manifest, targets: { [TARGET]: { ...target, ...change(target) } } };
-};
-
 /** Makes every file of the release longer than its manifest says, by a megabyte. */
 function lengthen(feed: TestFeed): void {
-  for (const name of [NAME, `${NAME}.zst`, `${NAME}.gz`]) {
+  for (const name of BUILD_FILES) {
     const path = join(feed.dir, "releases", "v0.2.0", name);
     writeFileSync(path, Buffer.alloc(1_000_000), { flag: "a" });
   }
@@ -63,7 +37,7 @@ function lengthen(feed: TestFeed): void {
 
 /** Changes a byte of every file of the release. */
 function damage(feed: TestFeed): void {
-  for (const name of [NAME, `${NAME}.zst`, `${NAME}.gz`]) writeFileSync(join(feed.dir, "releases", "v0.2.0", name), "X", { flag: "r+" });
+  for (const name of BUILD_FILES) writeFileSync(join(feed.dir, "releases", "v0.2.0", name), "X", { flag: "r+" });
 }
 
 interface Case {
@@ -79,7 +53,7 @@ const CASES: readonly Case[] = [
     name: "an older version as the latest",
     code: "release_downgrade",
     feed: async () => {
-      const feed = newFeed();
+      const feed = feeds.empty();
       await addSmallRelease(feed, "v0.0.9");
       return feed;
     },
@@ -89,7 +63,7 @@ const CASES: readonly Case[] = [
     name: "an index that has expired",
     code: "release_expired",
     feed: () =>
-      spoiled(async (feed) =>
+      feeds.spoiled(async (feed) =>
         writeSigned(indexOf(feed), "index", { ...readDocument<ReleaseFeed>(indexOf(feed)), expires_at: LONG_AGO }, feed.key),
       ),
     says: /expired at 2020-01-01T00:00:00Z/,
@@ -97,13 +71,13 @@ const CASES: readonly Case[] = [
   {
     name: "a manifest that has expired",
     code: "release_expired",
-    feed: () => offering((manifest) => ({ ...manifest, expires_at: LONG_AGO })),
+    feed: () => feeds.offering((manifest) => ({ ...manifest, expires_at: LONG_AGO })),
   },
   {
     name: "a key that is not trusted",
     code: "signature_unknown_key",
     feed: () =>
-      spoiled(async (feed) =>
+      feeds.spoiled(async (feed) =>
         writeSigned(manifestOf(feed), "manifest", readDocument<ReleaseManifest>(manifestOf(feed)), await createSecretKey()),
       ),
     says: /signed by key [0-9A-F]{16}, and only [0-9A-F]{16} is trusted/,
@@ -112,7 +86,7 @@ const CASES: readonly Case[] = [
     name: "the id of the trusted key on another key's signature",
     code: "signature_wrong",
     feed: () =>
-      spoiled(async (feed) => {
+      feeds.spoiled(async (feed) => {
         const other = await createSecretKey();
         const forged = { ...other, public: { ...other.public, id: feed.key.public.id } };
         await writeSigned(manifestOf(feed), "manifest", readDocument<ReleaseManifest>(manifestOf(feed)), forged);
@@ -121,13 +95,13 @@ const CASES: readonly Case[] = [
   {
     name: "an index that was changed after it was signed",
     code: "signature_wrong",
-    feed: () => spoiled((feed) => writeFileSync(indexOf(feed), " ", { flag: "a" })),
+    feed: () => feeds.spoiled((feed) => writeFileSync(indexOf(feed), " ", { flag: "a" })),
   },
   {
     name: "the signature of something else",
     code: "signature_wrong",
     feed: () =>
-      spoiled(async (feed) =>
+      feeds.spoiled(async (feed) =>
         writeSigned(manifestOf(feed), "manifest", readDocument<ReleaseManifest>(manifestOf(feed)), feed.key, { what: "sums" }),
       ),
     says: /made for something else/,
@@ -136,7 +110,7 @@ const CASES: readonly Case[] = [
     name: "a signature that names another version",
     code: "signature_wrong",
     feed: () =>
-      spoiled(async (feed) =>
+      feeds.spoiled(async (feed) =>
         writeSigned(manifestOf(feed), "manifest", readDocument<ReleaseManifest>(manifestOf(feed)), feed.key, { version: "v0.3.0" }),
       ),
   },
@@ -144,33 +118,39 @@ const CASES: readonly Case[] = [
     name: "a signature that names a later expiry",
     code: "signature_wrong",
     feed: () =>
-      spoiled(async (feed) =>
+      feeds.spoiled(async (feed) =>
         writeSigned(manifestOf(feed), "manifest", readDocument<ReleaseManifest>(manifestOf(feed)), feed.key, {
           expiresAt: "2222-01-01T00:00:00Z",
         }),
       ),
   },
-  { name: "no signature", code: "signature_malformed", feed: () => spoiled((feed) => rmSync(`${indexOf(feed)}.minisig`)) },
-  { name: "an empty signature", code: "signature_malformed", feed: () => spoiled((feed) => writeFileSync(`${indexOf(feed)}.minisig`, "")) },
+  { name: "no signature", code: "signature_malformed", feed: () => feeds.spoiled((feed) => rmSync(`${indexOf(feed)}.minisig`)) },
+  {
+    name: "an empty signature",
+    code: "signature_malformed",
+    feed: () => feeds.spoiled((feed) => writeFileSync(`${indexOf(feed)}.minisig`, "")),
+  },
   {
     name: "a page of HTML for a signature",
     code: "signature_malformed",
-    feed: () => spoiled((feed) => writeFileSync(`${manifestOf(feed)}.minisig`, "<!doctype html>\n<title>Log in</title>\n".repeat(500))),
+    feed: () =>
+      feeds.spoiled((feed) => writeFileSync(`${manifestOf(feed)}.minisig`, "<!doctype html>\n<title>Log in</title>\n".repeat(500))),
   },
   {
     name: "no build for this machine",
     code: "release_target_missing",
-    feed: () => offering((manifest) => ({ ...manifest, targets: { "plan9-amd64": manifest.targets[TARGET] ?? expect.unreachable() } })),
+    feed: () =>
+      feeds.offering((manifest) => ({ ...manifest, targets: { "plan9-amd64": manifest.targets[TARGET] ?? expect.unreachable() } })),
     says: new RegExp(`no build for ${TARGET}`),
   },
-  { name: "files larger than was signed", code: "release_too_large", feed: () => spoiled(lengthen) },
-  { name: "files that are damaged", code: "release_checksum", feed: () => spoiled(damage) },
+  { name: "files larger than was signed", code: "release_too_large", feed: () => feeds.spoiled(lengthen) },
+  { name: "files that are damaged", code: "release_checksum", feed: () => feeds.spoiled(damage) },
   {
     name: "a compressed file that is not one, without another way",
     code: "release_damaged",
     feed: async () => {
       const junk = Buffer.from("this is no zstd frame at all");
-      const feed = await offering(
+      const feed = await feeds.offering(
         (manifest) =>
           changeTarget(manifest, (target) => ({
             encodings: {
@@ -184,21 +164,21 @@ const CASES: readonly Case[] = [
       return feed;
     },
   },
-  { name: "nothing there", code: "release_not_found", feed: async () => newFeed(), says: /neither index\.json nor manifest\.json/ },
-  { name: "a version that is not there", code: "release_not_found", feed: () => spoiled(() => {}), args: ["--version", "v0.7.0"] },
+  { name: "nothing there", code: "release_not_found", feed: async () => feeds.empty(), says: /neither index\.json nor manifest\.json/ },
+  { name: "a version that is not there", code: "release_not_found", feed: () => feeds.spoiled(), args: ["--version", "v0.7.0"] },
   {
     name: "the files of a release missing",
     code: "release_not_found",
     feed: () =>
-      spoiled((feed) => {
-        for (const name of [NAME, `${NAME}.zst`, `${NAME}.gz`]) rmSync(join(feed.dir, "releases", "v0.2.0", name));
+      feeds.spoiled((feed) => {
+        for (const name of BUILD_FILES) rmSync(join(feed.dir, "releases", "v0.2.0", name));
       }),
   },
   {
     name: "another version than was asked for",
     code: "release_wrong_version",
     feed: async () => {
-      const feed = newFeed();
+      const feed = feeds.empty();
       await addSmallRelease(feed, "v0.2.0");
       cpSync(join(feed.dir, "releases", "v0.2.0"), join(feed.dir, "releases", "v0.4.0"), { recursive: true });
       return feed;
@@ -209,7 +189,7 @@ const CASES: readonly Case[] = [
     name: "another version than the index names",
     code: "release_wrong_version",
     feed: () =>
-      spoiled(async (feed) => {
+      feeds.spoiled(async (feed) => {
         await addSmallRelease(feed, "v0.3.0");
         cpSync(join(feed.dir, "releases", "v0.2.0"), join(feed.dir, "releases", "v0.3.0"), { recursive: true });
       }),
@@ -217,30 +197,30 @@ const CASES: readonly Case[] = [
   {
     name: "a release that this build is too old for",
     code: "release_too_old",
-    feed: () => offering((manifest) => ({ ...manifest, min_version: "v0.1.5" })),
+    feed: () => feeds.offering((manifest) => ({ ...manifest, min_version: "v0.1.5" })),
     says: /takes v0\.1\.5 or newer/,
   },
   {
     name: "a manifest of a later form",
     code: "release_damaged",
-    feed: () => offering((manifest) => ({ ...manifest, format: 2 as 1 })),
+    feed: () => feeds.offering((manifest) => ({ ...manifest, format: 2 as 1 })),
     says: /reads format 1/,
   },
   {
     name: "a file name that leads out of the release",
     code: "release_damaged",
-    feed: () => offering((manifest) => changeTarget(manifest, () => ({ url: "../../../etc/passwd" }))),
+    feed: () => feeds.offering((manifest) => changeTarget(manifest, () => ({ url: "../../../etc/passwd" }))),
   },
   {
     name: "a build that does not run",
     code: "release_does_not_run",
-    feed: () => offering((manifest) => manifest, scriptBuild("v0.2.0", "echo 'cannot load libstdc++' >&2; exit 127")),
+    feed: () => feeds.offering((manifest) => manifest, scriptBuild("v0.2.0", "echo 'cannot load libstdc++' >&2; exit 127")),
     says: /cannot load libstdc\+\+/,
   },
   {
     name: "a build of another version than it is said to be",
     code: "release_does_not_run",
-    feed: () => offering((manifest) => manifest, scriptBuild("v0.1.9")),
+    feed: () => feeds.offering((manifest) => manifest, scriptBuild("v0.1.9")),
     says: /says that it is v0\.1\.9/,
   },
 ];
@@ -248,7 +228,7 @@ const CASES: readonly Case[] = [
 describe.each(["from a folder", "from a host"] as const)("%s", (place) => {
   test.each(CASES.map((one) => [one.name, one] as const))("%s", async (_, { code, feed: make, args = [], says }) => {
     const feed = await make();
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const before = machine.files();
     const refused = await machine.refusal(["update", "--from", place === "from a host" ? host.url : feed.dir, ...args]);
@@ -276,7 +256,7 @@ test("every code has a message of its own", async () => {
 
 describe("what was asked for by name", () => {
   test("an older version is installed", async () => {
-    const feed = newFeed();
+    const feed = feeds.empty();
     await addSmallRelease(feed, "v0.0.9", { change: (manifest) => ({ ...manifest, min_version: "v0.0.1" }) });
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const { exitCode } = await machine.run(["update", "--from", feed.dir, "--version", "v0.0.9"]);
@@ -284,7 +264,7 @@ describe("what was asked for by name", () => {
   });
 
   test("a version that is past its expiry is installed", async () => {
-    const feed = newFeed();
+    const feed = feeds.empty();
     await addSmallRelease(feed, "v0.2.0", { expiresAt: LONG_AGO });
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const { exitCode } = await machine.run(["update", "--from", feed.dir, "--version", "0.2.0"]);

@@ -1,24 +1,20 @@
 /** The daily look for a newer version: for people on a terminal only, after the command, and never in its way. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CountingHost } from "../harness/counting-host.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
-import { addSmallRelease, builtFeed, emptyFeed, type TestFeed } from "../harness/releases.ts";
+import { builtFeed } from "../harness/release-feed.ts";
+import { ReleaseHost } from "../harness/release-host.ts";
+import { SmallFeeds } from "../harness/small-release.ts";
 
 const DAY_MS = 86_400_000;
 const REMINDER = "svc v0.2.0 is available: run `svc update`";
 
-let built: TestFeed;
-let small: TestFeed;
-beforeAll(async () => {
-  built = await builtFeed();
-  small = emptyFeed(built, mkdtempSync(join(tmpdir(), "svc-reminder-")));
-  await addSmallRelease(small, "v0.2.0");
-}, 120_000);
-afterAll(() => rmSync(small.dir, { recursive: true, force: true }));
+const built = await builtFeed();
+const feeds = new SmallFeeds(built);
+const small = await feeds.spoiled();
+afterAll(() => feeds[Symbol.dispose]());
 
 const ON = { SVC_NO_UPDATE_CHECK: undefined, CI: undefined };
 const notePath = (machine: InstalledMachine) => join(machine.home, ".svc", "cache", "update-check.json");
@@ -41,7 +37,7 @@ const known = (machine: InstalledMachine) => {
 };
 
 test("one command looks, a later one tells, and for a day nothing more is said or asked", async () => {
-  using host = new CountingHost(small.dir);
+  await using host = await ReleaseHost.serve(small.dir);
   using machine = new InstalledMachine(built, ["v0.1.0"], { source: host.url });
   const first = await machine.onTerminal(["version", "--tag-only"], { env: ON });
   expect([first.exitCode, first.screen]).toEqual([0, "v0.1.0\r\n"]);
@@ -72,7 +68,7 @@ describe("says nothing and asks nobody", () => {
     ["for help", ["--help"], {}],
   ];
   test.each(quiet)("%s", async (_, args, env) => {
-    using host = new CountingHost(small.dir);
+    await using host = await ReleaseHost.serve(small.dir);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: host.url });
     remember(machine, { checkedAt: 0, toldAt: 0, latest: "v0.2.0" });
     const before = readFileSync(notePath(machine), "utf8");
@@ -90,7 +86,7 @@ describe("says nothing and asks nobody", () => {
   });
 
   test.each(["updateCheck: false\n", 'updateCheck: "off"\ntokens: {}\n'])("when the config file says %j", async (text) => {
-    using host = new CountingHost(small.dir);
+    await using host = await ReleaseHost.serve(small.dir);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: host.url });
     remember(machine, { checkedAt: 0, toldAt: 0, latest: "v0.2.0" });
     const before = readFileSync(notePath(machine), "utf8");

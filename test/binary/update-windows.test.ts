@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtFeed, type TestFeed } from "../harness/releases.ts";
+import { builtFeed, type TestFeed } from "../harness/release-feed.ts";
 import { missingForWine, WineMachine, windowsPath } from "../harness/wine.ts";
 
 const missing = missingForWine();

@@ -1,18 +1,16 @@
 /** Updating real builds from a real feed: the delta, the ways around it, going back, and what stays on the disk. */
 
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReleaseManifest } from "../../src/domain/release/manifest.ts";
-import { CountingHost } from "../harness/counting-host.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
-import { builtFeed, copyFeed, readDocument, TARGET, type TestFeed } from "../harness/releases.ts";
+import { builtFeed, copyFeed, TARGET } from "../harness/release-feed.ts";
+import { ReleaseHost, stalls } from "../harness/release-host.ts";
+import { readDocument } from "../harness/small-release.ts";
 
-let feed: TestFeed;
-beforeAll(async () => {
-  feed = await builtFeed();
-}, 120_000);
+const feed = await builtFeed();
 
 const NAME = `svc-${TARGET}`;
 const binaryOf = (version: string) =>
@@ -35,14 +33,14 @@ async function update(machine: InstalledMachine, ...args: string[]): Promise<Upd
 
 describe("from a host", () => {
   test("the delta is taken for the installed build, and moves a fraction of the bytes", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const { exitCode, stdout, stderr } = await machine.run(["update", "--version", "0.2.0"]);
     expect([exitCode, stderr]).toEqual([0, "Downloading svc v0.2.0\n"]);
     for (const line of [
       "Version: v0.2.0",
-      `Platform: ${process.platform}-${process.arch}`,
-      /^Hash: [0-9a-f]{40}/m,
+      `Platform: ${TARGET}`,
+      `Hash: ${readDocument<ReleaseManifest>(join(feed.dir, "releases/v0.2.0/manifest.json")).commit}`,
       /^Build Time: \d{4}-/m,
       `OS: ${TARGET.split("-")[0]}`,
       `Arch: ${TARGET.split("-")[1]}`,
@@ -62,7 +60,7 @@ describe("from a host", () => {
   });
 
   test("without a delta from what is installed, the best compressed form is taken", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const { version, method, downloaded_bytes } = await update(machine);
     expect([version, method]).toEqual(["v0.3.0", "zst"]);
@@ -74,7 +72,7 @@ describe("from a host", () => {
   });
 
   test("on a terminal the bytes are counted, in a pipe they are not", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const whole = `${((binaryOf("v0.3.0").encodings.zst?.size ?? 0) / 1e6).toFixed(1)} MB`;
     const { exitCode, screen } = await machine.onTerminal(["update"]);
@@ -83,7 +81,7 @@ describe("from a host", () => {
   });
 
   test("a build that somebody has changed is never patched", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const path = join(machine.bin, "svc-v0.1.0");
     const bytes = readFileSync(path);
@@ -94,7 +92,7 @@ describe("from a host", () => {
 
   test("whatever way fails, the next is taken: damaged delta, missing zst, damaged gz, the file itself", async () => {
     const copy = copyFeed(feed, join(tmpdir(), `svc-feed-${crypto.randomUUID()}`));
-    using host = new CountingHost(copy.dir);
+    await using host = await ReleaseHost.serve(copy.dir);
     try {
       const folder = join(copy.dir, "releases", "v0.2.0");
       const size = binaryOf("v0.2.0").deltas[0]?.size ?? 0;
@@ -208,7 +206,7 @@ describe("builds on the disk", () => {
 
 describe("at the same time", () => {
   test("two updates: both end well, and one of them did the work", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const both = await Promise.all([update(machine), update(machine)]);
     expect(both.map(({ version }) => version)).toEqual(["v0.3.0", "v0.3.0"]);
@@ -249,18 +247,9 @@ describe("at the same time", () => {
   });
 
   test("Ctrl-C in the middle of a download: exit 130, nothing left, the old build runs", async () => {
-    using host = new CountingHost(feed.dir);
+    await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
-    const began = Promise.withResolvers<void>();
-    host.faults.set(`/releases/v0.3.0/${NAME}.zst`, () => {
-      const stream = new ReadableStream<Uint8Array>({
-        start(controller) {
-          controller.enqueue(new Uint8Array(1_000_000));
-          began.resolve();
-        },
-      });
-      return new Response(stream);
-    });
+    host.faults.push([/v0\.3\.0\/svc-.*\.zst$/, stalls(binaryOf("v0.3.0").encodings.zst?.size, 1_000_000)]);
     const child = Bun.spawn([machine.svc, "update"], {
       env: machine.env,
       cwd: machine.root,
@@ -268,7 +257,6 @@ describe("at the same time", () => {
       stderr: "pipe",
       stdin: "ignore",
     });
-    await began.promise;
     while (!machine.files().some((name) => name.endsWith(".part"))) await Bun.sleep(5);
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);

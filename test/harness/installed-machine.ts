@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { linkOrCopy, TARGET, type TestFeed } from "./releases.ts";
+import { linkOrCopy, TARGET, type TestFeed } from "./release-feed.ts";
 import type { Outcome, RunOptions } from "./sandbox.ts";
 
 /** A machine on which svc was installed, with builds of a feed. */

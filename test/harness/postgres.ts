@@ -4,6 +4,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { delimiter, join } from "node:path";
+import { systemCode } from "../../src/disk/disk-error.ts";
 
 /** A running cluster. */
 export interface TestPostgres {
@@ -29,6 +30,10 @@ export interface PostgresOptions {
 }
 
 const PASSWORD = "s3cret-of-test";
+const POLL_MS = 5;
+/** Between two signals. They are repeated because a postmaster before PostgreSQL 16 can miss that its child ended, and then sleeps for a minute. */
+const NUDGE_MS = 200;
+const LONGEST_START_MS = 60_000;
 
 /** Folder of PostgreSQL's server programs, the newest first; undefined when none is installed. */
 export function postgresBin(): string | undefined {
@@ -66,12 +71,19 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     for (const path of [root, folder]) chownSync(path, uid, gid);
   }
   const as = (argv: string[]): string[] => (isRoot ? ["runuser", "-u", "postgres", "--", ...argv] : argv);
-  const run = (argv: string[], stdin?: string): void => {
-    const done = Bun.spawnSync(as(argv), { stdin: stdin === undefined ? "ignore" : Buffer.from(stdin), cwd: root });
-    if (!done.success) throw new Error(`${argv[0]}: ${done.stderr.toString()}${done.stdout.toString()}`);
+  const log = join(root, "log");
+  const run = async (argv: string[], stdin?: string): Promise<void> => {
+    const child = Bun.spawn(as(argv), {
+      stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
+      stdout: "pipe",
+      stderr: "pipe",
+      cwd: root,
+    });
+    const said = await Promise.all([new Response(child.stderr).text(), new Response(child.stdout).text()]);
+    if ((await child.exited) !== 0) throw new Error(`${argv[0]}: ${said.join("")}`);
   };
 
-  run(
+  await run(
     [join(bin, "initdb"), "-D", folder, "-U", "svc_test", "-A", "scram-sha-256", "--pwfile=/dev/stdin", "-E", "UTF8", "--no-sync"],
     `${PASSWORD}\n`,
   );
@@ -88,24 +100,20 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     if (isRoot) chownSync(join(folder, name), ...accountIds("postgres"));
   }
-  const control = (...argv: string[]): void => run([join(bin, "pg_ctl"), "-D", folder, "-w", "-t", "60", "-s", ...argv]);
-  const start = (): void => control("-l", join(root, "log"), "start");
-  const end = (): void => {
-    const note = join(folder, "postmaster.pid");
-    if (!existsSync(note)) return;
-    const pid = Number(readFileSync(note, "utf8").split("\n")[0]);
-    // Said again while it stays: a postmaster before PostgreSQL 16 can miss that its last child ended, and then sleeps for a minute.
-    for (let waited = 0; existsSync(note); waited += 5) {
-      if (waited % 200 === 0) process.kill(pid, "SIGQUIT");
-      Bun.sleepSync(5);
+  const note = join(folder, "postmaster.pid");
+  const start = async (): Promise<void> => {
+    await run([join(bin, "pg_ctl"), "-D", folder, "-W", "-s", "-l", log, "start"]);
+    await untilReady(note, log);
+  };
+  const end = async (): Promise<void> => {
+    const pid = readNote(note)?.pid;
+    if (pid === undefined) return;
+    for (let waited = 0; existsSync(note); waited += POLL_MS) {
+      if (waited % NUDGE_MS === 0 && !signal(pid, "SIGQUIT")) return rmSync(note, { force: true });
+      await Bun.sleep(POLL_MS);
     }
   };
-  try {
-    start();
-  } catch (error) {
-    const log = existsSync(join(root, "log")) ? readFileSync(join(root, "log"), "utf8") : "";
-    throw new Error(`${String(error)}\n${log}`);
-  }
+  await start();
   return {
     host: "127.0.0.1",
     port,
@@ -114,14 +122,56 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     database: "postgres",
     folder,
     async restart() {
-      end();
-      start();
+      await end();
+      await start();
     },
     async stop() {
-      end();
+      await end();
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** The text of a file that another process may remove at any moment; empty when it is not there. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** What a postmaster writes of itself: its process id, and from a moment on its status, which is `ready` when it takes connections. */
+function readNote(path: string): { readonly pid: number; readonly status: string } | undefined {
+  const lines = textOf(path).split("\n");
+  const pid = Number(lines[0]);
+  return pid > 0 ? { pid, status: lines[7]?.trim() ?? "" } : undefined;
+}
+
+/** Resolves when the server takes connections. Throws with its log when it has ended, or never began. */
+async function untilReady(note: string, log: string): Promise<void> {
+  const failed = (why: string) => new Error(`PostgreSQL ${why}:\n${textOf(log)}`);
+  let seen: number | undefined;
+  for (let waited = 0; ; waited += POLL_MS) {
+    const now = readNote(note);
+    if (now?.status === "ready") return;
+    if (seen !== undefined && !signal(seen, waited % NUDGE_MS === 0 ? "SIGHUP" : 0)) throw failed("has ended");
+    if (waited > LONGEST_START_MS) throw failed("does not start");
+    seen = now?.pid ?? seen;
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+/** Sends a signal. False when there is no such process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "ESRCH") return false;
+    throw error;
+  }
 }
 
 function accountIds(user: string): [uid: number, gid: number] {

@@ -1,56 +1,87 @@
 /**
- * Two signed releases of the sources as they are, v0.1.0 and v0.2.0, for this machine, published in a feed by `build.ts`. They are built once for all
- * test files, and again when a source changes.
+ * Three signed releases of the sources as they are, each with a delta from the one before it, published in a feed by `build.ts`. They are built once for all
+ * test files, again when a source changes, and removed when the sources have changed and no process uses them any more.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { Database } from "bun:sqlite";
+import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { withFileLock } from "../../src/disk/lock.ts";
 import { parseSecretKey, publicKeyText, type SecretKey } from "../../src/domain/release/minisign.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const DIST = join(ROOT, "dist");
 const PREFIX = "test-feed-";
-/** A feed of older sources may still be in use by a run that began before they changed. */
-const STALE_MS = 20 * 60_000;
 const SOURCES = ["src/**/*", "gen/**/*.ts", "*.{ts,json,lock,md,sh,ps1}"];
 
 /** Versions in the feed, oldest first. */
-export const FEED_VERSIONS = ["v0.1.0", "v0.2.0"] as const;
+export const VERSIONS = ["v0.1.0", "v0.2.0", "v0.3.0"] as const;
 
-/** A feed that tests read and never change. */
-export interface ReleaseFeedFolder {
-  readonly path: string;
+/** The release target of this machine. */
+export const TARGET = machineTarget();
+
+/** A feed and the key that signs it. */
+export interface TestFeed {
+  readonly dir: string;
   readonly key: SecretKey;
-  /** The public half, as people pass it around. */
+}
+
+/** A feed that tests read and never change: see `copyFeed`. */
+export interface BuiltFeed extends TestFeed {
+  /** The public half of the key, as people pass it around. */
   readonly publicKey: string;
-  /** The release target of this machine. */
+  /** The release target that it has builds for. */
   readonly target: string;
 }
 
-/** The release target that this machine's own programs are of. */
-export function machineTarget(): string {
-  const os = process.platform === "darwin" ? "darwin" : "linux";
-  const arch = process.arch === "arm64" ? "arm64" : "amd64";
+function machineTarget(): string {
+  const os = process.platform === "win32" ? "windows" : process.platform;
+  const arch = process.arch === "x64" ? "amd64" : process.arch;
   const baseline = os === "linux" && arch === "amd64" && !/\bavx2\b/.test(readFileSync("/proc/cpuinfo", "utf8"));
   return `${os}-${arch}${baseline ? "-baseline" : ""}`;
 }
 
-/** Builds the feed, or finds it built. */
-export async function releaseFeed(): Promise<ReleaseFeedFolder> {
-  const target = machineTarget();
-  const path = join(DIST, `${PREFIX}${sourcesHash(target)}`);
+/** Builds the feed for a target, or finds it built. It stays until this process ends. */
+export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
+  const sources = sourcesHash();
+  const path = join(DIST, `${PREFIX}${sources}-${target}`);
   mkdirSync(DIST, { recursive: true });
-  await withFileLock(join(DIST, ".test-feed.lock"), { what: "the lock of the tests' releases", timeoutMs: 120_000 }, async () => {
-    if (existsSync(path)) return;
-    for (const name of readdirSync(DIST))
-      if (name.startsWith(PREFIX) && Date.now() - statSync(join(DIST, name)).mtimeMs > STALE_MS)
-        rmSync(join(DIST, name), { recursive: true, force: true });
-    await build(`${path}.building`, target);
-    renameSync(`${path}.building`, path);
+  await withFileLock(join(DIST, ".test-feed.lock"), { what: "the lock of the tests' releases", timeoutMs: 300_000 }, async () => {
+    if (!existsSync(path)) {
+      for (const name of readdirSync(DIST))
+        if (name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${sources}`)) removeUnlessUsed(join(DIST, name));
+      await build(`${path}.building`, target);
+      renameSync(`${path}.building`, path);
+    }
+    use(path);
   });
   const key = await parseSecretKey(readFileSync(join(path, "signing.key"), "utf8"));
-  return { path: join(path, "feed"), key, publicKey: publicKeyText(key.public), target };
+  return { dir: join(path, "feed"), key, publicKey: publicKeyText(key.public), target };
+}
+
+/** Feeds that this process uses: a read lock on a file of each, which ends with the process however it ends. */
+const used = new Map<string, Database>();
+
+function use(path: string): void {
+  if (used.has(path)) return;
+  const users = new Database(join(path, "users"));
+  users.run("BEGIN");
+  users.query("SELECT count(*) FROM sqlite_schema").get();
+  used.set(path, users);
+}
+
+function removeUnlessUsed(path: string): void {
+  const users = new Database(join(path, "users"));
+  try {
+    users.run("PRAGMA busy_timeout = 0");
+    users.run("BEGIN EXCLUSIVE");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY")) return;
+    throw error;
+  } finally {
+    users.close();
+  }
+  rmSync(path, { recursive: true, force: true });
 }
 
 async function build(folder: string, target: string): Promise<void> {
@@ -58,12 +89,13 @@ async function build(folder: string, target: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const key = join(folder, "signing.key");
   await run(["--new-key", key], {});
-  for (const version of FEED_VERSIONS)
-    await run(
-      [`--version=${version}`, `--targets=${target}`, "--level=1", `--out=${join(folder, version)}`, `--publish=${join(folder, "feed")}`],
-      { SVC_SIGNING_KEY_FILE: key },
-    );
-  for (const version of FEED_VERSIONS) rmSync(join(folder, version), { recursive: true });
+  for (const [index, version] of VERSIONS.entries()) {
+    const before = VERSIONS[index - 1];
+    const deltas = before ? [`--deltas-from=${join(folder, before)}`] : [];
+    const words = [`--version=${version}`, `--targets=${target}`, "--level=1", `--out=${join(folder, version)}`];
+    await run([...words, ...deltas, `--publish=${join(folder, "feed")}`], { SVC_SIGNING_KEY_FILE: key });
+  }
+  for (const version of VERSIONS) rmSync(join(folder, version), { recursive: true });
 }
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
@@ -78,10 +110,31 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   if ((await child.exited) !== 0) throw new Error(`build.ts ${args.join(" ")}: ${stderr}`);
 }
 
-function sourcesHash(target: string): string {
-  const hash = new Bun.CryptoHasher("sha256").update(`${Bun.version} ${target}`);
+function sourcesHash(): string {
+  const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
   for (const pattern of SOURCES)
     for (const file of [...new Bun.Glob(pattern).scanSync(ROOT)].sort())
       if (!file.includes("__pycache__")) hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
   return hash.digest("hex").slice(0, 16);
+}
+
+/** A feed of one's own with the same files, to be changed: documents and binaries are links, so replace a file and never write into it. */
+export function copyFeed(feed: TestFeed, dir: string): TestFeed {
+  for (const entry of readdirSync(feed.dir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const from = join(entry.parentPath, entry.name);
+    const to = join(dir, from.slice(feed.dir.length));
+    mkdirSync(dirname(to), { recursive: true });
+    linkOrCopy(from, to);
+  }
+  return { dir, key: feed.key };
+}
+
+/** A second name for a file; a copy where there can be none. */
+export function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
 }

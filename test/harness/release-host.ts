@@ -1,4 +1,7 @@
-/** A release host: a folder served over https, by a certificate of the tests' own authority, with faults where a test wants them. */
+/**
+ * A release host: a folder served over http, or over https by a certificate of the tests' own authority. It counts what it serves and has faults where a
+ * test wants them.
+ */
 
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -16,8 +19,15 @@ export type Faults = readonly (readonly [path: RegExp, fault: Fault])[];
 /** How a host is made. */
 export interface ReleaseHostOptions {
   readonly faults?: Faults;
-  /** Over http. */
-  readonly plain?: boolean;
+  /** Over https, by a certificate of this authority. Default: over http. */
+  readonly authority?: TestAuthority;
+}
+
+/** A file that a host has sent. */
+export interface Served {
+  readonly path: string;
+  /** Bytes of the body; of a fault's answer 0. */
+  readonly bytes: number;
 }
 
 /** The authority that every host's certificate is of; a program trusts it by the environment below. */
@@ -55,31 +65,56 @@ export class TestAuthority implements Disposable {
 
 /** A host on a free port of loopback. */
 export class ReleaseHost implements AsyncDisposable {
+  /** Paths that were asked for. */
+  readonly requests: string[] = [];
+  /** What was answered with a file or by a fault. */
+  readonly served: Served[] = [];
+  /** Faults, to which more can be added. */
+  readonly faults: Faults[number][];
+  private readonly server: Server;
+
   private constructor(
-    private readonly server: Server,
-    readonly url: string,
-    /** Paths that were asked for. */
-    readonly requests: readonly string[],
-  ) {}
+    private readonly folder: string,
+    private readonly options: ReleaseHostOptions,
+  ) {
+    this.faults = [...(options.faults ?? [])];
+    const answer = (request: IncomingMessage, response: ServerResponse) => this.answer(request, response);
+    this.server = options.authority
+      ? createServer({ cert: readFileSync(options.authority.certificate), key: readFileSync(options.authority.key) }, answer)
+      : createPlainServer(answer);
+  }
 
   /** Serves a folder. */
-  static async serve(
-    folder: string,
-    authority: TestAuthority,
-    { faults = [], plain = false }: ReleaseHostOptions = {},
-  ): Promise<ReleaseHost> {
-    const requests: string[] = [];
-    const answer = (request: IncomingMessage, response: ServerResponse) => {
-      const path = decodeURIComponent(request.url ?? "/");
-      requests.push(path);
-      const fault = faults.find(([pattern]) => pattern.test(path))?.[1];
-      if (fault) fault(response, request);
-      else sendFile(join(folder, path), response);
-    };
-    const tls = () => ({ cert: readFileSync(authority.certificate), key: readFileSync(authority.key) });
-    const server = plain ? createPlainServer(answer) : createServer(tls(), answer);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new ReleaseHost(server, `${plain ? "http" : "https"}://localhost:${(server.address() as AddressInfo).port}`, requests);
+  static async serve(folder: string, options: ReleaseHostOptions = {}): Promise<ReleaseHost> {
+    const host = new ReleaseHost(folder, options);
+    await new Promise<void>((resolve) => host.server.listen(0, "127.0.0.1", resolve));
+    return host;
+  }
+
+  get url(): string {
+    const { port } = this.server.address() as AddressInfo;
+    return this.options.authority ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
+  }
+
+  /** Bytes of all the files that were sent. */
+  get bytes(): number {
+    return this.served.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  private answer(request: IncomingMessage, response: ServerResponse): void {
+    const path = decodeURIComponent(request.url ?? "/");
+    this.requests.push(path);
+    const fault = this.faults.find(([pattern]) => pattern.test(path))?.[1];
+    const file = join(this.folder, path);
+    if (fault) {
+      this.served.push({ path, bytes: 0 });
+      fault(response, request);
+    } else if (existsSync(file) && statSync(file).isFile()) {
+      const bytes = statSync(file).size;
+      this.served.push({ path, bytes });
+      response.writeHead(200, { "content-length": bytes });
+      createReadStream(file).pipe(response);
+    } else response.writeHead(404).end("not here\n");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -88,20 +123,11 @@ export class ReleaseHost implements AsyncDisposable {
   }
 }
 
-function sendFile(path: string, response: ServerResponse): void {
-  if (!existsSync(path) || !statSync(path).isFile()) {
-    response.writeHead(404).end("not here\n");
-    return;
-  }
-  response.writeHead(200, { "content-length": statSync(path).size });
-  createReadStream(path).pipe(response);
-}
-
 /** Sends a text. */
 export const answers =
-  (body: string | Uint8Array, status = 200): Fault =>
+  (body: string | Uint8Array, status = 200, headers: Readonly<Record<string, string>> = { "content-type": "text/html" }): Fault =>
   (response) =>
-    response.writeHead(status, { "content-type": "text/html" }).end(body);
+    response.writeHead(status, headers).end(body);
 
 /** Sends the client on. */
 export const redirects =
@@ -110,16 +136,20 @@ export const redirects =
     response.writeHead(302, { location: typeof location === "string" ? location : location(request.url ?? "/") }).end();
 
 /** Promises more than it sends, and hangs up. */
-export const hangsUp: Fault = (response) => {
-  response.writeHead(200, { "content-length": 100_000 });
-  response.write("x".repeat(5000), () => response.destroy());
-};
+export const hangsUp =
+  (promised = 100_000, sent = 5000): Fault =>
+  (response) => {
+    response.writeHead(200, { "content-length": promised });
+    response.write("x".repeat(sent), () => response.destroy());
+  };
 
 /** Begins, and then is silent. */
-export const stalls: Fault = (response) => {
-  response.writeHead(200, { "content-length": 100_000 });
-  response.write("x".repeat(50));
-};
+export const stalls =
+  (promised = 100_000, sent = 50): Fault =>
+  (response) => {
+    response.writeHead(200, { "content-length": promised });
+    response.write("x".repeat(sent));
+  };
 
 /** Never ends. */
 export const neverEnds: Fault = (response) => {

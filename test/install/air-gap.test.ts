@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AirGap, missingForAirGap, SERVER_ADDRESS } from "../harness/air-gap.ts";
-import { type ReleaseFeedFolder, releaseFeed } from "../harness/release-feed.ts";
+import { type BuiltFeed, builtFeed } from "../harness/release-feed.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const missing = missingForAirGap();
@@ -23,7 +23,7 @@ describe.skipIf(missing !== undefined)("without a route", () => {
   const root = missing === undefined ? mkdtempSync(join(tmpdir(), "svc-air-")) : "";
   const home = join(root, "home");
   const env = { HOME: home, PATH: process.env.PATH ?? "", SHELL: "/bin/sh", LANG: "C.UTF-8", CI: "1" };
-  let feed: ReleaseFeedFolder;
+  let feed: BuiltFeed;
   let gap: AirGap;
   let team: Sandbox;
 
@@ -37,11 +37,11 @@ describe.skipIf(missing !== undefined)("without a route", () => {
 
   beforeAll(async () => {
     mkdirSync(home);
-    feed = await releaseFeed();
+    feed = await builtFeed();
     team = new Sandbox();
-    copyFileSync(join(feed.path, "latest", `svc-${feed.target}`), team.binary);
+    copyFileSync(join(feed.dir, "latest", `svc-${feed.target}`), team.binary);
     gap = await AirGap.open(join(root, "ready"));
-    const started = await onServer(["server", "start", "--detach", "--releases", feed.path, "--host", "0.0.0.0", "--port", String(PORT)]);
+    const started = await onServer(["server", "start", "--detach", "--releases", feed.dir, "--host", "0.0.0.0", "--port", String(PORT)]);
     expect([started.exitCode, started.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
   }, 120_000);
   afterAll(async () => {
@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)("without a route", () => {
     const script = await onClient(["curl", "-s", `${MIRROR}/install.ps1`]);
     expect(script.stdout).toContain(`\n$BASE_URL = "${MIRROR}"`);
     const page = await onClient(["curl", "-s", `${MIRROR}/latest/svc-windows-386`]);
-    expect(page.stdout).toContain("There is no build of svc v0.2.0 for windows-386.");
+    expect(page.stdout).toContain("There is no svc for 32-bit Windows");
   });
 
   test("install, update, roll back, forward again, uninstall", async () => {
@@ -82,16 +82,16 @@ describe.skipIf(missing !== undefined)("without a route", () => {
     expect(JSON.parse(readFileSync(join(home, ".svc/bin/.svc-install.json"), "utf8"))).toMatchObject({ source: MIRROR });
 
     const releases = JSON.parse((await svc("releases", "list", "--json")).stdout) as unknown;
-    expect(JSON.stringify(releases)).toContain("v0.2.0");
+    expect(JSON.stringify(releases)).toContain("v0.3.0");
     const updated = await svc("update");
-    expect([updated.exitCode, updated.stdout + updated.stderr]).toEqual([0, expect.stringContaining("v0.2.0")]);
-    expect(await current()).toBe("v0.2.0");
+    expect([updated.exitCode, updated.stdout + updated.stderr]).toEqual([0, expect.stringContaining("v0.3.0")]);
+    expect(await current()).toBe("v0.3.0");
     expect((await svc("changelog")).stdout).toMatch(/^#|v?0\.\d\.0/);
 
     const back = await svc("update", "--rollback");
     expect([back.exitCode, await current()]).toEqual([0, "v0.1.0"]);
     expect((await installer()).exitCode).toBe(0);
-    expect(await current()).toBe("v0.2.0");
+    expect(await current()).toBe("v0.3.0");
 
     const removed = await installer("--uninstall");
     expect(removed.exitCode).toBe(0);
@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined)("without a route", () => {
     const listed = await gap.run("client", [team.binary, "releases", "list", "--from", "http://192.0.2.1"], { env, cwd: home });
     expect((performance.now() - began) / 1000).toBeLessThan(2);
     expect([listed.exitCode, listed.stdout + listed.stderr]).toEqual([0, expect.stringContaining("192.0.2.1")]);
-    expect(listed.stdout).toContain("v0.2.0");
+    expect(listed.stdout).toContain("v0.3.0");
   });
 
   test("what does not need it looks for no host: no name is asked for and no address connected to", async () => {

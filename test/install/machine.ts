@@ -3,7 +3,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ReleaseFeedFolder } from "../harness/release-feed.ts";
+import type { BuiltFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
 /** What the script needs besides what downloads, unpacks and verifies. */
@@ -48,7 +48,7 @@ export class InstallMachine implements Disposable {
   readonly dir: string;
 
   constructor(
-    readonly feed: ReleaseFeedFolder,
+    readonly feed: BuiltFeed,
     readonly env: Readonly<Record<string, string>> = {},
     home = "home",
   ) {
@@ -64,7 +64,7 @@ export class InstallMachine implements Disposable {
 
   /** Starts the script without waiting for its turn. */
   start(args: readonly string[], options: InstallOptions = {}): { readonly pid: number; readonly ended: Promise<Outcome> } {
-    const script = options.script ?? readFileSync(join(this.feed.path, "install.sh"), "utf8");
+    const script = options.script ?? readFileSync(join(this.feed.dir, "install.sh"), "utf8");
     const path = options.tools ? this.toolbox(options.tools) : (process.env.PATH ?? "");
     const child = Bun.spawn([...(options.under ?? []), ...(options.shell ?? ["/bin/sh"]), "-s", "--", ...args], {
       cwd: options.cwd ?? this.root,
@@ -83,7 +83,7 @@ export class InstallMachine implements Disposable {
   /** Puts a version there as the script would, without its cost: what runs is the feed's own file. */
   place(version: string): void {
     mkdirSync(this.dir, { recursive: true, mode: 0o755 });
-    symlinkSync(join(this.feed.path, "releases", version, `svc-${this.feed.target}`), join(this.dir, `svc-${version}`));
+    symlinkSync(join(this.feed.dir, "releases", version, `svc-${this.feed.target}`), join(this.dir, `svc-${version}`));
     symlinkSync(`svc-${version}`, join(this.dir, "svc"));
     writeFileSync(join(this.dir, ".svc-install.json"), "{}\n");
   }

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { releaseFeed } from "../harness/release-feed.ts";
+import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost, stalls, TestAuthority } from "../harness/release-host.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 import { InstallMachine } from "./machine.ts";
@@ -22,10 +22,10 @@ import { InstallMachine } from "./machine.ts";
 /** Tests wait for their turn. */
 setDefaultTimeout(240_000);
 
-const feed = await releaseFeed();
+const feed = await builtFeed();
 const authority = new TestAuthority();
-const host = await ReleaseHost.serve(feed.path, authority);
-const plainHost = await ReleaseHost.serve(feed.path, authority, { plain: true });
+const host = await ReleaseHost.serve(feed.dir, { authority });
+const plainHost = await ReleaseHost.serve(feed.dir);
 afterAll(async () => {
   await host[Symbol.asyncDispose]();
   await plainHost[Symbol.asyncDispose]();
@@ -33,16 +33,18 @@ afterAll(async () => {
 });
 
 const FROM_HOST = ["--from", host.url];
-const FROM_FOLDER = ["--from", feed.path];
+const FROM_FOLDER = ["--from", feed.dir];
 
 const newMachine = (home?: string) => new InstallMachine(feed, authority.env, home);
 
 function expectInstalled(machine: InstallMachine, { exitCode, stdout, stderr }: Outcome, dir = machine.dir): void {
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-  expect(stdout).toMatch(/^Version: v0\.2\.0\nPlatform: \S+\nHash: \S+\nBuild Time: \S+\nOS: \S+\nArch: \S+\nPath: .*\n$/);
-  expect(stdout).toContain(`Path: ${dir}/svc-v0.2.0\n`);
-  expect(readdirSync(dir).sort()).toEqual([".svc-install.json", "svc", "svc-v0.2.0"]);
-  expect(machine.version(dir)).toBe("v0.2.0");
+  expect(stdout).toMatch(
+    /^Version: v0\.3\.0\nPlatform: \S+\nHash: \S+\nBuild Time: \S+\nOS: (linux|darwin)\nArch: (amd64|arm64)\nPath: .*\n$/,
+  );
+  expect(stdout).toContain(`Path: ${dir}/svc-v0.3.0\n`);
+  expect(readdirSync(dir).sort()).toEqual([".svc-install.json", "svc", "svc-v0.3.0"]);
+  expect(machine.version(dir)).toBe("v0.3.0");
 }
 
 describe("shells", () => {
@@ -167,7 +169,7 @@ describe("folders", () => {
       });
       expect(found.stdout.toString()).toBe(`${machine.dir}/svc\n`);
       const receipt = await Bun.file(join(machine.dir, ".svc-install.json")).json();
-      expect(receipt).toEqual({ source: feed.path, target: feed.target });
+      expect(receipt).toEqual({ source: feed.dir, target: feed.target });
       await machine.install(["--uninstall"]);
       expect(machine.files()).toEqual([]);
     });
@@ -175,7 +177,7 @@ describe("folders", () => {
   test.concurrent("--dir, relative, and a source with quotes in its path", async () => {
     using machine = newMachine();
     const source = join(machine.root, 'so"ur\\ce');
-    symlinkSync(feed.path, source);
+    symlinkSync(feed.dir, source);
     const outcome = await machine.install(["--from", 'so"ur\\ce', "--dir", "some/where/", "--no-modify-path"]);
     const dir = join(machine.root, "some/where");
     expectInstalled(machine, outcome, dir);
@@ -185,7 +187,7 @@ describe("folders", () => {
 
   test.concurrent("a file beside its sums, and none that is alone or for another machine", async () => {
     using machine = newMachine();
-    const release = join(feed.path, "releases/v0.2.0");
+    const release = join(feed.dir, "releases/v0.3.0");
     const carried = join(machine.root, "carried");
     mkdirSync(carried);
     const file = join(carried, `svc-${feed.target}.gz`);
@@ -212,7 +214,7 @@ describe("folders", () => {
   test.concurrent("SVC_HOME, SVC_RELEASES and SVC_NO_MODIFY_PATH say what the options say", async () => {
     using machine = newMachine();
     const home = join(machine.root, "state");
-    const env = { SVC_HOME: home, SVC_RELEASES: feed.path, SVC_NO_MODIFY_PATH: "1" };
+    const env = { SVC_HOME: home, SVC_RELEASES: feed.dir, SVC_NO_MODIFY_PATH: "1" };
     expectInstalled(machine, await machine.install([], { env }), join(home, "bin"));
     expect(machine.files()).toEqual([]);
     expect(statSync(home).mode & 0o777).toBe(0o700);
@@ -227,8 +229,8 @@ describe("folders", () => {
         ".svc/",
         ".svc/bin/",
         ".svc/bin/.svc-install.json 644",
-        ".svc/bin/svc -> svc-v0.2.0",
-        ".svc/bin/svc-v0.2.0 755",
+        ".svc/bin/svc -> svc-v0.3.0",
+        ".svc/bin/svc-v0.3.0 755",
       ]);
       expect(statSync(join(machine.home, ".svc")).mode & 0o777).toBe(0o700);
       expect(statSync(machine.dir).mode & 0o777).toBe(0o755);
@@ -253,7 +255,7 @@ describe("what is in the way", () => {
       ({ dir }) => symlinkSync("/bin/sh", join(dir, "svc")),
       /links to .*, which is not this script's: move it away/,
     ],
-    ["a folder of the version's name", ({ dir }) => mkdirSync(join(dir, "svc-v0.2.0")), /svc-v0\.2\.0 is a folder: move it away/],
+    ["a folder of the version's name", ({ dir }) => mkdirSync(join(dir, "svc-v0.3.0")), /svc-v0\.3\.0 is a folder: move it away/],
     [
       "a link svc to a folder of a version's name",
       ({ dir }) => {
@@ -280,7 +282,7 @@ describe("what is in the way", () => {
     const precious = join(machine.root, "precious");
     writeFileSync(precious, "mine");
     mkdirSync(machine.dir, { recursive: true });
-    symlinkSync(precious, join(machine.dir, "svc-v0.2.0"));
+    symlinkSync(precious, join(machine.dir, "svc-v0.3.0"));
     expectInstalled(machine, await machine.install(FROM_FOLDER));
     expect(readFileSync(precious, "utf8")).toBe("mine");
     expect(existsSync(precious) && statSync(precious).mode & 0o111).toBe(0);
@@ -316,9 +318,9 @@ describe("while something happens", () => {
   test.concurrent("a svc that runs is replaced", async () => {
     using machine = newMachine();
     mkdirSync(machine.dir, { recursive: true });
-    const busy = join(machine.dir, "svc-v0.2.0");
+    const busy = join(machine.dir, "svc-v0.3.0");
     copyFileSync(Bun.which("sleep") ?? "", busy);
-    symlinkSync("svc-v0.2.0", join(machine.dir, "svc"));
+    symlinkSync("svc-v0.3.0", join(machine.dir, "svc"));
     chmodSync(busy, 0o755);
     const child = Bun.spawn([join(machine.dir, "svc"), "600"]);
     expect(() => appendFileSync(busy, "x")).toThrow("ETXTBSY");
@@ -330,14 +332,14 @@ describe("while something happens", () => {
 
   test.concurrent("a second run changes nothing and downloads nothing", async () => {
     using machine = newMachine();
-    await using own = await ReleaseHost.serve(feed.path, authority);
+    await using own = await ReleaseHost.serve(feed.dir, { authority });
     expectInstalled(machine, await machine.install(["--from", own.url]));
-    const [before, { ino }] = [machine.files(), statSync(join(machine.dir, "svc-v0.2.0"))];
+    const [before, { ino }] = [machine.files(), statSync(join(machine.dir, "svc-v0.3.0"))];
     const asked = own.requests.length;
     expectInstalled(machine, await machine.install(["--from", own.url]));
     expect(machine.files()).toEqual(before);
-    expect(statSync(join(machine.dir, "svc-v0.2.0")).ino).toBe(ino);
-    expect(own.requests.slice(asked)).toEqual(["/latest/SHA256SUMS.minisig", "/releases/v0.2.0/SHA256SUMS"]);
+    expect(statSync(join(machine.dir, "svc-v0.3.0")).ino).toBe(ino);
+    expect(own.requests.slice(asked)).toEqual(["/latest/SHA256SUMS.minisig", "/releases/v0.3.0/SHA256SUMS"]);
   });
 
   test.concurrent("over http where that is what was named, and what a killed run left days ago is swept up", async () => {
@@ -353,7 +355,7 @@ describe("while something happens", () => {
   test.concurrent("a damaged file of the same version is replaced", async () => {
     using machine = newMachine();
     expectInstalled(machine, await machine.install(FROM_FOLDER));
-    writeFileSync(join(machine.dir, "svc-v0.2.0"), "damaged");
+    writeFileSync(join(machine.dir, "svc-v0.3.0"), "damaged");
     expect(machine.version()).toBe("");
     expectInstalled(machine, await machine.install(FROM_FOLDER));
   });
@@ -368,8 +370,8 @@ describe("while something happens", () => {
     expect(outcomes.map(({ exitCode, stderr }) => ({ exitCode, stderr: stderr.match(/^svc install.*/gm) }))).toEqual(
       outcomes.map(() => ({ exitCode: 0, stderr: null })),
     );
-    expect(readdirSync(machine.dir).sort()).toEqual([".svc-install.json", "svc", "svc-v0.1.0", "svc-v0.2.0"]);
-    expect(["v0.1.0", "v0.2.0"]).toContain(machine.version());
+    expect(readdirSync(machine.dir).sort()).toEqual([".svc-install.json", "svc", "svc-v0.1.0", "svc-v0.3.0"]);
+    expect(["v0.1.0", "v0.3.0"]).toContain(machine.version());
   });
 
   for (const [signal, exitCode] of [
@@ -385,12 +387,13 @@ describe("while something happens", () => {
       const downloading = new Promise<void>((resolve) => {
         reached = resolve;
       });
-      await using silent = await ReleaseHost.serve(feed.path, authority, {
+      await using silent = await ReleaseHost.serve(feed.dir, {
+        authority,
         faults: [
           [
-            /v0\.2\.0\/svc-/,
+            /v0\.3\.0\/svc-/,
             (response, request) => {
-              stalls(response, request);
+              stalls()(response, request);
               reached();
             },
           ],

@@ -4,25 +4,15 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSecretKey } from "../../src/domain/release/minisign.ts";
-import { releaseFeed } from "../harness/release-feed.ts";
-import {
-  answers,
-  type Faults,
-  hangsUp,
-  neverEnds,
-  ReleaseHost,
-  type ReleaseHostOptions,
-  redirects,
-  stalls,
-  TestAuthority,
-} from "../harness/release-host.ts";
+import { builtFeed } from "../harness/release-feed.ts";
+import { answers, type Faults, hangsUp, neverEnds, ReleaseHost, redirects, stalls, TestAuthority } from "../harness/release-host.ts";
 import { InstallMachine, type InstallOptions } from "./machine.ts";
 import { EARLIER, LATER, releaseVariant, sha256, type Variant } from "./release-variant.ts";
 
 /** Tests wait for their turn. */
 setDefaultTimeout(240_000);
 
-const feed = await releaseFeed();
+const feed = await builtFeed();
 const authority = new TestAuthority();
 afterAll(() => authority[Symbol.dispose]());
 
@@ -34,18 +24,17 @@ interface Refusal {
   readonly why: string;
   readonly variant?: Variant;
   readonly faults?: Faults;
-  readonly host?: ReleaseHostOptions;
   readonly args?: readonly string[];
   readonly options?: InstallOptions;
   readonly says: string | RegExp;
 }
 
 /** Runs the script against a host that is wrong in some way, on a machine that has v0.1.0. */
-async function refuses({ variant, faults, host: hostOptions, args = [], options, says }: Refusal): Promise<void> {
+async function refuses({ variant, faults, args = [], options, says }: Refusal): Promise<void> {
   using machine = new InstallMachine(feed, authority.env);
   machine.place("v0.1.0");
-  const folder = variant ? await releaseVariant(feed, join(machine.root, "feed"), variant) : feed.path;
-  await using host = await ReleaseHost.serve(folder, authority, { ...hostOptions, ...(faults ? { faults } : {}) });
+  const folder = variant ? await releaseVariant(feed, join(machine.root, "feed"), variant) : feed.dir;
+  await using host = await ReleaseHost.serve(folder, { authority, faults });
   const before = machine.files();
   const outcome = await machine.install(["--from", host.url, ...args], options);
   expect(outcome.stderr).toMatch(says);
@@ -116,9 +105,9 @@ const SIGNATURES: readonly Refusal[] = [
   },
   {
     why: "a signature of another release",
-    args: ["--version=v0.2.0"],
-    faults: [[/v0\.2\.0\/SHA256SUMS\.minisig/, answers(textOf("SHA256SUMS.minisig", "v0.1.0"))]],
-    says: /v0\.2\.0 was asked for, and this is v0\.1\.0/,
+    args: ["--version=v0.3.0"],
+    faults: [[/v0\.3\.0\/SHA256SUMS\.minisig/, answers(textOf("SHA256SUMS.minisig", "v0.1.0"))]],
+    says: /v0\.3\.0 was asked for, and this is v0\.1\.0/,
   },
   {
     why: "another signed file under the comment of the sums",
@@ -160,24 +149,24 @@ const SHAPES: readonly Refusal[] = [
     says: /not one of the sums/,
   },
   { why: "a page for a signature", faults: [[/minisig$/, answers(PAGE)]], says: /minisig is a web page/ },
-  { why: "a page for the binary", faults: [[/v0\.2\.0\/svc-/, answers(PAGE)]], says: /is a web page, and not svc/ },
+  { why: "a page for the binary", faults: [[/v0\.3\.0\/svc-/, answers(PAGE)]], says: /is a web page, and not svc/ },
   {
     why: "what was the latest long ago",
     variant: { sign: { expiresAt: EARLIER } },
-    says: /was so until 2020-01-01T00:00:00Z.*--version v0\.2\.0 takes it nevertheless/,
+    says: /was so until 2020-01-01T00:00:00Z.*--version v0\.3\.0 takes it nevertheless/,
   },
 ];
 
 const NETWORK: readonly Refusal[] = [
-  { why: "404", faults: [[/v0\.2\.0\/svc-/, answers("no", 404)]], says: /svc-\S+ does not exist \(404\)/ },
+  { why: "404", faults: [[/v0\.3\.0\/svc-/, answers("no", 404)]], says: /svc-\S+ does not exist \(404\)/ },
   { why: "500", faults: [[/./, answers("oh", 500)]], says: /cannot download .*500/ },
   { why: "a version that is not there", args: ["--version", "9.9.9"], says: /releases\/v9\.9\.9\/SHA256SUMS\.minisig does not exist/ },
-  { why: "half a download", faults: [[/v0\.2\.0\/svc-/, hangsUp]], says: /cannot download .*svc-/ },
-  { why: "a stall", faults: [[/v0\.2\.0\/svc-/, stalls]], options: { env: QUICK }, says: /cannot download .*svc-/ },
+  { why: "half a download", faults: [[/v0\.3\.0\/svc-/, hangsUp()]], says: /cannot download .*svc-/ },
+  { why: "a stall", faults: [[/v0\.3\.0\/svc-/, stalls()]], options: { env: QUICK }, says: /cannot download .*svc-/ },
   { why: "a redirect to http", faults: [[/./, redirects((path) => `http://localhost:1${path}`)]], says: /without https: not followed/ },
   {
     why: "a redirect of the binary to http",
-    faults: [[/v0\.2\.0\/svc-/, redirects("http://localhost:1/svc")]],
+    faults: [[/v0\.3\.0\/svc-/, redirects("http://localhost:1/svc")]],
     says: /without https: not followed/,
   },
   { why: "a redirect to a file", faults: [[/./, redirects("file:///etc/passwd")]], says: /cannot download|without https/ },
@@ -198,7 +187,7 @@ const PROGRAMS: readonly Refusal[] = [
   {
     why: "a program of another version",
     variant: holding("#!/bin/sh\necho v0.1.0\n"),
-    says: /says that it is 'v0\.1\.0', and not v0\.2\.0/,
+    says: /says that it is 'v0\.1\.0', and not v0\.3\.0/,
   },
   { why: "a program that is none", variant: holding("\x7fELF"), says: /does not start|does not run/ },
   {
@@ -212,14 +201,21 @@ const PROGRAMS: readonly Refusal[] = [
     says: /apk add libstdc\+\+/,
   },
   {
+    why: "a program for a newer C++ library",
+    variant: holding(
+      '#!/bin/sh\nfor name in _ZSt21__glibcxx_assert _ZNSt3pmr; do echo "Error relocating $0: $name: symbol not found" >&2; done\nexit 127\n',
+    ),
+    says: /^svc install: svc needs a newer libstdc\+\+ than .*3\.19 \(_ZSt21__glibcxx_assert: symbol not found\)$/m,
+  },
+  {
     why: "a program that this processor cannot run",
     variant: holding("#!/bin/sh\nkill -ILL $$\n"),
     says: /instructions that this processor does not have/,
   },
 ];
 
-function textOf(name: string, version = "v0.2.0"): string {
-  return readFileSync(join(feed.path, "releases", version, name), "utf8");
+function textOf(name: string, version = "v0.3.0"): string {
+  return readFileSync(join(feed.dir, "releases", version, name), "utf8");
 }
 
 for (const [group, refusals] of Object.entries({
@@ -252,29 +248,29 @@ describe("downloads, with wget", () => {
 test.concurrent("an expired signature is taken when its version is asked for", async () => {
   using machine = new InstallMachine(feed);
   const folder = await releaseVariant(feed, join(machine.root, "feed"), { sign: { expiresAt: EARLIER } });
-  const outcome = await machine.install(["--from", folder, "--version", "v0.2.0", "--quiet"]);
+  const outcome = await machine.install(["--from", folder, "--version", "v0.3.0", "--quiet"]);
   expect(outcome).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-  expect(machine.version()).toBe("v0.2.0");
+  expect(machine.version()).toBe("v0.3.0");
 });
 
 test.concurrent("an older release is taken only when its version is asked for", async () => {
   using machine = new InstallMachine(feed);
-  machine.place("v0.2.0");
+  machine.place("v0.3.0");
   const older = await releaseVariant(feed, join(machine.root, "feed"), {});
   Bun.spawnSync(["ln", "-sfn", "releases/v0.1.0", join(older, "latest")]);
   const refused = await machine.install(["--from", older]);
-  expect(refused.stderr).toMatch(/v0\.2\.0 is installed, and the latest release here is v0\.1\.0: --version v0\.1\.0 goes back/);
-  expect(machine.version()).toBe("v0.2.0");
+  expect(refused.stderr).toMatch(/v0\.3\.0 is installed, and the latest release here is v0\.1\.0: --version v0\.1\.0 goes back/);
+  expect(machine.version()).toBe("v0.3.0");
   expect((await machine.install(["--from", older, "--version", "0.1.0"])).exitCode).toBe(0);
   expect(machine.version()).toBe("v0.1.0");
-  expect(readFileSync(join(machine.dir, ".svc-install.json"), "utf8")).toContain('"history": ["v0.2.0"]');
+  expect(readFileSync(join(machine.dir, ".svc-install.json"), "utf8")).toContain('"history": ["v0.3.0"]');
 });
 
 test.concurrent("a script without a key wants one, and one with a key takes no other", async () => {
   using machine = new InstallMachine(feed);
   const other = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
   const bare = readFileSync(join(import.meta.dir, "../../install.sh"), "utf8");
-  const from = ["--from", feed.path];
+  const from = ["--from", feed.dir];
   expect(await machine.install(from, { script: bare })).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("carries no key") });
   expect(await machine.install([...from, "--key", "x"], { script: bare })).toMatchObject({ exitCode: 2 });
   expect((await machine.install([...from, "--key", other], { script: bare })).stderr).toContain("signed by another key");
@@ -282,7 +278,7 @@ test.concurrent("a script without a key wants one, and one with a key takes no o
   expect(await machine.install([], { script: bare })).toMatchObject({ exitCode: 1 });
   expect(machine.files()).toEqual([]);
   expect(await machine.install([...from, "--key", feed.publicKey], { script: bare })).toMatchObject({ exitCode: 0 });
-  expect(machine.version()).toBe("v0.2.0");
+  expect(machine.version()).toBe("v0.3.0");
 });
 
 test.concurrent("wrong usage ends with 2 and the way to the help", async () => {
@@ -315,7 +311,7 @@ test.concurrent("a signature made for this feed fits, so that the refusals above
   using machine = new InstallMachine(feed, authority.env);
   machine.place("v0.1.0");
   const folder = await releaseVariant(feed, join(machine.root, "feed"), { sign: {} });
-  await using host = await ReleaseHost.serve(folder, authority);
+  await using host = await ReleaseHost.serve(folder, { authority });
   expect(await machine.install(["--from", host.url])).toMatchObject({ exitCode: 0 });
-  expect(machine.version()).toBe("v0.2.0");
+  expect(machine.version()).toBe("v0.3.0");
 });

@@ -1,13 +1,13 @@
-/** Feeds that are wrong in one way: the tests' feed by links, with some files of v0.2.0 replaced and, where asked for, signed anew. */
+/** Feeds that are wrong in one way: the tests' feed by links, with some files of v0.3.0 replaced and, where asked for, signed anew. */
 
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type SecretKey, sign } from "../../src/domain/release/minisign.ts";
 import { trustedComment } from "../../src/domain/release/trusted-comment.ts";
-import type { ReleaseFeedFolder } from "../harness/release-feed.ts";
+import type { BuiltFeed } from "../harness/release-feed.ts";
 
 /** The version that is changed: the feed's latest. */
-export const CHANGED_VERSION = "v0.2.0";
+export const CHANGED_VERSION = "v0.3.0";
 
 /** How the feed differs. Names are of files in the release's folder. */
 export interface Variant {
@@ -29,12 +29,12 @@ export interface Variant {
 export const [LATER, EARLIER] = ["2099-01-01T00:00:00Z", "2020-01-01T00:00:00Z"];
 
 /** Makes the feed in `folder`, which is new. Returns its path. */
-export async function releaseVariant(feed: ReleaseFeedFolder, folder: string, variant: Variant): Promise<string> {
+export async function releaseVariant(feed: BuiltFeed, folder: string, variant: Variant): Promise<string> {
   const release = join(folder, "releases", CHANGED_VERSION);
   mkdirSync(release, { recursive: true });
-  for (const name of ["install.sh", "index.json", "index.json.minisig"]) cpSync(join(feed.path, name), join(folder, name));
-  symlinkSync(join(feed.path, "releases", "v0.1.0"), join(folder, "releases", "v0.1.0"));
-  const original = join(feed.path, "releases", CHANGED_VERSION);
+  for (const name of ["install.sh", "index.json", "index.json.minisig"]) cpSync(join(feed.dir, name), join(folder, name));
+  symlinkSync(join(feed.dir, "releases", "v0.1.0"), join(folder, "releases", "v0.1.0"));
+  const original = join(feed.dir, "releases", CHANGED_VERSION);
   for (const name of readdirSync(original)) symlinkSync(join(original, name), join(release, name));
   for (const [name, content] of Object.entries(variant.files ?? {})) replace(join(release, name), content);
 

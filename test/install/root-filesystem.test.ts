@@ -7,14 +7,14 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { releaseFeed } from "../harness/release-feed.ts";
+import { builtFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
 /** A machine that is busy takes its time for so much copying. */
 setDefaultTimeout(240_000);
 
-const feed = await releaseFeed();
-const program = join(feed.path, "latest", `svc-${feed.target}`);
+const feed = await builtFeed();
+const program = join(feed.dir, "latest", `svc-${feed.target}`);
 const ISOLATED = ["unshare", "-rmpf"];
 const usable =
   process.platform === "linux" && Bun.which("busybox") !== null && Bun.spawnSync([...ISOLATED, "true"], { stderr: "ignore" }).success;
@@ -61,7 +61,7 @@ class RootFilesystem implements Disposable {
         `mount --bind "$F" "$R/feed"\ntouch "$R/dev/null"\nmount --bind /dev/null "$R/dev/null"\n${mounts}\nexec chroot "$R" /bin/env -i PATH=/bin HOME=/root /bin/sh`,
       ],
       {
-        env: { PATH: process.env.PATH ?? "", R: this.root, F: feed.path },
+        env: { PATH: process.env.PATH ?? "", R: this.root, F: feed.dir },
         stdin: new TextEncoder().encode(script),
         stdout: "pipe",
         stderr: "pipe",
@@ -88,7 +88,7 @@ describe.skipIf(!usable)("root file systems", () => {
       `${INSTALL}/root/.svc/bin/svc version --tag-only\n/root/.svc/bin/svc help | head -n 1`,
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("checked by the downloaded svc itself") });
-    expect(stdout).toContain("Path: /root/.svc/bin/svc-v0.2.0\nv0.2.0\n");
+    expect(stdout).toContain("Path: /root/.svc/bin/svc-v0.3.0\nv0.3.0\n");
   });
 
   test("without /proc", async () => {
@@ -106,7 +106,7 @@ describe.skipIf(!usable)("root file systems", () => {
     system.write("/lib/ld-musl-x86_64.so.1", "");
     const { exitCode, stderr } = await system.run(INSTALL);
     expect(exitCode).toBe(1);
-    expect(stderr).toStartWith(`Getting svc v0.2.0 for ${feed.target}\n`);
+    expect(stderr).toStartWith(`Getting svc v0.3.0 for ${feed.target}\n`);
     expect(stderr).toMatch(/\nsvc install: the new svc does not start, as .* is not on this system: .*libm\.so\.6.*\n$/);
     expect(existsSync(join(system.root, "root/.svc"))).toBe(false);
   });

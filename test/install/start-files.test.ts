@@ -3,14 +3,14 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { releaseFeed } from "../harness/release-feed.ts";
+import { builtFeed } from "../harness/release-feed.ts";
 import { InstallMachine } from "./machine.ts";
 
 /** Tests wait for their turn. */
 setDefaultTimeout(240_000);
 
-const feed = await releaseFeed();
-const FROM = ["--from", feed.path];
+const feed = await builtFeed();
+const FROM = ["--from", feed.dir];
 
 interface Shell {
   readonly name: string;
@@ -80,7 +80,7 @@ test.concurrent("what it says to type works in the terminal it is said in", asyn
     expect(line.startsWith(prefix)).toBe(true);
     if (Bun.which(shell) === null) continue;
     const said = Bun.spawnSync([shell, "-c", `${line}\nsvc version --tag-only`], { env: { HOME: machine.home, PATH: "/usr/bin:/bin" } });
-    expect(said.stdout.toString()).toBe("v0.2.0\n");
+    expect(said.stdout.toString()).toBe("v0.3.0\n");
   }
 });
 

@@ -1,7 +1,7 @@
 /** Feeds: what is in them after publishing, what is refused, and that a reader never sees half of anything. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ describe("publishing", () => {
     await add(feed, "v0.1.0");
     await add(feed, "v0.2.0");
     expect(readdirSync(feed).sort()).toEqual(
-      ["changelog.md", "index.json", "index.json.minisig", "install.ps1", "install.sh", "latest", "releases"].sort(),
+      [".publishing.lock", "changelog.md", "index.json", "index.json.minisig", "install.ps1", "install.sh", "latest", "releases"].sort(),
     );
     expect(readdirSync(join(feed, "releases")).sort()).toEqual(["v0.1.0", "v0.2.0"]);
     for (const [folder, version] of [
@@ -116,7 +116,26 @@ describe("publishing", () => {
     }
     await add(feed, "v0.1.0");
     expect(readdirSync(join(feed, "releases"))).toEqual(["v0.1.0"]);
-    expect(readdirSync(feed).filter((name) => name.startsWith("."))).toEqual([]);
+    expect(readdirSync(feed).filter((name) => name.startsWith(".new-"))).toEqual([]);
+  });
+
+  test("publishers at the same moment wait for each other: no release is lost", async () => {
+    const feed = freshFeed();
+    await Promise.all([add(feed, "v0.2.0"), add(feed, "v0.10.0"), add(feed, "v0.1.0")]);
+    const { latest, releases } = parseFeed((await signedText(join(feed, "index.json"))).text);
+    expect([latest, releases.map(({ version }) => version)]).toEqual(["v0.10.0", ["v0.10.0", "v0.2.0", "v0.1.0"]]);
+    expect(parseManifest(readFileSync(join(feed, "latest/manifest.json"), "utf8")).version).toBe("v0.10.0");
+    for (const name of readdirSync(feed)) expect([name, statSync(join(feed, name)).mode & 0o044]).toEqual([name, 0o044]);
+    expect(statSync(feed).mode & 0o055).toBe(0o055);
+  });
+
+  test("one file under two names is copied once", async () => {
+    const [release, feed] = [join(root, "two-names"), freshFeed()];
+    await writeSmallRelease({ dir: release, version: "v0.3.0", key });
+    linkSync(join(release, "svc-windows-amd64.exe"), join(release, "svc-windows-amd64"));
+    await add(feed, "two-names");
+    const numbers = ["releases/v0.3.0/svc-windows-amd64", "releases/v0.3.0/svc-windows-amd64.exe", "latest/svc-windows-amd64"];
+    expect(new Set(numbers.map((name) => statSync(join(feed, name)).ino)).size).toBe(1);
   });
 
   test("a reader sees the old latest or the new one, whole", async () => {

@@ -12,13 +12,12 @@ import { parseManifest, type ReleaseBinary, type ReleaseManifest } from "../../s
 import { parseSecretKey, publicKeyText, type SecretKey, verify } from "../../src/domain/release/minisign.ts";
 import { releaseFileName } from "../../src/domain/release/target.ts";
 import { embeddedModules } from "../../src/packaging/module-graph.ts";
-import { machineTarget } from "../harness/release-feed.ts";
+import { TARGET } from "../harness/release-feed.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** On the disk of the dependencies, so that links to them can stand for copies. */
 const work = mkdtempSync(join(mkdirAt(ROOT, "dist"), "test-release-"));
 const results = mkdtempSync(join(tmpdir(), "svc-release-"));
-const TARGET = machineTarget();
 const FILE = releaseFileName(TARGET);
 const COMMON = [`--targets=${TARGET}`, "--level=1", "--base-url=https://releases.example.com/svc"];
 const at = (...path: string[]) => join(results, ...path);
@@ -107,7 +106,7 @@ describe("the folder", () => {
       `${FILE}.gz`,
       `${FILE}.zst`,
       `${FILE}.from-v0.1.0.zstpatch`,
-      "svc-windows-386.txt",
+      "svc-windows-386",
     ];
     const files = readdirSync(at("one"), { withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -116,6 +115,7 @@ describe("the folder", () => {
     const sums = bytes("one", "SHA256SUMS").toString().trim().split("\n");
     expect(sums.map((line) => line.slice(66)).sort()).toEqual(files.filter((name) => !/^(SHA256SUMS|manifest\.json)/.test(name)).sort());
     for (const line of sums) expect(`${sha256(bytes("one", line.slice(66)))}  ${line.slice(66)}`).toBe(line);
+    expect(bytes("one", "svc-windows-386").toString()).toStartWith("There is no svc for 32-bit Windows");
     for (const [file, what] of [
       ["SHA256SUMS", "sums"],
       ["manifest.json", "manifest"],

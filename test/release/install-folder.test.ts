@@ -53,13 +53,13 @@ describe("where builds are", () => {
     writeFileSync(join(other, "svc-v0.1.0"), "");
     symlinkSync("svc-v0.1.0", join(other, "svc"));
     for (const running of [join(other, "svc"), join(other, "svc-v0.1.0")])
-      expect(installFolder(surroundings(running))).toMatchObject({ path: other, ownsRunning: true, link: join(other, "svc") });
+      expect(installFolder(surroundings(running))).toMatchObject({ path: other, link: join(other, "svc") });
   });
 
   test("else below SVC_HOME", () => {
     writeFileSync(join(home, "svc"), "");
     for (const running of [join(home, "svc"), "/usr/bin/bun", "/gone/svc-v0.1.0"])
-      expect(installFolder(surroundings(running))).toMatchObject({ path: bin, ownsRunning: false });
+      expect(installFolder(surroundings(running))).toMatchObject({ path: bin });
     expect(installFolder({ ...surroundings("/usr/bin/bun"), env: { SVC_HOME: "/elsewhere" } }).path).toBe("/elsewhere/bin");
   });
 });

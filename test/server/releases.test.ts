@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { NO_BUILD_FOR_386 } from "../../src/domain/release/no-build.ts";
 import { createGuard } from "../../src/server/http/guard.ts";
 import { start } from "../../src/server/start.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
@@ -48,6 +49,7 @@ beforeAll(async () => {
     "releases/v0.2.0/SHA256SUMS": "sums",
     "releases/v0.2.0/svc-linux-amd64": CONTENT,
     "releases/v0.2.0/svc-linux-amd64.zst": "zst",
+    "releases/v0.2.0/svc-windows-amd64": "MZ",
     "releases/v0.2.0/signing.key": "nobody else sees",
     "releases/v0.2.0/.svc-hidden": "nobody else sees",
   };
@@ -178,15 +180,24 @@ describe("what is not", () => {
     expect((await get("/latest/SHA256SUMS.minisig")).status).toBe(404);
   });
 
+  test("a browser saves a build for Windows as a program, under whichever name it was asked for", async () => {
+    const answer = await get("/latest/svc-windows-amd64");
+    expect([await answer.text(), answer.headers.get("content-disposition")]).toEqual([
+      "MZ",
+      'attachment; filename="svc-windows-amd64.exe"',
+    ]);
+    expect((await get("/latest/svc-linux-amd64")).headers.get("content-disposition")).not.toContain(".exe");
+  });
+
   test("a target that is not built says which are", async () => {
     for (const path of ["/latest/svc-windows-386", "/releases/v0.2.0/svc-windows-386.exe.zst"]) {
       const answer = await get(path);
       expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "text/plain; charset=utf-8"]);
-      expect(await answer.text()).toBe(
-        "There is no build of svc v0.2.0 for windows-386.\n32-bit Windows is not supported. On 64-bit Windows, take windows-amd64.\n" +
-          "It is built for: linux-amd64, windows-amd64.\n",
-      );
+      expect(await answer.text()).toBe(NO_BUILD_FOR_386.text);
     }
+    expect(await (await get("/latest/svc-darwin-arm64")).text()).toBe(
+      "There is no build of svc v0.2.0 for darwin-arm64.\nIt is built for: linux-amd64, windows-amd64.\n",
+    );
     const lost = await get("/releases/v0.2.0/svc-windows-amd64.exe");
     expect([lost.status, ((await lost.json()) as { message: string }).message]).toEqual([
       404,

@@ -78,11 +78,12 @@ export async function runLoad(
   const { clock, signal, onSample } = options;
   const latencies = new LatencyHistogram();
   const errors = new Map<string, number>();
+  // All times are counted from the start: added to the clock's they would be rounded, and the last query now and then be one more or one less.
   const start = clock.now();
-  const measureFrom = start + plan.warmupMs;
+  const elapsed = () => clock.now() - start;
+  const measureFrom = plan.warmupMs;
   const end = measureFrom + plan.durationMs;
-  const intervalMs = 1000 / plan.qps;
-  const dueAt = (number: number) => start + number * intervalMs;
+  const dueAt = (number: number) => (number * 1000) / plan.qps;
   const underWay = new Set<Promise<void>>();
   let answered = 0;
   let lastAnswer = measureFrom;
@@ -91,7 +92,7 @@ export async function runLoad(
   const launch = (due: number): void => {
     const work = send().then((error) => {
       underWay.delete(work);
-      const now = clock.now();
+      const now = elapsed();
       if (error !== undefined && signal.aborted) return;
       const sample = { latencyMs: now - due, error, measured: due >= measureFrom };
       onSample?.(sample);
@@ -105,8 +106,8 @@ export async function runLoad(
   };
 
   let next = 0;
-  for (let due = start; due < end && !signal.aborted; due = dueAt(next)) {
-    const now = clock.now();
+  for (let due = 0; due < end && !signal.aborted; due = dueAt(next)) {
+    const now = elapsed();
     if (now < due) {
       const wait = due - now;
       await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, LONGEST_SLEEP_MS)) : clock.breathe());
@@ -118,7 +119,7 @@ export async function runLoad(
       next++;
     }
   }
-  if (signal.aborted) stoppedAt = Math.min(end, clock.now());
+  if (signal.aborted) stoppedAt = Math.min(end, elapsed());
 
   let unsent = 0;
   for (let number = next; dueAt(number) < stoppedAt; number++) {

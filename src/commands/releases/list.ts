@@ -35,7 +35,7 @@ export default defineCommand({
   async run(context, { component, from }): Promise<readonly ListedRelease[]> {
     const known = await context.releases.feed(from);
     const releases: readonly ListedRelease[] = known
-      ? known.feed.releases.map(({ version, component: of, published_at, notes }) => ({ version, component: of, published_at, notes }))
+      ? known.releases.map(({ version, component: of, published_at, notes }) => ({ version, component: of, published_at, notes }))
       : [await thisBuild(context)];
     return component === "all" ? releases : releases.filter((release) => release.component === component);
   },

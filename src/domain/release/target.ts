@@ -24,7 +24,17 @@ export const RELEASE_TARGETS: readonly ReleaseTarget[] = [
   { name: "windows-arm64", os: "windows", arch: "arm64", bun: "bun-windows-arm64" },
 ];
 
+/** A machine in the words of targets, for a build that is for none of them: `linux-amd64` of Node's `linux` and `x64`. */
+export function platformName(platform: string, arch: string): string {
+  return `${platform === "win32" ? "windows" : platform}-${arch === "x64" ? "amd64" : arch}`;
+}
+
 /** The file of a target in a release: `svc-<target>`, on Windows with `.exe`. */
 export function releaseFileName(target: string): string {
-  return target.startsWith("windows-") ? `svc-${target}.exe` : `svc-${target}`;
+  return target.startsWith("windows-") ? `svc-${target}.exe` : plainFileName(target);
+}
+
+/** The name under which every target is found, without knowing what executables are called on it. */
+export function plainFileName(target: string): string {
+  return `svc-${target}`;
 }

@@ -8,6 +8,7 @@ import { access, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { systemWords } from "../../disk/disk-error.ts";
 import { parseFeed, parseManifest, ReleaseFormatError, type ReleaseManifest } from "../../domain/release/manifest.ts";
+import { NO_BUILD_FOR_386 } from "../../domain/release/no-build.ts";
 import { StartError } from "../failure.ts";
 import { isLoopbackPeer } from "./guard.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
@@ -77,6 +78,7 @@ function checkFolder(folder: string): void {
 async function serveFile(folder: string, request: Request, url: URL, peer: string | undefined): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed("GET, HEAD");
   const parts = pathParts(url.pathname);
+  if (BINARY.exec(parts?.at(-1) ?? "")?.[1] === NO_BUILD_FOR_386.target) return notBuilt(NO_BUILD_FOR_386.text, request);
   const file = parts && (await locate(folder, parts));
   if (!file) return parts ? missing(folder, parts, request) : jsonError(404, "not_found", `A release host has nothing at ${url.pathname}.`);
   const name = parts.at(-1) ?? "";
@@ -90,6 +92,7 @@ async function serveFile(folder: string, request: Request, url: URL, peer: strin
     return new Response(request.method === "HEAD" ? null : script, { headers: { ...headers, vary: "host" } });
   }
   headers["accept-ranges"] = "bytes";
+  if (/^svc-windows-[a-z0-9]+$/.test(name)) headers["content-disposition"] = `attachment; filename="${name}.exe"`;
   if (request.method === "HEAD") return new Response(null, { headers: { ...headers, "content-length": String(file.size) } });
   return new Response(Bun.file(file.path), { headers });
 }
@@ -172,11 +175,12 @@ async function missing(folder: string, parts: readonly string[], request: Reques
   if (target === undefined || !manifest || manifest.targets[target])
     return jsonError(404, "not_found", `This mirror has no /${parts.join("/")}.`);
   const { version, targets } = manifest;
-  const lines = [
-    `There is no build of svc ${version} for ${target}.`,
-    ...(target === "windows-386" ? ["32-bit Windows is not supported. On 64-bit Windows, take windows-amd64."] : []),
-    `It is built for: ${Object.keys(targets).sort().join(", ")}.`,
-  ];
+  const lines = [`There is no build of svc ${version} for ${target}.`, `It is built for: ${Object.keys(targets).sort().join(", ")}.`];
+  return notBuilt(`${lines.join("\n")}\n`, request);
+}
+
+/** A page for people, and a failure for programs. */
+function notBuilt(text: string, request: Request): Response {
   const headers = { ...SAFE_HEADERS, "content-type": "text/plain; charset=utf-8" };
-  return new Response(request.method === "HEAD" ? null : `${lines.join("\n")}\n`, { status: 404, headers });
+  return new Response(request.method === "HEAD" ? null : text, { status: 404, headers });
 }

@@ -34,14 +34,18 @@ export class PythonWorld {
     readonly folder: string,
   ) {}
 
-  /** Starts a world. Fails when the project has errors. */
-  static async start(files: Readonly<Record<string, string>>): Promise<PythonWorld> {
+  /** Starts a world. `databases` makes those of its sources, in the project's folder, and gives the environment of the sources. Fails when the project has errors. */
+  static async start(
+    files: Readonly<Record<string, string>>,
+    databases: (root: string) => Readonly<Record<string, string>> = () => ({}),
+  ): Promise<PythonWorld> {
     const folder = await mkdtemp(join(tmpdir(), "svc-python-"));
     const root = join(folder, "project");
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(root, path)), { recursive: true });
       await Bun.write(join(root, path), text);
     }
+    const env = databases(root);
     const chain = createToolchain({ home: join(folder, "home"), env: process.env });
     const { graph } = await chain.analyze({ root, files: Object.keys(files) });
     const errors = graph.diagnostics.filter((finding) => finding.severity === 1);
@@ -58,7 +62,7 @@ export class PythonWorld {
       deploymentId: "dpl_1",
       environmentName: "default",
       defaultTimeoutMs: 20_000,
-      resolverFqns: graph.resolvers.map((resolver) => resolver.fqn),
+      resolverFqns: graph.resolvers.filter((resolver) => resolver.body.case === "python").map((resolver) => resolver.fqn),
     });
     const counted: PythonPool = {
       call: (call) => {
@@ -76,7 +80,7 @@ export class PythonWorld {
       graph,
       featureIds: featureIdsOf(graph),
       pool: counted,
-      sources: createSqlSources({ declared: graph.sources, env: {} }),
+      sources: createSqlSources({ declared: graph.sources, env }),
       online: openSqliteOnlineStore(":memory:"),
     };
     const engine = createEngine({ clock, log: createLog({ write: () => {}, clock, level: "error" }) });

@@ -2,23 +2,9 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import { createToolchain } from "../../../src/python/create-toolchain.ts";
-import { unpackSdk } from "../../../src/python/sdk.ts";
-import { createLog } from "../../../src/server/log.ts";
-import type { PythonPool } from "../../../src/server/python/pool.ts";
-import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
-import { createEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
-import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
-import type { SqlSources } from "../../../src/server/sql/source.ts";
-import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import { anyPython } from "../python/project.ts";
-import { featureIdsOf } from "./graphs.ts";
-import { ask, failureOf, fieldOf, valuesOf } from "./worlds.ts";
+import { PythonWorld } from "./python-world.ts";
+import { failureOf, fieldOf, valuesOf } from "./worlds.ts";
 
 setDefaultTimeout(60_000);
 
@@ -79,19 +65,20 @@ def seen(bad: Optional[Thing.bad], price: Thing.price, day: Thing.day) -> Thing.
     return f"{bad} {price} {day.year}"
 `;
 
-const clock = { now: () => Date.parse("2024-05-01T12:00:00Z"), sleep: (ms: number) => Bun.sleep(ms) };
-const engine = createEngine({ clock, log: createLog({ write: () => {}, clock, level: "error" }) });
-let folder: string;
-let pool: PythonPool;
-let sources: SqlSources;
-let deployment: LiveDeployment;
+const FLIGHTS = join(import.meta.dir, "../../fixtures/flights");
+let world: PythonWorld;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-engine-"));
-  const root = join(folder, "project");
-  await cp(join(import.meta.dir, "../../fixtures/flights"), root, { recursive: true });
-  await writeFile(join(root, "extra.py"), EXTRA);
-  const database = join(folder, "flights.db");
+  const files: Record<string, string> = { "extra.py": EXTRA };
+  for (const name of new Bun.Glob("**/*.{py,sql}").scanSync({ cwd: FLIGHTS })) files[name] = await Bun.file(join(FLIGHTS, name)).text();
+  world = await PythonWorld.start(files, createFlights);
+});
+
+afterAll(() => world?.close());
+
+/** Makes the example's database. */
+function createFlights(root: string): Record<string, string> {
+  const database = join(root, "flights.db");
   using db = new Database(database, { create: true });
   db.run("create table airport (iata text primary key, name text, city text, state text, country text, latitude real, longitude real)");
   db.run("create table flight (id integer primary key, at text, delay integer, distance integer, origin text, destination text)");
@@ -101,46 +88,10 @@ beforeAll(async () => {
   db.run(
     "insert into flight values (1, '2001-01-01 08:00:00', 70, 2475, 'LAX', 'JFK'), (2, '2001-01-02 08:00:00', -10, 2475, 'LAX', 'JFK')",
   );
-  const chain = createToolchain({ home: join(folder, "home"), env: process.env });
-  const files = [...new Bun.Glob("**/*.{py,sql}").scanSync({ cwd: root })];
-  const { graph }: { graph: Graph } = await chain.analyze({ root, files });
-  expect(graph.diagnostics.filter((finding) => finding.severity === 1).map((finding) => finding.message)).toEqual([]);
-  pool = await createWorkerPool({
-    python: (await anyPython()) as string,
-    sdkRoot: await unpackSdk(join(folder, "sdk")),
-    sourceRoot: root,
-    env: { PATH: process.env.PATH },
-    size: 1,
-    socketDir: join(folder, "sockets"),
-    onLog: () => {},
-    clock,
-    deploymentId: "dpl_1",
-    environmentName: "default",
-    defaultTimeoutMs: 20_000,
-    resolverFqns: graph.resolvers.filter((resolver) => resolver.body.case === "python").map((resolver) => resolver.fqn),
-  });
-  sources = createSqlSources({ declared: graph.sources, env: { FLIGHTS_SQLITE_PATH: database } });
-  deployment = {
-    id: "dpl_1",
-    environmentId: "env_1",
-    environmentName: "default",
-    scope: "main",
-    graph,
-    featureIds: featureIdsOf(graph),
-    pool,
-    sources,
-    online: openSqliteOnlineStore(":memory:"),
-  };
-});
+  return { FLIGHTS_SQLITE_PATH: database };
+}
 
-afterAll(async () => {
-  await pool?.drain(0);
-  await sources?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const query = async (inputs: Record<string, unknown>, outputs: string[] = [], more = {}) =>
-  engine.answer(deployment, ask(inputs, outputs, more), clock.now());
+const query = (inputs: Record<string, unknown>, outputs: string[] = [], more = {}) => world.ask(inputs, outputs, more);
 
 test("the example's flight is answered through two relations and two languages", async () => {
   const outputs = ["delay_category", "delay_above_route", "detour", "route.origin.city", "route.haul", "route.late_share", "at"];

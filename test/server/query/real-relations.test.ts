@@ -2,25 +2,11 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { createToolchain } from "../../../src/python/create-toolchain.ts";
-import { unpackSdk } from "../../../src/python/sdk.ts";
-import { createLog } from "../../../src/server/log.ts";
-import type { PythonPool } from "../../../src/server/python/pool.ts";
-import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
-import { createEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
-import { type Ask, bulkColumn } from "../../../src/server/query/request.ts";
-import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
-import type { SqlSources } from "../../../src/server/sql/source.ts";
-import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import { anyPython } from "../python/project.ts";
-import { featureIdsOf } from "./graphs.ts";
-import { ask, valuesOf } from "./worlds.ts";
+import type { Ask } from "../../../src/server/query/request.ts";
+import { PythonWorld } from "./python-world.ts";
+import { valuesOf } from "./worlds.ts";
 
 setDefaultTimeout(60_000);
 
@@ -113,18 +99,14 @@ def rank(users: DataFrame[User.id, User.total]) -> DataFrame[User.id, User.rank]
   "users.svc.sql": "-- resolves: User\n-- source: db\nselect id, name from users where id = ${user.id}\n",
 };
 
-const clock = { now: () => Date.parse("2024-05-01T12:00:00Z"), sleep: (ms: number) => Bun.sleep(ms) };
-const engine = createEngine({ clock, log: createLog({ write: () => {}, clock, level: "error" }) });
-let folder: string;
-let pool: PythonPool;
-let sources: SqlSources;
-let deployment: LiveDeployment;
+let world: PythonWorld;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-relations-"));
-  const root = join(folder, "project");
-  await mkdir(root);
-  for (const [name, text] of Object.entries(PROJECT)) await writeFile(join(root, name), text);
+  world = await PythonWorld.start(PROJECT, createShop);
+});
+
+/** Makes the project's database. */
+function createShop(root: string): Record<string, string> {
   const database = join(root, "shop.db");
   using db = new Database(database, { create: true });
   db.run("create table users (id integer primary key, name text)");
@@ -136,49 +118,17 @@ beforeAll(async () => {
     `insert into txns values (1, 1, 1, 5, '2024-04-30T13:00:00Z'), (2, 1, 2, 50, '2024-04-20T00:00:00Z'), (3, 2, 1, 7, '2024-05-01T11:00:00Z'),
        (4, 1, 2, 500, '2024-05-02T00:00:00Z')`,
   );
-  const chain = createToolchain({ home: join(folder, "home"), env: process.env });
-  const { graph }: { graph: Graph } = await chain.analyze({ root, files: Object.keys(PROJECT) });
-  expect(graph.diagnostics.filter((finding) => finding.severity === 1).map((finding) => finding.message)).toEqual([]);
-  pool = await createWorkerPool({
-    python: (await anyPython()) as string,
-    sdkRoot: await unpackSdk(join(folder, "sdk")),
-    sourceRoot: root,
-    env: { PATH: process.env.PATH },
-    size: 1,
-    socketDir: join(folder, "sockets"),
-    onLog: () => {},
-    clock,
-    deploymentId: "dpl_1",
-    environmentName: "default",
-    defaultTimeoutMs: 20_000,
-    resolverFqns: graph.resolvers.filter((resolver) => resolver.body.case === "python").map((resolver) => resolver.fqn),
-  });
-  sources = createSqlSources({ declared: graph.sources, env: { DB_SQLITE_PATH: database } });
-  deployment = {
-    id: "dpl_1",
-    environmentId: "env_1",
-    environmentName: "default",
-    scope: "main",
-    graph,
-    featureIds: featureIdsOf(graph),
-    pool,
-    sources,
-    online: openSqliteOnlineStore(":memory:"),
-  };
-});
+  return { DB_SQLITE_PATH: database };
+}
 
-afterAll(async () => {
-  await pool?.drain(0);
-  await sources?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => world?.close());
 
 const query = async (
   inputs: Record<string, unknown>,
   outputs: string[],
   more: Partial<Ask> = {},
 ): Promise<Record<string, FeatureValue>> => {
-  const answer = await engine.answer(deployment, ask(inputs, outputs, more), clock.now());
+  const answer = await world.ask(inputs, outputs, more);
   expect(answer.failures.map((failure) => failure.message)).toEqual([]);
   return valuesOf(answer);
 };
@@ -213,11 +163,7 @@ test("DataFrames are handed to resolvers filtered and projected, and whole", asy
 
 test("DataFrames that resolvers return are looked up by key, and computed for a whole batch", async () => {
   expect(await query({ "user.id": 2 }, ["user.city"])).toEqual({ "user.city": "Oslo" });
-  const answer = await engine.answerBulk(
-    deployment,
-    { ask: ask({}, ["user.rank", "user.label", "user.city"]), columns: [bulkColumn("user.id", [2, 1])] },
-    clock.now(),
-  );
+  const answer = await world.askBulk({ "user.id": [2, 1] }, ["user.rank", "user.label", "user.city"]);
   expect(answer.failures.map((failure) => failure.message)).toEqual([]);
   expect(answer.columns.map((column) => column.values)).toEqual([
     [2, 1],

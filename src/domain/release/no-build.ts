@@ -1,8 +1,8 @@
-/** What a release says where people look for a build that there is none of. */
+/** What is said to people who look for a build that there is none of: a release has it under the build's name, and a mirror answers with it. */
 
-/** Stands beside the builds, for 32-bit Windows. */
+/** Of 32-bit Windows. */
 export const NO_BUILD_FOR_386 = {
-  name: "svc-windows-386.txt",
+  target: "windows-386",
   text: `There is no svc for 32-bit Windows (windows-386).
 
 svc carries the runtime that it is written for, Bun, and Bun has no build for 32-bit processors.
