@@ -13,7 +13,7 @@ const SKIPPED_MODULES = new Set(["__main__", "conftest"]);
 
 /**
  * Whether a file is Python that belongs to the deployment: every `.py` but those of a `tests` folder, `conftest.py`, `__main__.py`, a `setup.py` at the
- * root, and hidden ones. The SDK's `_load.py` holds the same rule.
+ * root, and hidden ones. The SDK's `_loading/load.py` holds the same rule.
  */
 export function isPythonModule(path: string): boolean {
   if (!path.endsWith(".py")) return false;

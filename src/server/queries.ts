@@ -4,7 +4,7 @@ import type { Caller } from "./auth/tokens.ts";
 import { branchOf } from "./deployments/live-scopes.ts";
 import type { Lease } from "./deployments/running.ts";
 import type { Platform } from "./platform.ts";
-import type { AnswerHead } from "./query/answer.ts";
+import type { AnswerHead } from "./query/answer/answer.ts";
 import { createEngine, type OnlineEngine } from "./query/create-engine.ts";
 import type { QueryRecord } from "./query/engine.ts";
 import { storeStages } from "./query-stages.ts";

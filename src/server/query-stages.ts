@@ -7,7 +7,7 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type DataType, DataTypeSchema } from "../../gen/svc/v1/value_pb.ts";
 import { type FeatureValue, untagged } from "../domain/value.ts";
 import { Failure } from "./failure.ts";
-import type { Stage } from "./query/stages.ts";
+import type { Stage } from "./query/answer/stages.ts";
 import type { ObjectStore } from "./stores/objects/store.ts";
 import type { StageRecord, TelemetryStore } from "./stores/telemetry/store.ts";
 

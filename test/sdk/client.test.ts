@@ -78,7 +78,7 @@ test("the client reads every config file that the command line writes", async ()
     await updateEntry({}, surroundings, key, wanted[key]);
   }
   const script =
-    "import json, sys; from svc._client_config import config_file, read_config; path = config_file({'HOME': sys.argv[1]}); print(json.dumps(read_config(path)))";
+    "import json, sys; from svc._client.config import config_file, read_config; path = config_file({'HOME': sys.argv[1]}); print(json.dumps(read_config(path)))";
   for (const { path, version } of INTERPRETERS) {
     const child = Bun.spawnSync([path, "-B", "-X", "utf8", "-c", script, home], { env: { PYTHONPATH: SDK_ROOT } });
     expect(child.stderr.toString(), version).toBe("");

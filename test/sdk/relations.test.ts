@@ -271,7 +271,7 @@ describe("what is stored where", () => {
 
 test("names of functions are those of the table", () => {
   const source =
-    "import json, svc._function_names as n; print(json.dumps([list(n.AGGREGATIONS), sorted(n.ONE_COLUMN), sorted(n.CONDITIONS)]))";
+    "import json, svc._analysis.function_names as n; print(json.dumps([list(n.AGGREGATIONS), sorted(n.ONE_COLUMN), sorted(n.CONDITIONS)]))";
   const child = Bun.spawnSync([INTERPRETERS.at(-1)?.path ?? "", "-B", "-c", source], { env: { PYTHONPATH: SDK_ROOT } });
   const [aggregations, oneColumn, conditions] = JSON.parse(child.stdout.toString()) as string[][];
   expect(aggregations).toEqual([...AGGREGATIONS.keys()]);

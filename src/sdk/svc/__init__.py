@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._annotations import Now
 from ._context import query_context, query_id, query_tags, traceparent
-from ._dataframe import DataFrame
 from ._expression import underscore
+from ._frames.dataframe import DataFrame
 from ._named_query import NamedQuery
 from ._resolver import offline, online
 from .sources import MySQLSource, PostgreSQLSource, SQLiteSource

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Mapping, Optional, TypeVar
 
 from ._findings import DefinitionError
-from ._hook import compile_rewritten
+from ._loading.hook import compile_rewritten
 from ._names import did_you_mean
 from ._registry import registry
 from ._source import source_of

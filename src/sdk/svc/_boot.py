@@ -31,9 +31,9 @@ def main(argv: list[str]) -> int:
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if mode == "analyze":
-        from svc._analyze import main as run
+        from svc._analysis.analyze import main as run
     else:
-        from svc._worker import main as run
+        from svc._worker.worker import main as run
     sys.dont_write_bytecode = True
     sys.path.insert(0, root)
     os.environ["TARGET_ROOT"] = root

@@ -1,7 +1,7 @@
 """Expressions: what `_.total - _.tax` is in a feature class.
 
 An expression is a tree that the server computes by columns. Which features its paths name is found out later, against the class that it stands in
-(`_expression_reader`).
+(`_analysis.expression_reader`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ._annotations import read_annotation
 from ._dtypes import DataType, value_type
 from ._expression import Expression
 from ._findings import CircularReference, DefinitionError
-from ._selection import table_columns
+from ._frames.selection import table_columns
 from ._source import Comment
 from ._windows import window_seconds, windowed_name
 

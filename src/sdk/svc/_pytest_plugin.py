@@ -13,8 +13,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ._hook import install, offer_operations
-from ._rewrite import rewrite
+from ._loading.hook import install, offer_operations
+from ._loading.rewrite import rewrite
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:

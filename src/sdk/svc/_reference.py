@@ -6,10 +6,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._arithmetic import ArithmeticOperators
-from ._conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from ._expression import LITERALS
 from ._findings import BrokenReference, DefinitionError
+from ._frames.arithmetic import ArithmeticOperators
+from ._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from ._names import did_you_mean
 from ._windows import format_window, split_windowed_name, window_seconds, windowed_name
 

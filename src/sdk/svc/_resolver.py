@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
 from ._annotations import Scope, scope_of_frame
 from ._dtypes import DataType
 from ._field import MISSING, Tags
-from ._frame_spec import RowsSpec, TableSpec
+from ._frames.spec import RowsSpec, TableSpec
 from ._registry import registry
 from ._source import FunctionNode, Origin, Source, source_of
 from ._windows import format_window, split_windowed_name, window_seconds
@@ -229,7 +229,7 @@ def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
 
 
 def _register(definition: ResolverDefinition) -> Callable[..., Any]:
-    from ._unit_call import callable_in_tests
+    from ._frames.unit_call import callable_in_tests
 
     registry.add_resolver(definition)
     return callable_in_tests(definition)

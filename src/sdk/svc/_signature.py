@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import Any, Callable, Optional
 
 from ._annotations import read_annotation, spell, unreadable
-from ._dataframe import DataFrame
 from ._feature_class import FeatureClass
 from ._field import MISSING, WindowField
 from ._findings import ERROR, BrokenReference, DefinitionError
-from ._frame_signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
+from ._frames.dataframe import DataFrame
+from ._frames.selection import FeatureSelection, TableType
+from ._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
 from ._names import parse_duration
 from ._options import RESOLVER_CHECKS, check_options
 from ._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from ._resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
-from ._selection import FeatureSelection, TableType
 from ._windows import format_window, readable_path, windowed_name
 from ._wire import value_json
 

@@ -16,10 +16,10 @@ from datetime import datetime, timedelta
 from typing import Any, Mapping, Optional, Sequence, Union
 from urllib.parse import quote
 
-from ._client_check import Tolerance, mismatches
-from ._client_config import ClientSettings, ConfigError, client_settings
-from ._client_http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
-from ._client_result import (
+from ._client.check import Tolerance, mismatches
+from ._client.config import ClientSettings, ConfigError, client_settings
+from ._client.http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
+from ._client.result import (
     BulkQueryResult,
     ErrorDetail,
     ExceptionDetail,
@@ -32,7 +32,7 @@ from ._client_result import (
     error_of,
     query_result,
 )
-from ._client_values import classes_in, encode, feature_name, instant_text
+from ._client.values import classes_in, encode, feature_name, instant_text
 from ._names import DURATION_GRAMMAR, parse_duration
 
 __all__ = [

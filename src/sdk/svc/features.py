@@ -9,13 +9,13 @@ from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
 from ._annotations import FeatureTime, Primary
-from ._conditions import Condition, after, before
-from ._dataframe import DataFrame
 from ._expression import Expression, underscore
 from ._feature_class import FeatureClass, features
 from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags
+from ._frames.conditions import Condition, after, before
+from ._frames.dataframe import DataFrame
+from ._frames.selection import Features
 from ._reference import FeatureReference, field_of
-from ._selection import Features
 from .streams import Windowed, windowed
 
 __all__ = [

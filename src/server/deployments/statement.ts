@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
 import type { Resolver, SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
-import { withoutTerminator } from "../query/sql-statement.ts";
+import { withoutTerminator } from "../query/ops/sql-statement.ts";
 
 /** A statement with bound parameters in place of `${...}`. */
 export interface PreparedStatement {

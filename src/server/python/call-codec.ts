@@ -9,7 +9,7 @@ type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
 type WireColumn = readonly unknown[] | { readonly block: number };
 
-/** Columns shorter than this are said in JSON: it is no slower for them. `svc/_blocks.py` has the same. */
+/** Columns shorter than this are said in JSON: it is no slower for them. `svc/_worker/blocks.py` has the same. */
 const SHORTEST_BLOCK = 256;
 
 /**

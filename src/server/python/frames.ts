@@ -1,6 +1,6 @@
 /**
  * Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8; when the first bit of the length is set, blocks of
- * doubles follow the object. `svc/_protocol.py` is the other end and says how they are laid out.
+ * doubles follow the object. `svc/_worker/protocol.py` is the other end and says how they are laid out.
  */
 
 import type { Socket } from "bun";

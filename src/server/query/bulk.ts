@@ -13,16 +13,16 @@ import {
 } from "../../../gen/svc/v1/query_pb.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./answer.ts";
-import { Execution } from "./executor.ts";
-import { explainRun } from "./explain.ts";
-import type { ScalarInfo } from "./index-types.ts";
-import type { PreparedRows, Preparer, RowGroup } from "./prepare.ts";
+import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./answer/answer.ts";
+import { explainRun } from "./answer/explain.ts";
+import type { SpanRecorder } from "./answer/spans.ts";
+import { checkStagedRows } from "./answer/stages.ts";
+import type { ScalarInfo } from "./graph/index-types.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
-import type { Ask, BulkAsk } from "./request.ts";
-import type { RunContext } from "./run-context.ts";
-import type { SpanRecorder } from "./spans.ts";
-import { checkStagedRows } from "./stages.ts";
+import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
+import type { Ask, BulkAsk } from "./request/request.ts";
+import { Execution } from "./run/executor.ts";
+import type { RunContext } from "./run/run-context.ts";
 
 /** Rows that run together. */
 const BATCH_ROWS = 10_000;

@@ -4,7 +4,7 @@ import { didYouMean } from "../../domain/closest.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, parseExactJson } from "../../domain/value.ts";
-import { type Ask, type BulkAsk, bulkColumn } from "../query/request.ts";
+import { type Ask, type BulkAsk, bulkColumn } from "../query/request/request.ts";
 
 /** A body that is no query: which field is wrong, what was wanted, what was given. */
 export class BodyInvalid extends Error {

@@ -3,12 +3,12 @@
 import type { Clock } from "../../context/clock.ts";
 import { parseTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { QueryScope } from "../queries.ts";
-import { type Answer, type AnswerHead, answerOrigins } from "../query/answer.ts";
+import { type Answer, type AnswerHead, answerOrigins } from "../query/answer/answer.ts";
+import { type SpanFacts, SpanRecorder } from "../query/answer/spans.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
 import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
-import type { Ask, BulkAsk } from "../query/request.ts";
-import { type SpanFacts, SpanRecorder } from "../query/spans.ts";
+import type { Ask, BulkAsk } from "../query/request/request.ts";
 import type { Body, BodyEncoding, SpanRecord } from "../stores/telemetry/store.ts";
 
 /** A deployment that stays up until it is released. */

@@ -5,10 +5,10 @@ import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
-import type { Answer, AnswerField, AnswerHead } from "../query/answer.ts";
+import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { QueryRefused } from "../query/refusal.ts";
-import type { Ask } from "../query/request.ts";
+import type { Ask } from "../query/request/request.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 

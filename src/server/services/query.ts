@@ -14,9 +14,9 @@ import type { Caller } from "../auth/tokens.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
-import { answerToBinary } from "../query/answer-bytes.ts";
+import { answerToBinary } from "../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../query/bulk.ts";
-import { askFromProto, bulkAskFromProto } from "../query/request.ts";
+import { askFromProto, bulkAskFromProto } from "../query/request/request.ts";
 import { parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 import { queryRunMethods } from "./query-run.ts";
 

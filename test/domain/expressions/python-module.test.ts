@@ -72,7 +72,7 @@ print(json.dumps([name for name, example in examples.items() if name not in name
   test("the names that the SDK knows by itself are those of the table", () => {
     const known = python(`
 import json
-from svc import _function_names as names
+from svc._analysis import function_names as names
 print(json.dumps([sorted(names.AGGREGATIONS), sorted(names.ONE_COLUMN), sorted(names.CONDITIONS)]))
 `);
     const conditions = [...FUNCTIONS.values()].filter(({ overloads }) =>

@@ -10,10 +10,10 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
 from model import Holder, Row, Size
-from svc._conditions import after, as_condition, before
-from svc._frame_spec import rows_spec
-from svc._hook import compile_rewritten
-from svc._unit_call import chosen
+from svc._frames.conditions import after, as_condition, before
+from svc._frames.spec import rows_spec
+from svc._loading.hook import compile_rewritten
+from svc._frames.unit_call import chosen
 from svc._values import encode
 from svc.features import DataFrame
 

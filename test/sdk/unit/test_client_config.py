@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from svc._client_config import ConfigError, client_settings, config_file, normalize_address, read_config
+from svc._client.config import ConfigError, client_settings, config_file, normalize_address, read_config
 
 WRITTEN = """# a comment
 tokens:

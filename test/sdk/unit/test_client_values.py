@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from svc import DataFrame
-from svc._client_result import query_result
-from svc._client_values import classes_in, feature_name, result_name
+from svc._client.result import query_result
+from svc._client.values import classes_in, feature_name, result_name
 from svc.features import feature, features
 from svc.streams import Windowed, windowed
 

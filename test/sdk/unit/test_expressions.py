@@ -11,12 +11,12 @@ from svc import online
 from svc.features import DataFrame, Features, _, feature, features, has_many, has_one
 from svc.streams import Windowed, windowed
 from svc._expression import Aggregate, Bracketed, Call, Expression, Literal, Path
-from svc._expression_reader import resolve_expressions
+from svc._analysis.expression_reader import resolve_expressions
 from svc._literal import literal_json
-from svc._joins import resolve_joins
-from svc._raised import Project
+from svc._analysis.joins import resolve_joins
+from svc._worker.raised import Project
 from svc._registry import registry
-from svc._runner import Runner
+from svc._worker.runner import Runner
 
 
 @features

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Optional
 
 from svc import Now, offline, online
-from svc._hook import compile_rewritten
+from svc._loading.hook import compile_rewritten
 from svc._registry import registry
 from svc._signature import compile_resolver
 from svc.features import DataFrame, Features, FeatureTime, after, before, features

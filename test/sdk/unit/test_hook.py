@@ -9,9 +9,9 @@ import textwrap
 import traceback
 import unittest
 
-from svc import _hook
-from svc._conditions import Comparison, Condition, Conjunction, Disjunction, Membership, Negation, NullTest
-from svc._hook import compile_rewritten
+from svc._loading import hook
+from svc._frames.conditions import Comparison, Condition, Conjunction, Disjunction, Membership, Negation, NullTest
+from svc._loading.hook import compile_rewritten
 from svc.features import DataFrame, _, features
 
 
@@ -206,13 +206,13 @@ class Modules(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         sys.path.insert(0, self.folder)
-        self.finder = _hook.install(self.folder)
+        self.finder = hook.install(self.folder)
 
     def tearDown(self):
         import shutil
 
         sys.path.remove(self.folder)
-        _hook.uninstall(self.finder)
+        hook.uninstall(self.finder)
         shutil.rmtree(self.folder)
 
     def load(self, name, source):
@@ -256,8 +256,8 @@ class Modules(unittest.TestCase):
         self.assertIsInstance(importlib.import_module("hooked_two").f(BOX), Condition)
 
     def test_installed_once_for_a_folder(self):
-        self.assertIs(_hook.install(self.folder), self.finder)
-        self.assertIsNone(self.finder.find_spec("svc._hook"))
+        self.assertIs(hook.install(self.folder), self.finder)
+        self.assertIsNone(self.finder.find_spec("svc._loading.hook"))
         self.assertIsNone(self.finder.find_spec("json"))
 
 

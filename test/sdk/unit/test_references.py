@@ -6,8 +6,8 @@ from typing import Optional
 
 from svc.features import Features, Primary, features, has_one
 from svc._feature_class import FeatureClass
-from svc._joins import resolve_joins
-from svc._conditions import Comparison
+from svc._analysis.joins import resolve_joins
+from svc._frames.conditions import Comparison
 
 
 @features

@@ -13,9 +13,9 @@ import warnings
 from svc._registry import registry
 from svc._signature import compile_resolver
 from svc._source import _roots, set_project_root
-from svc._bindings import ProjectCode
-from svc._translate import translate
-from svc._translate_expression import Untranslatable
+from svc._analysis.bindings import ProjectCode
+from svc._analysis.translate import translate
+from svc._analysis.translate_expression import Untranslatable
 
 HEAD = """
 import math

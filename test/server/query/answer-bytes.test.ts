@@ -5,8 +5,8 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { QueryResponseSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { type Answer, type AnswerField, answerToProto } from "../../../src/server/query/answer.ts";
-import { answerToBinary } from "../../../src/server/query/answer-bytes.ts";
+import { type Answer, type AnswerField, answerToProto } from "../../../src/server/query/answer/answer.ts";
+import { answerToBinary } from "../../../src/server/query/answer/answer-bytes.ts";
 import type { LiveDeployment } from "../../../src/server/query/engine.ts";
 import { primitive } from "./graphs.ts";
 

@@ -4,7 +4,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import { type Ask, bulkColumn } from "../../../src/server/query/request.ts";
+import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
 import { createBulkQueryHttp } from "../../../src/server/services/query-http.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";

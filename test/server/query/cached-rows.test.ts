@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Resolver } from "../../../gen/svc/v1/graph_pb.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore } from "../../../src/server/stores/online.ts";
 import { agg, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";

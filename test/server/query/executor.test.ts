@@ -3,8 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
-import { answerToProto } from "../../../src/server/query/answer.ts";
-import { askFromProto } from "../../../src/server/query/request.ts";
+import { answerToProto } from "../../../src/server/query/answer/answer.ts";
+import { askFromProto } from "../../../src/server/query/request/request.ts";
 import { featureClass, graph, type ParameterSpec, python, type TypeSpec } from "./graphs.ts";
 import { ask, failureOf, fieldOf, type Played, PlayedError, valuesOf, World } from "./worlds.ts";
 

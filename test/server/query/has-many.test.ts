@@ -6,9 +6,9 @@ import { QueryBulkRequestSchema, QueryInputSchema, QueryRequestSchema } from "..
 import type { Value } from "../../../gen/svc/v1/value_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { answerToProto } from "../../../src/server/query/answer.ts";
+import { answerToProto } from "../../../src/server/query/answer/answer.ts";
 import { bulkAnswerToProto } from "../../../src/server/query/bulk.ts";
-import { askFromProto, bulkAskFromProto, bulkColumn } from "../../../src/server/query/request.ts";
+import { askFromProto, bulkAskFromProto, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, type RowsSpec, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, type Played, PlayedError, World } from "./worlds.ts";
 

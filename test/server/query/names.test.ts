@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { buildGraphIndex } from "../../../src/server/query/graph-index.ts";
-import { absoluteRoot, resolveName } from "../../../src/server/query/names.ts";
-import { pathOf } from "../../../src/server/query/parameter-index.ts";
+import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
+import { pathOf } from "../../../src/server/query/graph/parameter-index.ts";
+import { absoluteRoot, resolveName } from "../../../src/server/query/request/names.ts";
 import { featureClass, featureIdsOf, graph } from "./graphs.ts";
 
 const flights = graph([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { PLANNER_OPTIONS, plannerOptionLines, readPlannerOptions } from "../../../src/domain/planner-options.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { featureClass, graph, python } from "./graphs.ts";
 import { ask, World } from "./worlds.ts";
 

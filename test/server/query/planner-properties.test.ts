@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import { buildGraphIndex } from "../../../src/server/query/graph-index.ts";
-import type { Plan } from "../../../src/server/query/plan.ts";
-import { Preparer } from "../../../src/server/query/prepare.ts";
+import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
+import type { Plan } from "../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
+import { Preparer } from "../../../src/server/query/request/prepare.ts";
 import { type FeatureSpec, featureClass, featureIdsOf, graph, python, sql } from "./graphs.ts";
 import { ask, PlayedError, World } from "./worlds.ts";
 

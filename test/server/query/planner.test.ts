@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type FeatureSet, type Resolver, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { buildGraphIndex } from "../../../src/server/query/graph-index.ts";
-import type { Plan } from "../../../src/server/query/plan.ts";
-import { Preparer } from "../../../src/server/query/prepare.ts";
+import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
+import type { Plan } from "../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import type { Ask } from "../../../src/server/query/request.ts";
+import { Preparer } from "../../../src/server/query/request/prepare.ts";
+import type { Ask } from "../../../src/server/query/request/request.ts";
 import { featureClass, featureIdsOf, graph, python, sql } from "./graphs.ts";
 import { ask, World } from "./worlds.ts";
 

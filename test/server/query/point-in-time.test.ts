@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, queryNow, sql, windowStart } from "./graphs.ts";
 import { ask, MemorySource, World } from "./worlds.ts";
 

@@ -7,7 +7,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type Expression, ExpressionSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { SqlError, type SqlSources } from "../../../src/server/sql/source.ts";
 import { mariadbProgram, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";

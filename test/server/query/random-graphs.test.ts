@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Expression } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
+import { SpanRecorder } from "../../../src/server/query/answer/spans.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
-import { SpanRecorder } from "../../../src/server/query/spans.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
 import { ask, MemorySource, valuesOf, World } from "./worlds.ts";
 

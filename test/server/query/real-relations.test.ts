@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import type { Ask } from "../../../src/server/query/request.ts";
+import type { Ask } from "../../../src/server/query/request/request.ts";
 import { PythonWorld } from "./python-world.ts";
 import { valuesOf } from "./worlds.ts";
 

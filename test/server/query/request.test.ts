@@ -5,7 +5,7 @@ import { QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { msToDuration } from "../../../src/domain/proto-time.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
-import { askFromProto } from "../../../src/server/query/request.ts";
+import { askFromProto } from "../../../src/server/query/request/request.ts";
 import { featureClass, graph, primitive, python, type TypeSpec } from "./graphs.ts";
 import { valuesOf, World } from "./worlds.ts";
 

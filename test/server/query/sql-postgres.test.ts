@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { bulkColumn } from "../../../src/server/query/request.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import type { SqlSources } from "../../../src/server/sql/source.ts";
 import { postgresBin, startPostgres, type TestPostgres } from "../../harness/postgres.ts";

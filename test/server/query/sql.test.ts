@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { Execution } from "../../../src/server/query/executor.ts";
-import { buildGraphIndex } from "../../../src/server/query/graph-index.ts";
-import { Preparer } from "../../../src/server/query/prepare.ts";
-import { boundStatement, scanStatement, withoutTerminator } from "../../../src/server/query/sql-statement.ts";
+import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
+import { boundStatement, scanStatement, withoutTerminator } from "../../../src/server/query/ops/sql-statement.ts";
+import { Preparer } from "../../../src/server/query/request/prepare.ts";
+import { Execution } from "../../../src/server/query/run/executor.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, valuesOf, World } from "./worlds.ts";
 

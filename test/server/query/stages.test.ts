@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
-import { MAX_STAGE_ROWS, type Stage } from "../../../src/server/query/stages.ts";
+import { MAX_STAGE_ROWS, type Stage } from "../../../src/server/query/answer/stages.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { agg, featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, type Played, PlayedError, World } from "./worlds.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { parseTraceparent } from "../../../src/domain/traceparent.ts";
+import { SpanRecorder } from "../../../src/server/query/answer/spans.ts";
 import type { Tracing } from "../../../src/server/query/create-engine.ts";
-import { bulkColumn } from "../../../src/server/query/request.ts";
-import { SpanRecorder } from "../../../src/server/query/spans.ts";
+import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import type { SpanRecord } from "../../../src/server/stores/telemetry/store.ts";
 import { agg, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";

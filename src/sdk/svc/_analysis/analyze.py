@@ -1,0 +1,175 @@
+"""The analyzer: imports a project, checks what it defines, and writes the graph.
+
+    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--policy <policy.json>]
+
+--root: the project's folder.
+--files: a JSON array of the Python files, relative to the root; default: every one below the root.
+--out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
+--policy: JSON of `validation:` in svc.yaml, for finding 192.
+
+The exit code is 0 whatever the project does, as long as the graph was written. What the project prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any, Callable, Optional
+
+from .._findings import Finding, Findings, Span, to_json
+from .._loading.load import is_imported, load_project
+from .._registry import registry
+from .._resolver import ResolverDefinition, ResolverSpec
+from .._signature import compile_resolver
+from .._source import project_path, source_of
+from .class_rules import check_class, distinct_classes
+from .expression_reader import resolve_expressions
+from .graph import graph_json
+from .joins import resolve_joins
+from .places import resolver_part_span, resolver_span
+from .policy import Policy
+from .query_rules import check_queries, check_sources
+from .translate import translate_all
+
+
+def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dict[str, Any]:
+    """The graph of a project as proto3 JSON. The root must be on `sys.path`."""
+    found = Findings()
+    for finding in load_project(root, files):
+        found.add(finding)
+    report = _unless_lost(found, _lost_names(root, found))
+    classes = distinct_classes(registry.classes, report)
+    for item in classes:
+        check_class(item, report)
+    joins = resolve_joins(classes, report)
+    expressions = resolve_expressions(classes, report)
+    resolvers = check_resolvers(registry.definitions, report)
+    queries = check_queries(registry.named_queries, classes, report)
+    sources = check_sources(registry.sources, report)
+    translations = translate_all(resolvers, _code_of(root, files))
+    document = graph_json(classes, joins, expressions, resolvers, translations, queries, sources, [])
+    if policy is not None:
+        _check_policy(document, policy, found)
+    document["diagnostics"] = [finding.json() for finding in found.sorted()]
+    return document
+
+
+def _code_of(root: str, files: list[str]) -> list[str]:
+    """The Python files whose code runs in a deployment: those that it imports, and what they import of the rest."""
+    found = {os.path.join(os.path.realpath(root), *path.split("/")) for path in files if is_imported(path)}
+    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sorted(found | {path for path in loaded if isinstance(path, str) and path.endswith(".py") and project_path(path) is not None})
+
+
+def _lost_names(root: str, found: Findings) -> set[str]:
+    """Classes of modules that could not be imported: who refers to them is not to blame."""
+    names: set[str] = set()
+    for finding in found.found:
+        source = source_of(os.path.join(os.path.realpath(root), *finding.span.file.split("/"))) if finding.span else None
+        if source is not None:
+            names |= source.defined_classes()
+    return names
+
+
+def _unless_lost(found: Findings, lost: set[str]) -> Callable[[Finding], None]:
+    """Reports findings, but not that a class is unknown whose module could not be imported."""
+    failed = any(finding.code in (101, 102, 103) for finding in found.found)
+
+    def report(finding: Finding) -> None:
+        if failed and finding.code in (120, 170):
+            return
+        if finding.code == 124 and any(f"'{name}'" in finding.message for name in lost):
+            return
+        found.add(finding)
+
+    return report
+
+
+def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Finding], None]) -> list[ResolverSpec]:
+    """The resolvers that make sense, one per FQN; findings for the others."""
+    last = {(item.origin.filename, item.function_name, item.fqn): item for item in definitions}
+    specs: dict[str, ResolverSpec] = {}
+    for item in definitions:
+        if last[item.origin.filename, item.function_name, item.fqn] is not item:
+            continue
+        spec, problems = compile_resolver(item)
+        for problem in problems:
+            related: tuple[tuple[Span, str], ...] = ()
+            if problem.related:
+                part, name, words = problem.related
+                related = ((resolver_part_span(item, part, name, ""), words),)
+            error = problem.error
+            span = resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            report(Finding(error.code, str(error), span, error.label, problem.severity, related, error.hint))
+        if spec is None:
+            continue
+        first = specs.setdefault(spec.fqn, spec)
+        if first is not spec:
+            text = f"two resolvers have the name '{spec.fqn}': rename one function, or give it another 'name='"
+            span = resolver_part_span(item, "option", "name", "") if item.options.name else resolver_span(item)
+            first_span = resolver_span(first.definition)
+            report(Finding(148, text, span, "same name", related=((first_span, "first defined here"),)))
+    return list(specs.values())
+
+
+def _check_policy(document: dict[str, Any], policy: Policy, found: Findings) -> None:
+    features = [feature for item in document["featureSets"] for feature in item["features"]]
+    for kind, items in (("feature", features), ("resolver", document["resolvers"])):
+        for item in items:
+            place = item["span"]
+            span = Span(place["file"], place["line"], place["column"], place["endLine"], place["endColumn"])
+            for finding in policy.check(kind, item["fqn"], item, span):
+                found.add(finding)
+
+
+def _python_files(root: str) -> list[str]:
+    found: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found.extend(os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/") for name in files if name.endswith(".py"))
+    return sorted(found)
+
+
+def _write(out: str, content: bytes, stdout: int) -> None:
+    if out == "-" or out.startswith("fd:"):
+        with os.fdopen(stdout if out == "-" else int(out[3:]), "wb", closefd=False) as stream:
+            stream.write(content)
+        return
+    beside = f"{out}.{os.getpid()}"
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+        stream.write(content)
+    os.replace(beside, out)
+
+
+def main(argv: list[str]) -> int:
+    """Runs the analyzer. Ends the process itself, so that threads and exit handlers of the project cannot hold it up."""
+    parser = argparse.ArgumentParser(prog="_boot.py analyze")
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--files")
+    parser.add_argument("--policy")
+    options = parser.parse_args(argv)
+    root = os.path.realpath(options.root)
+    out = options.out if options.out == "-" or options.out.startswith("fd:") else os.path.abspath(options.out)
+    files = _read_json(options.files) if options.files else _python_files(root)
+    policy = Policy.from_json(_read_json(options.policy)) if options.policy else None
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.chdir(root)
+    content = to_json(analyze(root, files, policy))
+    _write(out, content, stdout)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue
+    os._exit(0)
+
+
+def _read_json(path: str) -> Any:
+    with open(path, encoding="utf-8") as stream:
+        return json.load(stream)

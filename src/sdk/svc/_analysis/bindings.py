@@ -1,0 +1,151 @@
+"""What the names of a module mean, as far as nothing in the project can change it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.util
+import math
+import sys
+import types
+from typing import Any, Iterable, Iterator, Optional
+
+from .._source import Source, project_path, source_of
+
+#: What reaches names of other modules, or builtins, in ways that reading the code does not show.
+_HIDDEN_NAMES = {"exec", "eval", "globals", "locals", "vars", "builtins", "__builtins__", "__import__"}
+_HIDDEN_ATTRIBUTES = {"__dict__", "__globals__", "__code__", "__builtins__", "__setattr__", "__delattr__"}
+_SETTERS = {"setattr", "delattr"}
+#: Builtins as they were before any project was imported.
+_BUILTINS = {name: getattr(builtins, name) for name in ("abs", "bool", "float", "int", "len", "max", "min", "round", "str")}
+
+
+class ProjectCode:
+    """All of a project's code: what it assigns to attributes, and with that to the names of other modules."""
+
+    def __init__(self, filenames: Iterable[str]) -> None:
+        self._sources = [source for source in map(source_of, filenames) if source is not None]
+        self._writes: Optional[set[str]] = None
+        self._hidden = ""
+        self._modules: dict[str, dict[str, list[ast.AST]]] = {}
+
+    def obstacle(self, name: str) -> str:
+        """Why a name of a module, or a builtin, may come to mean something else; empty = it cannot."""
+        if self._writes is None:
+            self._writes = set()
+            for source in self._sources:
+                self._scan(source, self._writes)
+        if self._hidden:
+            return f"the project uses '{self._hidden}', which can change any name"
+        return f"the project assigns an attribute called '{name}'" if name in self._writes else ""
+
+    def _scan(self, source: Source, writes: set[str]) -> None:
+        called: set[int] = set()
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Attribute):
+                self._hide(node.attr, _HIDDEN_ATTRIBUTES)
+                if not isinstance(node.ctx, ast.Load):
+                    writes.add(node.attr)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SETTERS:
+                target = node.args[1] if len(node.args) > 1 else None
+                if isinstance(target, ast.Constant) and isinstance(target.value, str):
+                    called.add(id(node.func))
+                    writes.add(target.value)
+            elif isinstance(node, ast.Name) and id(node) not in called:
+                self._hide(node.id, _HIDDEN_NAMES | _SETTERS)
+            elif isinstance(node, ast.alias):
+                self._hide(node.name, _HIDDEN_NAMES)
+
+    def _hide(self, name: str, ways: set[str]) -> None:
+        if name in ways:
+            self._hidden = self._hidden or name
+
+    def bindings(self, filename: str) -> dict[str, list[ast.AST]]:
+        """Everything in a file that gives a name of the module a meaning, by name."""
+        found = self._modules.get(filename)
+        if found is None:
+            found = self._modules[filename] = {}
+            source = source_of(filename)
+            for name, node in _bindings_of(source.tree.body if source else []):
+                found.setdefault(name, []).append(node)
+        return found
+
+    def builtin(self, module: types.ModuleType, name: str) -> Optional[Any]:
+        """The builtin that a name of a module means for good; None when it is none, or may not stay one."""
+        own = _BUILTINS.get(name)
+        is_own = own is not None and getattr(builtins, name, None) is own and name not in vars(module)
+        return own if is_own and name not in self.bindings(_file_of(module)) and not self.obstacle(name) else None
+
+    def once(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
+        """The one place that binds a name of a module for good; None when there are several, or others may."""
+        bindings = self.bindings(_file_of(module))
+        found = bindings.get(name, [])
+        is_plain = len(found) == 1 and "*" not in bindings and name in vars(module)
+        return found[0] if is_plain and not self.obstacle(name) else None
+
+    def constant(self, module: types.ModuleType, name: str) -> Optional[tuple[types.ModuleType, ast.expr]]:
+        """The expression that a name is given at the top of a module, and that module; imports are followed."""
+        for _ in range(8):
+            node = self.once(module, name)
+            source = source_of(_file_of(module))
+            if source is None or project_path(_file_of(module)) is None or not any(node is item for item in source.tree.body):
+                return None
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                return module, node.value
+            if isinstance(node, ast.AnnAssign) and node.value is not None:
+                return module, node.value
+            if not isinstance(node, ast.ImportFrom):
+                return None
+            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__ or "")
+            names = [alias.name for alias in node.names if (alias.asname or alias.name) == name]
+            target = sys.modules.get(origin)
+            if target is None or len(names) != 1:
+                return None
+            module, name = target, names[0]
+        return None
+
+    def math_name(self, module: types.ModuleType, node: ast.expr) -> str:
+        """The name in `math` that `math.floor`, or `floor` imported from there, means for good; empty when it means something else."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            holder = node.value.id
+            if vars(module).get(holder) is math and isinstance(self.once(module, holder), ast.Import) and not self.obstacle(node.attr):
+                return node.attr
+        if isinstance(node, ast.Name):
+            binding = self.once(module, node.id)
+            if isinstance(binding, ast.ImportFrom) and binding.module == "math" and binding.level == 0:
+                for alias in binding.names:
+                    if (alias.asname or alias.name) == node.id and vars(module)[node.id] is getattr(math, alias.name, None):
+                        return "" if self.obstacle(alias.name) else alias.name
+        return ""
+
+
+def _file_of(module: types.ModuleType) -> str:
+    return getattr(module, "__file__", None) or ""
+
+
+def _bindings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name, node
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Global):
+                    for name in inner.names:
+                        yield name, inner
+            yield from _bindings_of(node.decorator_list)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0]), node
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                for inner in ast.walk(target):
+                    if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+                        yield inner.id, node
+            yield from _bindings_of([node.value] if node.value is not None else [])
+        elif not isinstance(node, ast.Lambda):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                yield node.id, node
+            for name in (getattr(node, field, None) for field in ("name", "rest")):
+                if isinstance(name, str):
+                    yield name, node
+            yield from _bindings_of(ast.iter_child_nodes(node))

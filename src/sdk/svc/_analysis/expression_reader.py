@@ -1,0 +1,312 @@
+"""Expressions of feature classes, read against the class: as proto3 JSON of `svc.v1.Expression`, with rules 130, 132 and 134.
+
+Types, names of functions and null rules are not looked at here: the server checks them with the function table.
+"""
+
+from __future__ import annotations
+
+import ast
+from datetime import timedelta
+from typing import Any, Callable, Optional, Union
+
+from .._dtypes import DataType
+from .._expression import WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
+from .._feature_class import FeatureClass
+from .._field import Field, WindowField
+from .._findings import BrokenReference, DefinitionError, Finding, Span
+from .._frames.conditions import Condition
+from .._literal import literal_json
+from .._names import did_you_mean
+from .._reference import FeatureReference, type_of
+from .._windows import format_window, window_seconds
+from .._wire import describe
+from .expression_nodes import arguments_of, items_of, method_of, name_span, prefix_of, receiver_of
+from .expression_path import Steps, a_number, field_of_struct, first_name, innermost
+from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN
+from .places import value_node, value_span
+
+#: How deep an expression may be nested; `a + b + c` is nested once for each operator. A message of the graph is read to a depth of 100, and every
+#: level takes two.
+DEEPEST = 40
+
+Report = Callable[[Finding], None]
+Json = dict[str, Any]
+
+
+class _Unreadable(Exception):
+    """There is a finding about it already."""
+
+
+def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Field, Json]:
+    """The expression of every feature that has one, per window; findings for those that make no sense."""
+    found: dict[Field, Json] = {}
+    for item in classes:
+        for field in item.members():
+            if field.expression is None:
+                continue
+            try:
+                if field.type.target is None:
+                    found[field] = _Reader(field, report).read(field.expression)
+            except RecursionError:
+                report(_too_deep(field))
+            except (DefinitionError, _Unreadable):
+                continue
+    return found
+
+
+def _too_deep(field: Field) -> Finding:
+    text = f"the expression of '{field.fqn}' is nested more than {DEEPEST} deep: compute a part of it in a feature of its own"
+    return Finding(130, text, value_span(field, "expression"), "nested too deeply")
+
+
+class _Reader:
+    """Reads one feature's expression. Every node of the tree goes along with the syntax that it was made by, as far as that is known."""
+
+    def __init__(self, field: Field, report: Report) -> None:
+        self.field = field
+        self.source = field.owner_class.source
+        self.window = field.seconds if isinstance(field, WindowField) else None
+        self._report = report
+        self._failed = False
+        self._depth = 0
+        self._found: list[Finding] = []
+
+    def read(self, expression: Expression) -> Json:
+        """The whole expression. Raises _Unreadable when there were findings."""
+        document = self.node(expression, value_node(self.field, "expression"), self.field.owner_class)
+        if self._failed:
+            raise _Unreadable
+        return document
+
+    def span(self, node: Optional[ast.AST]) -> Span:
+        return self.source.span(node) if self.source and node else value_span(self.field, "expression")
+
+    def problem(self, code: int, text: str, label: str, place: Union[ast.AST, Span, None]) -> _Unreadable:
+        """Reports a finding; what it gives may be raised."""
+        return self.problem_of(Finding(code, text, place if isinstance(place, Span) else self.span(place), label))
+
+    def problem_of(self, finding: Finding) -> _Unreadable:
+        self._failed = True
+        if finding not in self._found:
+            self._found.append(finding)
+            self._report(finding)
+        return _Unreadable()
+
+    def node(self, item: Operand, node: Optional[ast.AST], owner: FeatureClass) -> Json:
+        """An expression over the rows of a class."""
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST:
+                raise self.problem_of(_too_deep(self.field))
+            document = self._node(item, node, owner)
+        except _Unreadable:
+            return {}
+        finally:
+            self._depth -= 1
+        document["span"] = self.span(node).json()
+        return document
+
+    def _node(self, item: Operand, node: Optional[ast.AST], owner: FeatureClass) -> Json:
+        if isinstance(item, Literal):
+            return {"literal": self.literal(item.value, node)}
+        if isinstance(item, Special):
+            if item is not WINDOW_START:
+                return {"queryNow": {}}
+            if self.window is None:
+                text = f"'{self.field.fqn}' has no windows, so that {item!r} has no meaning: write 'Windowed[...] = windowed(\"1d\", expression=...)'"
+                raise self.problem(130, text, "no window", node)
+            return {"windowStart": {}}
+        if isinstance(item, Call):
+            nodes = arguments_of(item, node)
+            return {"call": {"function": item.function, "arguments": [self.node(each, at, owner) for each, at in zip(item.arguments, nodes)]}}
+        if isinstance(item, Aggregate):
+            return {"aggregation": self.aggregation(item, node, owner)}
+        if isinstance(item, Bracketed):
+            return {"feature": {"path": self.windowed(item, node, owner)}}
+        if isinstance(item, Path):
+            return {"feature": {"path": self.path(item, node, owner)}}
+        raise self.problem(130, f"{describe(item)} cannot be part of an expression", "no expression", node)
+
+    def literal(self, value: Any, node: Optional[ast.AST]) -> Json:
+        try:
+            return literal_json(value)
+        except DefinitionError as error:
+            raise self.problem(130, f"{error}: it cannot be a constant of an expression", "no constant", node) from None
+
+    def path(self, item: Path, node: Optional[ast.AST], owner: FeatureClass) -> list[str]:
+        """A feature that is one value."""
+        if item._svc_base is not None:
+            *_, method = item._svc_names
+            if method in AGGREGATIONS:
+                raise self.problem(132, f"{item!r} is not called: write {item!r}()", "not called", node)
+            raise self.problem(132, f"{item!r} is any number of values: aggregate them, such as {item!r}.sum()", "no single value", node)
+        if not item._svc_names:
+            raise self.problem(130, "_ alone is a row, not a value: name a feature of it", "no value", node)
+        steps = self.follow(item, node, owner)
+        kind = self.kind_of(steps.last)
+        if steps.many is not None and kind.target is None:
+            raise self.problem(132, f"{item!r} is any number of values: aggregate them, such as {item!r}.sum()", "no single value", node)
+        if kind.many:
+            raise self.problem(130, f"{item!r} is any number of rows, not a value: aggregate them, such as {item!r}.count()", "no value", node)
+        if kind.target is not None:
+            first = next(iter(kind.target.fields), "id")
+            raise self.problem(130, f"{item!r} is a row, not a value: name a feature of it, such as {item!r}.{first}", "no value", node)
+        if kind.windowed:
+            windows = [format_window(window) for window in steps.last.windows]
+            example = f'{item!r}["{windows[0] if windows else "1d"}"]'
+            raise self.problem(130, f"{item!r} has one value per window: write {example}", "which window?", node)
+        return steps.names
+
+    def windowed(self, item: Bracketed, node: Optional[ast.AST], owner: FeatureClass) -> list[str]:
+        """`_.fails["1d"]`: one window of a feature."""
+        steps = self.follow(item._svc_path, prefix_of(node), owner)
+        kind = self.kind_of(steps.last)
+        if kind.many:
+            text = f"{item!r} is any number of rows, not a value: aggregate them, such as {item!r}.count()"
+            raise self.problem(132, text, "no value", node)
+        if not kind.windowed:
+            text = f"{item._svc_path!r} has neither windows nor rows: brackets choose a window, or rows and a column of a has-many relation"
+            raise self.problem(130, text, "nothing to choose from", node)
+        written = item._svc_items[0] if len(item._svc_items) == 1 else None
+        at = (items_of(item, node) or [node])[0]
+        if written is WINDOW_START:
+            if self.window is None:
+                raise self.problem(130, f"'{self.field.fqn}' has no windows, so that {written!r} has no meaning", "no window", at)
+            seconds: Optional[int] = self.window
+        else:
+            seconds = window_seconds(written) if isinstance(written, (str, timedelta)) else None
+        if seconds is None or seconds not in steps.last.windows:
+            shown = format_window(seconds) if seconds is not None else describe(written)
+            windows = ", ".join(format_window(window) for window in steps.last.windows) or "none"
+            raise self.problem(130, f"{item._svc_path!r} has no window {shown}; its windows are: {windows}", "no such window", at)
+        return [*steps.names[:-1], steps.last.window(seconds).name]
+
+    def aggregation(self, item: Aggregate, node: Optional[ast.AST], owner: FeatureClass) -> Json:
+        receiver, at = item.receiver, receiver_of(node)
+        rows = receiver._svc_base
+        column_names = receiver._svc_names
+        if rows is not None:
+            for _ in column_names:
+                at = prefix_of(at)
+            items, nodes, relation = rows._svc_items, items_of(rows, at), self.follow(rows._svc_path, innermost(at), owner)
+            if not self.kind_of(relation.last).many:
+                raise self.no_rows(item, rows._svc_path, node)
+        else:
+            if not receiver._svc_names:
+                raise self.problem(130, f"_ alone is a row: {item.method}() takes the rows of a has-many relation", "no rows", node)
+            steps = self.follow(receiver, at, owner)
+            split = steps.many if steps.many is not None else len(steps.fields) - 1 if self.kind_of(steps.last).many else None
+            if split is None:
+                raise self.no_rows(item, receiver, node)
+            items, nodes, relation = (), [], Steps(steps.fields[: split + 1])
+            column_names = receiver._svc_names[split + 1 :]
+        if relation.many is not None:
+            text = f"{item!r} goes through two has-many relations: aggregate in the class of the inner one, and then here"
+            raise self.problem(130, text, "two has-many relations", at)
+        child = self.kind_of(relation.last).target
+        if child is None:
+            raise _Unreadable
+        filters, columns = self.sort_items(items, nodes, child)
+        if column_names:
+            columns.append((Path(column_names), None))
+        if not columns and (item.method == "any" or (item.method == "all" and len(filters) == 1)):
+            columns = filters[-1:]
+            del filters[-1:]
+        return self.aggregated(item, node, relation, child, filters, columns)
+
+    def aggregated(
+        self,
+        item: Aggregate,
+        node: Optional[ast.AST],
+        relation: Steps,
+        child: FeatureClass,
+        filters: list[tuple[Expression, Optional[ast.AST]]],
+        columns: list[tuple[Expression, Optional[ast.AST]]],
+    ) -> Json:
+        place = method_of(node, self.source) if self.source else None
+        if len(columns) > 1 or (not columns and item.method in ONE_COLUMN):
+            named = ", ".join(repr(column) for column, _ in columns) or "none"
+            example = f"{'.'.join(('_', *relation.names))}[_.{a_number(child)}].{item.method}()"
+            text = f"{item.method}() needs exactly one column, and these are named: {named}; write {example}"
+            self.problem(132, text, "exactly one column", columns[1][1] if len(columns) > 1 and columns[1][1] else place or node)
+        document: Json = {"path": relation.names, "function": item.method}
+        conditions = [self.node(each, at, child) for each, at in filters]
+        if conditions:
+            document["filters"] = conditions
+        if columns:
+            document["column"] = self.node(columns[0][0], columns[0][1] or node, child)
+        if item.arguments:
+            nodes = node.args if isinstance(node, ast.Call) and len(node.args) == len(item.arguments) else [node] * len(item.arguments)
+            document["arguments"] = [self.constant(item, argument, at) for argument, at in zip(item.arguments, nodes)]
+        return document
+
+    def constant(self, item: Aggregate, argument: Any, node: Optional[ast.AST]) -> Json:
+        if isinstance(argument, Literal):
+            argument = argument.value
+        if isinstance(argument, Operand):
+            text = f"{item.method}() takes constants, and {argument!r} is none: project in the brackets instead"
+            raise self.problem(132, text, "no constant", node)
+        return self.literal(argument, node)
+
+    def no_rows(self, item: Aggregate, path: Path, node: Optional[ast.AST]) -> _Unreadable:
+        if item.method in AGGREGATIONS:
+            text = f"{path!r} is one value: {item.method}() aggregates the rows of a has-many relation"
+            return self.problem(130, text, "one value", node)
+        text = f"values have no method '{item.method}': functions are written F.{item.method}({path!r}), with 'import svc.functions as F'"
+        return self.problem(133, text, "no method", (method_of(node, self.source) if self.source else None) or node)
+
+    def sort_items(
+        self, items: tuple[Any, ...], nodes: list[Optional[ast.AST]], child: FeatureClass
+    ) -> tuple[list[tuple[Expression, Optional[ast.AST]]], list[tuple[Expression, Optional[ast.AST]]]]:
+        """What stands in brackets: conditions, and the column."""
+        filters: list[tuple[Expression, Optional[ast.AST]]] = []
+        columns: list[tuple[Expression, Optional[ast.AST]]] = []
+        for each, node in zip(items, nodes):
+            if isinstance(each, Call) and each.function in CONDITIONS:
+                filters.append((each, node))
+            elif isinstance(each, Expression) and not isinstance(each, Literal):
+                columns.append((each, node))
+            elif isinstance(each, bool):
+                text = f"this filter is {each} for every row: Python decides 'is', 'in', 'and', 'or' and 'not' at once; write == & | ~ .isin([...])"
+                self.problem(134, text, "decided at once", node)
+            elif isinstance(each, (FeatureReference, Condition)):
+                text = f"{each!r} names features by their class: in expressions _ is the row of {child.cls.__name__}, so write _.{first_name(each)}"
+                self.problem(130, text, "write _", node)
+            else:
+                self.problem(130, f"{describe(each)} is neither a condition nor a column: write _.amount > 100 or _.amount", "no condition", node)
+        return filters, columns
+
+    def follow(self, path: Path, node: Optional[ast.AST], owner: FeatureClass) -> Steps:
+        """The features along a path."""
+        at: Optional[FeatureClass] = owner
+        dtype: Optional[DataType] = None
+        steps = Steps([])
+        for index, name in enumerate(path._svc_names):
+            here = node
+            for _ in path._svc_names[index + 1 :]:
+                here = prefix_of(here)
+            place = (name_span(here, name, self.source) if self.source else None) or here
+            if at is None:
+                before = ".".join(("_", *path._svc_names[:index]))
+                dtype = field_of_struct(dtype, name)
+                if dtype is None:
+                    raise self.problem(130, f"{before} is a value, not a relation: it has no feature '{name}'", "not a relation", place)
+                steps.inside += (name,)
+                continue
+            field = at.field(name)
+            if field is None:
+                shown = f"{at.cls.__name__} has no feature '{name}'{did_you_mean(name, at.fields)}"
+                raise self.problem(130, shown, "no such feature", place)
+            if steps.fields and self.kind_of(steps.last).many:
+                steps.many = index - 1 if steps.many is None else steps.many
+            steps.fields.append(field)
+            kind = self.kind_of(field)
+            at, dtype = kind.target, kind.dtype
+        return steps
+
+    def kind_of(self, field: Field) -> Any:
+        try:
+            return type_of(field)
+        except BrokenReference:
+            self._failed = True
+            raise _Unreadable from None

@@ -1,0 +1,220 @@
+"""The graph as proto3 JSON of `svc.v1.Graph`."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from typing import Any, Optional
+
+from .. import __version__
+from .._feature_class import FeatureClass
+from .._field import MISSING, Field, WindowField, tag_list
+from .._findings import DefinitionError, Finding, well_formed
+from .._names import duration_json, parse_duration
+from .._options import schedule_text
+from .._reference import field_of
+from .._resolver import InputSpec, ResolverSpec
+from .._wire import NULL, value_json
+from ..sources import DataSource
+from .joins import Join
+from .places import call_span, class_span, field_span, resolver_span
+from .query_rules import ResolvedQuery
+
+
+def graph_json(
+    classes: list[FeatureClass],
+    joins: dict[Field, Join],
+    expressions: dict[Field, dict[str, Any]],
+    resolvers: list[ResolverSpec],
+    translations: dict[str, dict[str, Any]],
+    queries: list[ResolvedQuery],
+    sources: list[DataSource],
+    findings: list[Finding],
+) -> dict[str, Any]:
+    """Everything that makes sense, with the findings about the rest."""
+    return {
+        "featureSets": [_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)],
+        "resolvers": [_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
+        "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
+        "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
+        "diagnostics": [finding.json() for finding in findings],
+        "sdkVersion": __version__,
+        "pythonVersion": platform.python_version(),
+    }
+
+
+def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """Adds what is there; empty text, lists and None are left out."""
+    for name, value in optional.items():
+        if value or isinstance(value, bool) and value:
+            document[name] = _text(value)
+    return document
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return [_text(item) for item in value]
+    if isinstance(value, dict):
+        return {_text(key): _text(item) for key, item in value.items()}
+    return value
+
+
+def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> dict[str, Any]:
+    keys, times = item.primary_keys, item.feature_times
+    features = [_feature(field, joins, expressions) for field in item.members()]
+    document = {
+        "namespace": item.namespace,
+        "className": item.cls.__name__,
+        "module": item.cls.__module__,
+        "features": [feature for feature in features if feature is not None],
+        "span": class_span(item).json(),
+    }
+    return _put(
+        document,
+        primaryKey=keys[0].fqn if keys else None,
+        featureTime=times[0].fqn if times else None,
+        owner=item.owner,
+        tags=item.tags,
+        description=item.docstring.text,
+    )
+
+
+def _feature(field: Field, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> Optional[dict[str, Any]]:
+    try:
+        kind = field.type
+    except DefinitionError:
+        return None
+    document: dict[str, Any] = {"fqn": field.fqn, "name": field.name, "namespace": field.owner_class.namespace}
+    staleness: Optional[float] = None
+    if kind.target is not None:
+        join = joins.get(field)
+        if not join:
+            return None
+        relation = {
+            "foreignNamespace": kind.target.namespace,
+            "join": [{"local": local.fqn, "foreign": foreign.fqn} for local, foreign in join],
+        }
+        if kind.many:
+            document["hasMany"] = relation
+            own = field.relation.max_staleness if field.relation else field.options.max_staleness
+            staleness = None if own is None else parse_duration(own)
+        else:
+            document["hasOne"] = _put(relation, optional=kind.nullable)
+    elif field.relation is not None or (kind.windowed and not isinstance(field, WindowField)):
+        return None
+    else:
+        document["scalar"] = _scalar(field)
+        if field in expressions:
+            document["scalar"]["expression"] = expressions[field]
+        is_key = field in field.owner_class.primary_keys
+        staleness = parse_duration(field.options.max_staleness if is_key else field.max_staleness)
+    return _put(
+        document,
+        owner=field.owner,
+        tags=field.tags,
+        description=field.description,
+        maxStaleness=None if staleness is None else duration_json(staleness),
+        span=field_span(field).json(),
+    )
+
+
+_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls"}
+
+
+def _scalar(field: Field) -> dict[str, Any]:
+    kind, owner = field.type, field.owner_class
+    document: dict[str, Any] = {"dtype": kind.dtype}
+    default = field.options.default
+    if default is not MISSING:
+        try:
+            document["defaultValue"] = dict(NULL) if default is None else value_json(default, kind.dtype)
+        except DefinitionError:
+            pass
+    document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    if isinstance(field, WindowField):
+        document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
+    return _put(
+        document,
+        nullable=kind.nullable,
+        primary=field in owner.primary_keys,
+        featureTime=field in owner.feature_times,
+        references=field_of(kind.references).fqn if kind.references is not None else None,
+    )
+
+
+def _input(item: InputSpec) -> dict[str, Any]:
+    if item.is_now:
+        return {"name": item.name, "now": {}}
+    if item.rows is not None:
+        return {"name": item.name, "rows": _put(item.rows.json(), optional=item.optional)}
+    if item.table is not None:
+        return {"name": item.name, "table": item.table.json()}
+    feature: dict[str, Any] = {"path": item.path}
+    if item.optional:
+        feature["optional"] = True
+    if item.default is not None and item.dtype is not None:
+        feature["defaultValue"] = value_json(item.default, item.dtype)
+    return {"name": item.name, "feature": feature}
+
+
+def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> dict[str, Any]:
+    definition = spec.definition
+    options = definition.options
+    environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
+    timeout = parse_duration(options.timeout)
+    python = {"module": definition.module, "name": definition.function_name}
+    document: dict[str, Any] = {
+        "fqn": spec.fqn,
+        "kind": spec.kind,
+        "inputs": [_input(item) for item in spec.inputs],
+        "outputs": [item.fqn for item in spec.outputs],
+        "span": resolver_span(definition).json(),
+        "sourceSha256": _source_hash(spec),
+        "python": _put(python, isAsync=spec.is_async),
+    }
+    return _put(
+        document,
+        tags=tag_list(options.tags),
+        environments=environments,
+        owner=options.owner,
+        description=definition.description,
+        timeout=None if timeout is None else duration_json(timeout),
+        schedule=None if options.cron is None else schedule_text(options.cron),
+        outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
+        total=options.total is True,
+        relation=spec.relation,
+        **translation,
+    )
+
+
+def _source_hash(spec: ResolverSpec) -> str:
+    """Of the function's text with its decorators; of its bytecode when the text cannot be read."""
+    definition = spec.definition
+    source, node = definition.source, definition.node
+    if source is not None and node is not None:
+        body = source.text_of(node).encode("utf-8", "surrogatepass")
+    else:
+        body = getattr(spec.fn, "__code__").co_code
+    return hashlib.sha256(body).hexdigest()
+
+
+def _named_query(item: ResolvedQuery) -> dict[str, Any]:
+    query = item.query
+    document: dict[str, Any] = {"name": query.name, "outputs": item.outputs, "span": call_span(query, "name").json()}
+    staleness = {path: duration_json(parse_duration(value) or 0) for path, value in item.staleness.items()}
+    return _put(
+        document,
+        version=query.version,
+        inputs=item.inputs,
+        tags=tag_list(query.tags),
+        staleness=staleness,
+        plannerOptions={str(key): str(value) for key, value in query.planner_options.items()},
+        owner=query.owner,
+        description=query.description,
+    )
+
+
+def _source(item: DataSource) -> dict[str, Any]:
+    return _put({"name": item.name, "kind": item.kind, "span": call_span(item, "name").json()}, settings=item.settings)

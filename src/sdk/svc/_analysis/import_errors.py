@@ -1,0 +1,260 @@
+"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a feature
+that does not exist 142, and for a truth test of an expression 134."""
+
+from __future__ import annotations
+
+import ast
+import os
+import platform
+import re
+import sys
+import traceback
+from types import FrameType
+from typing import Iterable, Iterator, Optional
+
+from .._annotations import attribute_error
+from .._findings import Finding, Span
+from .._names import did_you_mean
+from .._source import Source, display_path, project_path, source_of
+from .truth_tests import is_truth_test, truth_test_finding
+
+Frame = tuple[FrameType, int]
+Keyed = tuple[tuple[object, ...], Finding]
+
+_FRAMES = 5
+#: So many names of a module are listed when none is close.
+_LISTED = 8
+#: How this module, and newer versions of Python in their own messages, begin a suggestion.
+_SUGGESTED = "Did you mean"
+_NO_SOURCE = ("node_modules", "__pycache__", "site-packages")
+_REQUIREMENTS = re.compile(r"^[^#\n]*\brequirements\s*:\s*[\"']?([^\"'#\n,}]+?)[\"']?\s*(?:[#,}].*)?$", re.MULTILINE)
+#: Packages whose name differs from the module's.
+_DISTRIBUTIONS = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "Crypto": "pycryptodome",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "jwt": "PyJWT",
+    "PIL": "Pillow",
+    "psycopg2": "psycopg2-binary",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+
+
+def explain(error: BaseException, path: str, root: str) -> Keyed:
+    """The finding for an exception raised while `path` was imported, and a key that is equal for the same fault met again."""
+    if isinstance(error, SyntaxError) and error.filename:
+        inside = project_path(error.filename)
+        if inside is not None:
+            return _syntax(error, inside)
+    if not error.__traceback__ or isinstance(error, (UnicodeDecodeError, MemoryError)) or _is_unparsed(error):
+        text = f"{path} cannot be read as Python: {str(error) or type(error).__name__}"
+        return (101, path), Finding(101, text, Span(path, 1, 1, 1, 1), "not Python")
+    frames = _frames(error)
+    inner = next((frame for frame in reversed(frames) if project_path(frame[0].f_code.co_filename)), None)
+    file = project_path(inner[0].f_code.co_filename) or path if inner else path
+    line = inner[1] if inner else 1
+    source = source_of(os.path.join(root, *file.split("/")))
+    is_innermost = bool(frames) and inner is frames[-1]
+    finding = _describe(error, file, line, source, root, frames, is_innermost)
+    return (file, line, type(error).__name__, finding.code, _said(error)), finding
+
+
+def _is_unparsed(error: BaseException) -> bool:
+    return isinstance(error, (SyntaxError, ValueError, OSError)) and all(
+        project_path(frame.f_code.co_filename) is None for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+
+
+def _frames(error: BaseException) -> list[Frame]:
+    """The frames of a traceback without those of the import system and of this package."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    kept = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        filename = frame.f_code.co_filename
+        if not filename.startswith(("<frozen importlib", "<annotation>", here)) and not filename.endswith("importlib/__init__.py"):
+            kept.append((frame, line))
+    return kept
+
+
+def _said(error: BaseException) -> str:
+    text = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
+    if isinstance(error, ImportError) and error.path:
+        text = text.replace(f" ({error.path})", "")
+    return text if len(text) <= 500 else text[:497] + "..."
+
+
+def _syntax(error: SyntaxError, path: str) -> Keyed:
+    line, column = error.lineno or 1, max(1, error.offset or 1)
+    end_line, end_column = error.end_lineno or line, error.end_offset or 0
+    if end_line < line or (end_line == line and end_column <= column):
+        end_line, end_column = line, column + 1
+    text = f"{error.msg} (Python {platform.python_version()})"
+    return (101, path), Finding(101, text, Span(path, line, column, end_line, end_column), "syntax error")
+
+
+def _describe(
+    error: BaseException, file: str, line: int, source: Optional[Source], root: str, frames: list[Frame], is_innermost: bool
+) -> Finding:
+    whole_line = source.span_of_line(line) if source else Span(file, line, 1, line, 1)
+    place = f"{file}:{line}"
+    if isinstance(error, SystemExit):
+        text = f"importing {file} exits the interpreter: {_said(error)} ({place})"
+        hint = 'Put what only a script does below \'if __name__ == "__main__":\'.'
+        return Finding(103, text, whole_line, "exits here", hint=hint)
+    if is_innermost and is_truth_test(error):
+        return truth_test_finding(error, source, line, whole_line)
+    span, label, hint = whole_line, "raised here", ""
+    said = _said(error)
+    if isinstance(error, AttributeError) and is_innermost:
+        feature = attribute_error(error)
+        span = _token(source, line, error.name) or span
+        if feature.code in (133, 142):
+            return Finding(feature.code, str(feature), span, feature.label)
+    elif isinstance(error, NameError) and is_innermost and error.name:
+        span = _token(source, line, error.name) or span
+        label, hint = "not defined", _undefined(error.name, line, source, root)
+    elif isinstance(error, ImportError):
+        span = _token(source, line, _imported_name(error)) or span
+        label, hint = "cannot be imported", _import_advice(error, root)
+    if hint.startswith(_SUGGESTED):
+        said = said.partition(f". {_SUGGESTED}")[0]
+    text = f"{file} cannot be imported: {said} ({place})"
+    if len(frames) > 1:
+        text += "\n" + "\n".join(_frame_line(frame) for frame in frames[-_FRAMES:])
+    return Finding(102, text, span, label, hint=hint)
+
+
+def _frame_line(frame: Frame) -> str:
+    code, line = frame[0].f_code, frame[1]
+    source = source_of(code.co_filename) if project_path(code.co_filename) else None
+    text = source.lines[line - 1].strip() if source and line <= len(source.lines) else ""
+    return f"  {display_path(code.co_filename)}:{line} in {code.co_name}" + (f": {text}" if text else "")
+
+
+def _nodes_on(source: Source, line: int) -> Iterator[ast.AST]:
+    for node in ast.walk(source.tree):
+        if getattr(node, "lineno", None) is not None and node.lineno <= line <= (node.end_lineno or 0):  # type: ignore[attr-defined]
+            if isinstance(node, ast.alias) or node.end_lineno == line:  # type: ignore[attr-defined]
+                yield node
+
+
+def _token(source: Optional[Source], line: int, name: Optional[str]) -> Optional[Span]:
+    if source is None or not name:
+        return None
+    for node in _nodes_on(source, line):
+        if isinstance(node, ast.alias) and (node.name == name or node.name.startswith(f"{name}.")):
+            whole = source.span(node)
+            return source.span_of_text(whole.line, whole.column - 1, len(node.name))
+    for node in _nodes_on(source, line):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level and f"{node.module}.".startswith(f"{name}."):
+            start = source.lines[node.lineno - 1].find(node.module, node.col_offset + 4)
+            return source.span_of_text(node.lineno, start, len(node.module)) if start >= 0 else None
+    return source.span_of_token(_nodes_on(source, line), name)
+
+
+def _imported_name(error: ImportError) -> Optional[str]:
+    match = re.match(r"cannot import name '([^']+)'", str(error))
+    return match.group(1) if match else error.name
+
+
+def _undefined(name: str, line: int, source: Optional[Source], root: str) -> str:
+    if source and name in source.defined_classes():
+        return f"'{name}' is defined further down: put the annotation in quotes, \"{name}\"."
+    for file, classes in _project_classes(root).items():
+        if name in classes:
+            module = file[:-3].replace("/", ".")
+            return f"'{name}' is defined in {file}: add 'from {module} import {name}'."
+    return _near(name, _visible_names(source)) if source else ""
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """The closest of the known names as a sentence; empty when none is close."""
+    near = did_you_mean(name, known)[2:]
+    return near[:1].upper() + near[1:]
+
+
+def _visible_names(source: Source) -> set[str]:
+    names = set(source.defined_classes())
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names.add(node.name)
+    return names
+
+
+def _project_classes(root: str) -> dict[str, set[str]]:
+    """Names of the classes of every module of the project, by file."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NO_SOURCE)
+        for name in sorted(files):
+            if name.endswith(".py"):
+                source = source_of(os.path.join(folder, name))
+                if source:
+                    found[os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")] = source.defined_classes()
+    return found
+
+
+def _import_advice(error: ImportError, root: str) -> str:
+    name = error.name or ""
+    top = name.partition(".")[0]
+    if "partially initialized module" in str(error):
+        return "The two modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
+    if not isinstance(error, ModuleNotFoundError):
+        return _offered_instead(_imported_name(error) or "", name, root)
+    if top == "svc":
+        modules = [f"svc.{file[:-3]}" for file in os.listdir(os.path.dirname(os.path.dirname(__file__))) if file.endswith(".py") and file[0] != "_"]
+        return _near(name, modules)
+    if not top:
+        return ""
+    if os.path.isdir(os.path.join(root, top)) or os.path.isfile(os.path.join(root, f"{top}.py")):
+        modules = [file[:-3].replace("/", ".").removesuffix(".__init__") for file in _project_classes(root)]
+        return f"The project has no module '{name}'{did_you_mean(name, modules)}"
+    package = _DISTRIBUTIONS.get(top, top)
+    files = requirement_files(root)
+    if not files:
+        return f"Name a requirements file in svc.yaml ('requirements: requirements.txt') and add '{package}' to it."
+    listing = [file for file in files if _lists(os.path.join(root, file), package)]
+    if listing:
+        return f"'{package}' is listed in {' and '.join(listing)} but does not bring a module '{top}'."
+    return f"'{package}' is missing from {' and '.join(files)}: add it there."
+
+
+def _offered_instead(wanted: str, module: str, root: str) -> str:
+    """Where a name is that a module lacks, or what of the module may be meant."""
+    for file, classes in _project_classes(root).items():
+        if wanted in classes:
+            return f"'{wanted}' is defined in {file}: import it from '{file[:-3].replace('/', '.')}'."
+    held = vars(sys.modules[module]) if module in sys.modules else {}
+    offered = list(held.get("__all__", ())) or [name for name in held if not name.startswith("_")]
+    return _near(wanted, offered) or (f"It has {', '.join(sorted(offered))}." if 0 < len(offered) <= _LISTED else "")
+
+
+def requirement_files(root: str) -> list[str]:
+    """The requirements files that the project file names."""
+    for name in ("svc.yaml", "svc.yml"):
+        try:
+            with open(os.path.join(root, name), encoding="utf-8") as stream:
+                text = stream.read()
+        except (OSError, UnicodeDecodeError):
+            continue
+        return list(dict.fromkeys(_REQUIREMENTS.findall(text)))
+    return []
+
+
+def _lists(path: str, package: str) -> bool:
+    def normal(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    try:
+        with open(path, encoding="utf-8") as stream:
+            names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", line) for line in stream)
+            return any(match is not None and normal(match.group(1)) == normal(package) for match in names)
+    except (OSError, UnicodeDecodeError):
+        return False

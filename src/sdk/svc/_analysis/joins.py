@@ -1,0 +1,268 @@
+"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules 120 to 123 and 126."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Callable, Optional
+
+from .._annotations import attribute_error
+from .._dtypes import comparable, type_name
+from .._feature_class import FeatureClass
+from .._field import Field
+from .._findings import WARNING, BrokenReference, DefinitionError, Finding, Span
+from .._frames.conditions import Comparison, Condition, Conjunction
+from .._reference import FeatureReference, field_of, type_of
+from .places import annotation_span, field_span, value_span
+
+#: Pairs of (feature of the class that has the relation, feature of the other class).
+Join = list[tuple[Field, Field]]
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Joins that a rule of inference found, each of one pair."""
+
+    pairs: list[tuple[Field, Field]]
+
+    def choose(self, names: tuple[Callable[[tuple[Field, Field]], str], ...], side: int) -> Optional[tuple[Field, Field]]:
+        """The only pair, else the only one whose key on a side has one of the conventional names."""
+        if len(self.pairs) == 1:
+            return self.pairs[0]
+        for name in names:
+            matching = [pair for pair in self.pairs if pair[side].attribute == name(pair)]
+            if len(matching) == 1:
+                return matching[0]
+        return None
+
+
+def resolve_joins(classes: list[FeatureClass], report: Callable[[Finding], None]) -> dict[Field, Join]:
+    """The join of every relation that has one; findings for the others."""
+    joins: dict[Field, Join] = {}
+    open_relations: list[tuple[Field, FeatureClass, list[tuple[Field, Field]]]] = []
+    for item in classes:
+        for field in item.fields.values():
+            target = _target(field)
+            if target is None:
+                continue
+            if field.relation is not None:
+                join = _explicit(field, target, report)
+                if join:
+                    joins[field] = join
+                continue
+            found, several = _infer(field, target)
+            if found:
+                joins[field] = [found]
+            else:
+                open_relations.append((field, target, several))
+    for field, join in _mirrored(open_relations, joins).items():
+        joins[field] = join
+    for field, target, several in open_relations:
+        if field not in joins:
+            report(_ambiguous(field, target, several) if several else _impossible(field, target))
+    for field, join in joins.items():
+        _check_nullable(field, join, report)
+    return joins
+
+
+def _target(field: Field) -> Optional[FeatureClass]:
+    try:
+        return field.type.target
+    except DefinitionError:
+        return None
+
+
+def _foreign_keys(owner: FeatureClass, other: FeatureClass) -> list[tuple[Field, Field]]:
+    """The features of a class that refer by type to one of another class, with what they refer to."""
+    found = []
+    for field in owner.fields.values():
+        try:
+            if field.type.references is not None:
+                referred = field_of(field.type.references)
+                if referred.owner_class is other:
+                    found.append((field, referred))
+        except DefinitionError:
+            continue
+    return found
+
+
+def _infer(field: Field, target: FeatureClass) -> tuple[Optional[tuple[Field, Field]], list[tuple[Field, Field]]]:
+    """The join by the rules 2 to 4 (3 and 4 when it leads to several rows), and all that were possible when there is no single one."""
+    owner = field.owner_class
+    many = field.type.many
+    here = _Candidates([] if many else _foreign_keys(owner, target))
+    there = _Candidates([] if owner is target and not many else [(referred, key) for key, referred in _foreign_keys(target, owner)])
+    chosen = here.choose((lambda pair: f"{field.attribute}_id", lambda pair: f"{field.attribute}_{pair[1].attribute}"), 0)
+    chosen = chosen or there.choose((lambda pair: f"{owner.namespace}_id",), 1)
+    if chosen is None:
+        keyed = [(key, referred) for key, referred in _foreign_keys(owner, target) if key in owner.primary_keys]
+        keyed += [pair for pair in there.pairs if pair[1] in target.primary_keys]
+        chosen = keyed[0] if len(keyed) == 1 else None
+    return chosen, here.pairs + there.pairs
+
+
+def _mirrored(open_relations: list[tuple[Field, FeatureClass, list[tuple[Field, Field]]]], joins: dict[Field, Join]) -> dict[Field, Join]:
+    """Rule 5: the join of the one relation that leads back."""
+    found: dict[Field, Join] = {}
+    for field, target, _ in open_relations:
+        owner = field.owner_class
+        back = [other for other in target.fields.values() if other in joins and other is not field and _target(other) is owner]
+        if len(back) == 1:
+            found[field] = [(foreign, local) for local, foreign in joins[back[0]]]
+    return found
+
+
+def _key_of(item: FeatureClass) -> str:
+    keys = item.primary_keys
+    return keys[0].attribute if len(keys) == 1 else "id"
+
+
+def _spelt(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
+    owner, other = field.owner_class.cls.__name__, target.cls.__name__
+    if field.type.many:
+        return f'{field.attribute}: "DataFrame[{other}]" = has_many(lambda: {other}.{foreign} == {owner}.{local})'
+    optional = " | None" if field.type.nullable else ""
+    return f'{field.attribute}: "{other}{optional}" = has_one(lambda: {owner}.{local} == {other}.{foreign})'
+
+
+def _impossible(field: Field, target: FeatureClass) -> Finding:
+    owner, other = field.owner_class, target
+    many = field.type.many
+    key = _key_of(owner) if many else _key_of(other)
+    seen: list[tuple[Field, str]] = []
+    for item in dict.fromkeys((owner, other)):
+        for own in item.fields.values():
+            try:
+                if own.type.references is not None:
+                    seen.append((own, f"{item.cls.__name__}.{own.attribute} refers to {own.type.references!r}"))
+            except DefinitionError:
+                continue
+    listed = f"the foreign keys are: {', '.join(text for _, text in seen)}" if seen else "neither class has a foreign key"
+    if many:
+        back = f"{owner.namespace}_{key}"
+        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _spelt(field, target, key, back)
+    else:
+        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _spelt(field, target, f"{field.attribute}_{key}", key)
+    text = (
+        f"no join can be inferred from {owner.cls.__name__} to {other.cls.__name__} for '{field.fqn}': {listed}; "
+        f"add '{added}, or spell the join out"
+    )
+    related = tuple((field_span(own), words) for own, words in seen)
+    return Finding(120, text, annotation_span(field), "no join", related=related, hint=hint)
+
+
+def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Field]]) -> Finding:
+    owner, other = field.owner_class.cls.__name__, target.cls.__name__
+    joins = [f"{owner}.{local.attribute} == {other}.{foreign.attribute}" for local, foreign in several]
+    local, foreign = several[0]
+    text = f"several joins lead from {owner} to {other} for '{field.fqn}': {'; '.join(joins)}: say which one is meant"
+    keys = [local if local.type.references is not None else foreign for local, foreign in several]
+    related = tuple((field_span(key), f"possible: {join}") for key, join in zip(keys, joins))
+    hint = _spelt(field, target, local.attribute, foreign.attribute)
+    return Finding(121, text, annotation_span(field), "ambiguous join", related=related, hint=hint)
+
+
+def _evaluate(field: Field, join: Any) -> Any:
+    """Calls the join's function; names that only a type checker imports are found too. Raises DefinitionError."""
+    function = join
+    if isinstance(join, FunctionType):
+        missing: dict[str, Any] = {}
+        for name in join.__code__.co_names:
+            if name not in join.__globals__ and not hasattr(builtins, name):
+                try:
+                    missing[name] = field.owner_class.scope.lookup(name)
+                except KeyError:
+                    continue
+        if missing:
+            names = {**join.__globals__, **missing}
+            function = FunctionType(join.__code__, names, join.__name__, join.__defaults__, join.__closure__)
+    tested = Condition.truth_tests
+    try:
+        condition = function()
+    except NameError as error:
+        name = error.name or ""
+        raise DefinitionError(124, f"'{name}' in the join of '{field.fqn}' is never defined", "never defined", token=name) from None
+    except AttributeError as error:
+        raise attribute_error(error) from None
+    except Exception as error:
+        raise DefinitionError(122, f"the join of '{field.fqn}' cannot be evaluated: {type(error).__name__}: {error}", "no join") from None
+    if Condition.truth_tests != tested:
+        text = f"the join of '{field.fqn}' uses 'and', 'or' or 'not', which Python decides at once: write (a == b) & (c == d)"
+        raise DefinitionError(122, text, "not a join")
+    return condition
+
+
+def _comparisons(condition: Any) -> list[Comparison]:
+    if isinstance(condition, Conjunction):
+        return _comparisons(condition.left) + _comparisons(condition.right)
+    if isinstance(condition, Comparison):
+        return [condition]
+    raise DefinitionError(122, f"'{condition!r}' is no part of a join: write comparisons with '==', joined by '&'", "not a join")
+
+
+def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], None]) -> Join:
+    owner = field.owner_class
+    names = f"{owner.cls.__name__} with one of {target.cls.__name__}"
+    try:
+        condition = _evaluate(field, field.relation.join if field.relation else None)
+        if not isinstance(condition, Condition):
+            text = f"the join of '{field.fqn}' compares nothing: compare a feature of {names}, several comparisons joined by '&'"
+            raise DefinitionError(122, text, "no comparison")
+        return [_pair(field, target, comparison, report) for comparison in _comparisons(condition)]
+    except BrokenReference:
+        return []
+    except DefinitionError as error:
+        code = 122 if error.code == 114 else error.code
+        report(Finding(code, str(error), value_span(field, token=error.token), error.label))
+        return []
+
+
+def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Callable[[Finding], None]) -> tuple[Field, Field]:
+    owner = field.owner_class
+    names = f"a join compares a feature of {owner.cls.__name__} with one of {target.cls.__name__}"
+    sides: list[Field] = []
+    for side in (comparison.left, comparison.right):
+        if not isinstance(side, FeatureReference):
+            raise DefinitionError(122, f"the join of '{field.fqn}' compares {comparison!r}: {names}", "no feature")
+        key, token = field_of(side), repr(side)
+        if len(side._svc_names) > 1:
+            text = f"the join of '{field.fqn}' goes through a relation with {side!r}: {names}, directly"
+            raise DefinitionError(122, text, "through a relation", token=token)
+        if key.owner_class is not owner and key.owner_class is not target:
+            text = f"the join of '{field.fqn}' uses {side!r}, a feature of neither {owner.cls.__name__} nor {target.cls.__name__}: {names}"
+            raise DefinitionError(122, text, "another class", token=token)
+        if type_of(key).target is not None:
+            raise DefinitionError(122, f"{side!r} is a relation: compare its key instead", "a relation", token=token)
+        sides.append(key)
+    left, right = sides
+    if comparison.operator != "==" or (left.owner_class is right.owner_class and owner is not target):
+        raise DefinitionError(122, f"the join of '{field.fqn}' compares {comparison!r}: {names}, with '=='", "not between the classes")
+    if owner is target:
+        local, foreign = (right, left) if left in owner.primary_keys and right not in owner.primary_keys else (left, right)
+    else:
+        local, foreign = (left, right) if left.owner_class is owner else (right, left)
+    if not comparable(local.type.dtype, foreign.type.dtype):
+        text = (
+            f"the join of '{field.fqn}' compares {type_name(local.type.dtype)} ('{local.fqn}') with "
+            f"{type_name(foreign.type.dtype)} ('{foreign.fqn}'): the two never match; give both the same type"
+        )
+        related = (
+            (annotation_span(local), f"'{local.fqn}' is {type_name(local.type.dtype)}"),
+            (annotation_span(foreign), f"'{foreign.fqn}' is {type_name(foreign.type.dtype)}"),
+        )
+        token = f"{local.owner_class.cls.__name__}.{local.attribute}"
+        report(Finding(123, text, value_span(field, token=token), "types differ", related=related))
+    return local, foreign
+
+
+def _check_nullable(field: Field, join: Join, report: Callable[[Finding], None]) -> None:
+    if field.type.many:
+        return
+    for local, _ in join:
+        if local.type.nullable and not field.type.nullable:
+            target = field.type.target
+            name = target.cls.__name__ if target else ""
+            text = f"'{field.fqn}' is required, but its key '{local.fqn}' may be None: write '{field.attribute}: \"{name} | None\"'"
+            related: tuple[tuple[Span, str], ...] = ((annotation_span(local), "may be None"),)
+            report(Finding(126, text, annotation_span(field), "required", WARNING, related))

@@ -1,0 +1,147 @@
+"""Where the parts of definitions stand in the source: what a finding points at."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterable, Optional, Union
+
+from .._feature_class import FeatureClass
+from .._field import Field
+from .._findings import Span
+from .._named_query import NamedQuery
+from .._resolver import ResolverDefinition
+from .._source import Origin, Source, display_path, nodes_within, source_of
+from ..sources import DataSource
+
+
+def origin_span(origin: Origin) -> Span:
+    """The line of a definition whose parts cannot be told apart."""
+    source = source_of(origin.filename)
+    if source is None:
+        return Span(display_path(origin.filename), origin.line, 1, origin.line, 1)
+    return source.span_of_line(origin.line)
+
+
+def _part(source: Optional[Source], node: Optional[ast.AST], token: str, fallback: Span) -> Span:
+    """A token within a node, else the node, else the fallback."""
+    if source is None or node is None:
+        return fallback
+    return (source.span_of_token(nodes_within(node), token) if token else None) or source.span(node)
+
+
+def _keyword(calls: Iterable[ast.AST], name: str) -> Optional[ast.expr]:
+    for call in calls:
+        if isinstance(call, ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg == name:
+                    return keyword.value
+    return None
+
+
+def class_span(item: FeatureClass) -> Span:
+    """The class's name."""
+    source, node = item.source, item.node
+    return source.span_of_name(node) if source and node else origin_span(item.origin)
+
+
+def class_option_span(item: FeatureClass, option: str) -> Span:
+    """The value of an option of `features(...)`."""
+    node = item.node
+    value = _keyword(node.decorator_list, option) if node else None
+    return _part(item.source, value, "", class_span(item))
+
+
+def field_span(field: Field) -> Span:
+    """The feature's name where it is defined."""
+    source, node = field.owner_class.source, field.node
+    return source.span(node.target) if source and node else class_span(field.owner_class)
+
+
+def annotation_span(field: Field, token: str = "") -> Span:
+    """The feature's annotation, or a name in it."""
+    node = field.node
+    return _part(field.owner_class.source, node.annotation if node else None, token, field_span(field))
+
+
+def value_span(field: Field, option: str = "", token: str = "") -> Span:
+    """What stands to the right of `=`: an option of `feature(...)`, a name in it, or all of it."""
+    node = field.node
+    value = node.value if node else None
+    chosen = (_keyword([value], option) if value and option else None) or value
+    return _part(field.owner_class.source, chosen, token, field_span(field))
+
+
+def value_node(field: Field, option: str) -> Optional[ast.AST]:
+    """The syntax of an option of the call that stands to the right of `=`, else of all that stands there."""
+    value = field.node.value if field.node else None
+    return (_keyword([value], option) if value else None) or value
+
+
+def argument_span(field: Field, index: int) -> Span:
+    """A positional argument of the call that stands to the right of `=`."""
+    value = field.node.value if field.node else None
+    chosen = value.args[index] if isinstance(value, ast.Call) and index < len(value.args) else value
+    return _part(field.owner_class.source, chosen, "", field_span(field))
+
+
+def unannotated_span(item: FeatureClass, attribute: str) -> Span:
+    """An attribute of a class that has a value and no annotation."""
+    source, node = item.source, item.node
+    for statement in node.body if node else []:
+        if isinstance(statement, ast.Assign) and source:
+            for target in statement.targets:
+                if isinstance(target, ast.Name) and target.id == attribute:
+                    return source.span(target)
+    return class_span(item)
+
+
+def resolver_span(item: ResolverDefinition) -> Span:
+    """The function's name."""
+    source, node = item.source, item.node
+    return source.span_of_name(node) if source and node else origin_span(item.origin)
+
+
+def resolver_part_span(item: ResolverDefinition, part: str, name: str, token: str, inner: Optional[ast.AST] = None) -> Span:
+    """A part of a resolver, as `Problem` names it."""
+    source, node = item.source, item.node
+    fallback = resolver_span(item)
+    if source is None or node is None or part == "name":
+        return fallback
+    if part == "body":
+        return _part(source, inner, token, fallback)
+    if part == "return":
+        return _part(source, node.returns, token, fallback)
+    if part == "option":
+        return _part(source, _keyword(node.decorator_list, name), "", fallback)
+    arguments = node.args
+    listed = [*arguments.posonlyargs, *arguments.args]
+    positional = dict(zip([argument.arg for argument in reversed(listed)], reversed(arguments.defaults)))
+    named = {argument.arg: value for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults) if value is not None}
+    stars = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    argument = next((found for found in [*listed, *arguments.kwonlyargs, *stars] if found.arg == name), None)
+    if argument is None:
+        return fallback
+    if part == "default":
+        return _part(source, {**positional, **named}.get(name), "", fallback)
+    if part == "annotation":
+        return _part(source, argument.annotation, token, fallback)
+    start = source.span(argument)
+    return Span(start.file, start.line, start.column, start.line, start.column + len(name))
+
+
+def call_span(item: Union[NamedQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
+    """A call such as `NamedQuery(...)`: one of its options, an element of a listed option, or what is called."""
+    source = source_of(item.origin.filename)
+    node = source.call_at(item.origin) if source else None
+    if source is None or node is None:
+        return origin_span(item.origin)
+    value = _keyword([node], option) if option else node.func
+    if value is None and option == "name" and node.args:
+        value = node.args[0]
+    if index is not None and isinstance(value, (ast.List, ast.Tuple)) and index < len(value.elts):
+        value = value.elts[index]
+    if index is not None and isinstance(value, ast.Dict) and index < len(value.values):
+        value = value.values[index]
+    return _part(source, value or node.func, token, source.span(node.func))
+
+

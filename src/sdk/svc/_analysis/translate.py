@@ -1,0 +1,249 @@
+"""Resolvers whose function is straight arithmetic, text and comparisons, as expressions that the server computes without Python.
+
+A function is translated only if the expressions are the same as the function whenever the server's evaluator is sure of them: every name keeps its
+meaning, nothing has an effect, and every operation has the same result bit for bit or says that it is not sure. Such rows, and those on which the
+function raises, run in Python as if there were no translation.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import types
+from typing import Any, Mapping, Optional, Sequence
+
+from .._feature_class import _init
+from .._resolver import ResolverSpec, offline, online
+from .._source import FunctionNode
+from .bindings import ProjectCode
+from .translate_expression import NOTHING, PYTHON, Expressions, Node, Untranslatable, call, parameter
+
+#: Types of parameters and of results that the evaluator knows.
+_TYPES = {f"PRIMITIVE_TYPE_{name}" for name in ("INT64", "FLOAT64", "STRING", "BOOL", "DATETIME")}
+
+#: An expression for each output, in their order.
+Results = Sequence[Node]
+
+
+def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
+    """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the reason why it stays Python."""
+    _check_signature(spec)
+    function, node = _function_of(spec)
+    module = sys.modules.get(spec.definition.module)
+    if module is None or function.__globals__ is not vars(module):
+        raise Untranslatable("its module is not the one that it was imported from")
+    _check_decorator(node, vars(module))
+    results = _Function(spec, Expressions(code, module, {*function.__code__.co_varnames, *function.__code__.co_cellvars}), node).translate()
+    if sum(item.size for item in results) > 2_000:
+        raise Untranslatable("it is too long")
+    return {output.fqn: result.document for output, result in zip(spec.outputs, results)}
+
+
+def translate_all(specs: Sequence[ResolverSpec], filenames: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """For each resolver, by FQN, its translation or why it has none, as fields of `svc.v1.Resolver`. `filenames` are the project's Python files."""
+    code = ProjectCode(filenames)
+    return {spec.fqn: _translation(spec, code) for spec in specs if not spec.has_frames}
+
+
+def _translation(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
+    try:
+        return {"translated": translate(spec, code)}
+    except Untranslatable as error:
+        return {"untranslated": f"line {error.line}: {error}" if error.line else str(error)}
+    except RecursionError:
+        return {"untranslated": "it is nested too deeply"}
+
+
+def _check_signature(spec: ResolverSpec) -> None:
+    if spec.definition.options.translate is False:
+        raise Untranslatable("its decorator says translate=False")
+    if spec.is_async:
+        raise Untranslatable("it is async")
+    if spec.has_frames:
+        raise Untranslatable("it takes or gives DataFrames")
+    for item in spec.inputs:
+        declared = spec.definition.parameters[item.parameter]
+        if item.is_now:
+            raise Untranslatable(f"its parameter '{item.name}' is the query's time")
+        if item.windows_of:
+            raise Untranslatable(f"its parameter '{item.parameter}' is a dict of windows")
+        if declared.default is not inspect.Parameter.empty and declared.default is not None:
+            raise Untranslatable(f"its parameter '{item.name}' has a default")
+        if item.dtype is None or item.dtype.get("primitive") not in _TYPES:
+            raise Untranslatable(f"its parameter '{item.name}' is of a type that the server does not compute with")
+    for output in spec.outputs:
+        if output.dtype.get("primitive") not in _TYPES or output.window is not None:
+            raise Untranslatable(f"its output '{output.fqn}' is of a type that the server does not compute with")
+    times = spec.output_class.__svc_features__.feature_times  # type: ignore[attr-defined]
+    if any(time.fqn == output.fqn for time in times for output in spec.outputs):
+        raise Untranslatable("it gives its class's feature time")
+
+
+def _function_of(spec: ResolverSpec) -> tuple[types.FunctionType, FunctionNode]:
+    """The function and its definition, which must belong together."""
+    function, node = spec.definition.fn, spec.definition.node
+    if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
+        raise Untranslatable("another decorator stands above it")
+    if node is None:
+        raise Untranslatable("its source cannot be read")
+    code = function.__code__
+    if code.co_freevars:
+        raise Untranslatable(f"it reads '{code.co_freevars[0]}' of the function around it", node)
+    arguments = [item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    origin = spec.definition.origin
+    is_same = (code.co_filename, code.co_firstlineno, code.co_name) == (origin.filename, origin.line, node.name)
+    if not is_same or list(code.co_varnames[: len(arguments)]) != arguments:
+        raise Untranslatable("its source is not that of the function", node)
+    return function, node
+
+
+def _check_decorator(node: FunctionNode, names: Mapping[str, Any]) -> None:
+    if len(node.decorator_list) != 1:
+        raise Untranslatable("another decorator stands above it", node)
+    (decorator,) = node.decorator_list
+    at = decorator.func if isinstance(decorator, ast.Call) else decorator
+    attributes: list[str] = []
+    while isinstance(at, ast.Attribute):
+        attributes.insert(0, at.attr)
+        at = at.value
+    found = names.get(at.id) if isinstance(at, ast.Name) else None
+    for attribute in attributes:
+        found = getattr(found, attribute, None) if isinstance(found, types.ModuleType) else None
+    if found is not online and found is not offline:
+        raise Untranslatable("another decorator stands above it", decorator)
+
+
+def _check_class(output_class: type, code: ProjectCode) -> None:
+    """Instances of the class must be nothing but the values that they are made with."""
+    own = {"__new__", "__getattribute__", "__setattr__", "__slots__", "__del__"}
+    is_plain = type(output_class) is type and output_class.__init__ is _init  # type: ignore[misc]
+    if not is_plain or any(own & vars(base).keys() for base in output_class.__mro__[:-1]) or code.obstacle("__init__"):
+        raise Untranslatable(f"{output_class.__name__} makes its instances in its own way")
+
+
+class _Function:
+    """Translates the statements of a function."""
+
+    def __init__(self, spec: ResolverSpec, expressions: Expressions, node: FunctionNode) -> None:
+        self.spec = spec
+        self.expressions = expressions
+        self.node = node
+
+    def translate(self) -> Results:
+        names = {item.name: parameter(item.path.split(".")[1:]) for item in self.spec.inputs}
+        body = self.node.body
+        has_docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str)
+        return self._block(body[1:] if has_docstring else body, names)
+
+    def _block(self, statements: Sequence[ast.stmt], names: Mapping[str, Node]) -> Results:
+        """What the function returns when it comes to the first of these statements, which are all that are left."""
+        if not statements:
+            return self._outcome(NOTHING)
+        first, rest = statements[0], statements[1:]
+        if isinstance(first, ast.Return):
+            return self._return(first.value, names)
+        if isinstance(first, ast.Raise):
+            return self._outcome(PYTHON)
+        if isinstance(first, ast.Pass):
+            return self._block(rest, names)
+        if isinstance(first, ast.If):
+            test = self.expressions.translate(first.test, names)
+            return _choice(test, self._block([*first.body, *rest], names), self._block([*first.orelse, *rest], names))
+        if isinstance(first, ast.Assert):
+            return _choice(self.expressions.translate(first.test, names), self._block(rest, names), self._outcome(PYTHON))
+        target, value = _assignment(first)
+        if target not in self.expressions.local_names:
+            raise Untranslatable("it names global variables", first)
+        given = self.expressions.translate(value, names)
+        results = self._block(rest, {**names, target: given})
+        return results if given.is_plain else _after(given, results)
+
+    def _return(self, value: Optional[ast.expr], names: Mapping[str, Node]) -> Results:
+        if value is None:
+            return self._outcome(NOTHING)
+        if isinstance(value, ast.IfExp):
+            test = self.expressions.translate(value.test, names)
+            return _choice(test, self._return(value.body, names), self._return(value.orelse, names))
+        if isinstance(value, ast.Call) and self._is_output_class(value.func):
+            return self._instance(value, names)
+        if not self.spec.returns_several:
+            return self._outcome(self.expressions.translate(value, names))
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(self.spec.outputs):
+            return [self.expressions.translate(item, names) for item in value.elts]
+        if isinstance(value, ast.Constant) and value.value is None:
+            return self._outcome(NOTHING)
+        raise Untranslatable(f"it returns neither {self.spec.output_class.__name__}(...) nor a tuple", value)
+
+    def _is_output_class(self, function: ast.expr) -> bool:
+        if not isinstance(function, ast.Name) or function.id in self.expressions.local_names:
+            return False
+        module, code = self.expressions.module, self.expressions.code
+        if vars(module).get(function.id) is not self.spec.output_class:
+            return False
+        return isinstance(code.once(module, function.id), (ast.ClassDef, ast.ImportFrom))
+
+    def _instance(self, made: ast.Call, names: Mapping[str, Node]) -> Results:
+        """`User(name=..., email=...)`: what is not given is None; a primary key is computed and dropped."""
+        _check_class(self.spec.output_class, self.expressions.code)
+        outputs = [output.attribute for output in self.spec.outputs]
+        keys = [key.attribute for key in self.spec.output_class.__svc_features__.primary_keys]  # type: ignore[attr-defined]
+        given: dict[str, Node] = {}
+        for keyword in made.keywords:
+            if keyword.arg is None or keyword.arg not in (*outputs, *keys):
+                raise Untranslatable(f"it sets '{keyword.arg or '**'}', which is not among its outputs", made)
+            given[keyword.arg] = self.expressions.translate(keyword.value, names)
+        if made.args:
+            raise Untranslatable(f"it calls {self.spec.output_class.__name__} with values that have no name", made)
+        results: Results = [given.pop(name, NOTHING) for name in outputs]
+        for dropped in given.values():
+            results = _after(dropped, results)
+        return results
+
+    def _outcome(self, result: Node) -> Results:
+        """The same for every output: nothing, or that it is Python's; of a resolver with one output any value."""
+        return [result for _ in self.spec.outputs]
+
+
+def _assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
+    """The name and the value of an assignment to a local."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id, statement.value
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
+        return statement.target.id, statement.value
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        before = ast.copy_location(ast.Name(statement.target.id, ast.Load()), statement.target)
+        return statement.target.id, ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
+    raise Untranslatable(_REFUSED.get(type(statement), f"it has a statement of kind {type(statement).__name__}"), statement)
+
+
+def _choice(test: Node, yes: Results, no: Results) -> Results:
+    return [call("if", test, left, right) for left, right in zip(yes, no)]
+
+
+def _after(computed: Node, results: Results) -> Results:
+    """The results where the function has computed something before, which must have gone well."""
+    return [call("after", computed, results[0]), *results[1:]]
+
+
+_LOOPS = "it loops"
+_REFUSED: Mapping[type, str] = {
+    ast.For: _LOOPS,
+    ast.AsyncFor: _LOOPS,
+    ast.While: _LOOPS,
+    ast.Try: "it handles exceptions",
+    ast.With: "it uses 'with'",
+    ast.AsyncWith: "it uses 'with'",
+    ast.Global: "it names global variables",
+    ast.Nonlocal: "it names variables of the function around it",
+    ast.Import: "it imports",
+    ast.ImportFrom: "it imports",
+    ast.FunctionDef: "it defines a function",
+    ast.AsyncFunctionDef: "it defines a function",
+    ast.ClassDef: "it defines a class",
+    ast.Delete: "it deletes a name",
+    ast.Expr: "it has a statement whose value is dropped, which may have an effect",
+    ast.Assign: "it assigns to something else than one local name",
+    ast.AnnAssign: "it assigns to something else than one local name",
+    ast.AugAssign: "it assigns to something else than one local name",
+}

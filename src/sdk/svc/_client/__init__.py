@@ -1,0 +1,1 @@
+"""What `SvcClient` is made of."""

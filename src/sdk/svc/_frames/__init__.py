@@ -1,0 +1,1 @@
+"""DataFrames, and resolvers that take or give them."""

@@ -1,0 +1,139 @@
+"""Resolvers called in tests: for a DataFrame a list of rows is taken, and the declared filters and columns are applied."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from .._annotations import is_union
+from .._findings import DefinitionError
+from .._reference import FeatureReference, RowSelection, crosses_many, field_of
+from .columns import columns_of
+from .conditions import references_in
+from .dataframe import DataFrame, project, refuse_others
+from .selection import TableType
+from .spec import RowsSpec
+
+if TYPE_CHECKING:
+    from .._feature_class import FeatureClass
+    from .._resolver import InputSpec, ResolverDefinition, ResolverSpec
+
+
+def callable_in_tests(definition: ResolverDefinition) -> Callable[..., Any]:
+    """The function as it is, or one that makes its DataFrames first."""
+    fn = definition.fn
+    annotations = [parameter.annotation for parameter in definition.parameters.values()] + [definition.returns]
+    if not any(_may_be_frame(annotation) for annotation in annotations):
+        return fn
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def call(*values: Any, **named: Any) -> Any:
+        spec = _spec_of(definition)
+        if spec is None or not spec.has_frames:
+            return fn(*values, **named)
+        bound = signature.bind(*values, **named)
+        now = next((bound.arguments[item.name] for item in spec.inputs if item.is_now and item.name in bound.arguments), None)
+        for item in spec.inputs:
+            if item.is_frame and item.name in bound.arguments:
+                bound.arguments[item.name] = frame_for(item, bound.arguments[item.name], now)
+        return check_result(spec, fn(*bound.args, **bound.kwargs))
+
+    if not inspect.iscoroutinefunction(fn):
+        return call
+
+    @functools.wraps(fn)
+    async def call_async(*values: Any, **named: Any) -> Any:
+        return await call(*values, **named)
+
+    return call_async
+
+
+def _may_be_frame(annotation: Any) -> bool:
+    """Whether an annotation may turn out to be rows or a table; of quoted ones that is known when they are read."""
+    if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__"):
+        return True
+    if is_union(annotation):
+        return any(_may_be_frame(item) for item in annotation.__args__)
+    if isinstance(annotation, FeatureReference):
+        try:
+            return field_of(annotation).type.many or crosses_many(annotation)
+        except DefinitionError:
+            return True
+    return isinstance(annotation, (RowSelection, TableType))
+
+
+def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
+    from .._signature import compile_resolver
+
+    found = getattr(definition, "unit_spec", None)
+    if found is None:
+        found, _ = compile_resolver(definition)
+        definition.unit_spec = found  # type: ignore[attr-defined]
+    return found
+
+
+def frame_for(item: InputSpec, given: Any, now: Optional[datetime] = None) -> Any:
+    """The DataFrame that a parameter gets of rows or a DataFrame; where it is a list, that of their values or of what is given. `now` is the time of
+    the query."""
+    if given is None and item.optional:
+        given = ()
+    if item.table is not None:
+        references = [column.reference for column in item.table.columns]
+        return project(_frame(given, references[0]._svc_root, now), references)
+    assert item.rows is not None
+    if item.rows.is_list:
+        if not isinstance(given, DataFrame) and not all(isinstance(row, item.rows.child.cls) for row in given):
+            return list(given)
+        frame = project(_frame(given, item.rows.child, now), [item.rows.columns[0].reference])
+        return list(next(iter(frame._columns.values()), ()))
+    return chosen(item.rows, _frame(given, item.rows.child, now))
+
+
+def _frame(given: Any, owner: FeatureClass, now: Optional[datetime]) -> DataFrame:
+    own = given._now if isinstance(given, DataFrame) else None
+    at = own or now
+    columns, size = columns_of(given, owner)
+    for key in columns:
+        if key.reference is not None and key.reference._svc_root is not owner:
+            raise TypeError(f"these are rows of {owner.cls.__name__}, and '{key.name}' is a feature of {key.reference._svc_root.cls.__name__}")
+    return DataFrame._of(columns, size, at.replace(tzinfo=timezone.utc) if at is not None and at.tzinfo is None else at)
+
+
+def chosen(rows: RowsSpec, frame: DataFrame) -> DataFrame:
+    """The rows and columns that a parameter declares."""
+    needed = [reference for item in rows.filters for reference in references_in(item)]
+    known = {str(reference): reference for reference in (*(key.reference for key in frame._columns), *needed) if reference is not None}
+    full = project(frame, list(known.values())) if needed and any(str(item) not in frame.columns for item in needed) else frame
+    for condition in rows.filters:
+        full = full[condition]
+    if rows.limit and len(full) > rows.limit:
+        times = rows.child.feature_times
+        newest = [key.name for key in full._columns if times and key.name == times[0].fqn]
+        full = full.sort(*newest, descending=True).head(rows.limit)
+    wanted = rows.columns or (() if len(full) else rows.known_columns().values())
+    return project(full, [column.reference for column in wanted]) if wanted else full
+
+
+def check_result(spec: ResolverSpec, result: Any) -> Any:
+    """What a resolver returned, as it is. Raises TypeError when it has columns that are not declared."""
+    if spec.shape and not inspect.isawaitable(result):
+        frame = rows_returned(spec, result)
+        refuse_others(frame, [item.fqn for item in spec.outputs], f"what {spec.fqn} returns")
+    return result
+
+
+def rows_returned(spec: ResolverSpec, result: Any) -> DataFrame:
+    """The rows that a resolver returned, in any of the forms that it may return. Raises TypeError."""
+    owner: FeatureClass = spec.output_class.__svc_features__  # type: ignore[attr-defined]
+    if result is None:
+        return DataFrame()
+    if isinstance(result, spec.output_class):
+        result = [result]
+    try:
+        return DataFrame._of(*columns_of(result, owner))
+    except (TypeError, ValueError) as error:
+        text = f"{spec.fqn} returned {type(result).__name__} for rows of {owner.cls.__name__}: {error}"
+        raise TypeError(text) from None

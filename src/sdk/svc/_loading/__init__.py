@@ -1,0 +1,1 @@
+"""Importing a project so that its operators can be seen."""

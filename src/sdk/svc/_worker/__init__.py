@@ -1,0 +1,1 @@
+"""Running resolvers for the server."""

@@ -1,0 +1,168 @@
+"""Resolvers that take or give DataFrames, made ready to be called with batches.
+
+In a CALL frame the rows of a has-many relation are columns, those of all rows of the batch one after the other, with the offsets at which each
+begins; a table is columns. In a RESULT frame rows are the same: `groups` with offsets and columns.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from .._frames.columns import Key
+from .._frames.dataframe import DataFrame, refuse_others
+from .._frames.spec import ColumnSpec
+from .._frames.unit_call import rows_returned
+from .._resolver import InputSpec, ResolverSpec
+from .._values import decoder
+from .blocks import packed
+from .raised import Project
+from .runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder
+
+_to_datetime = decoder(datetime)
+
+
+def runner_for(spec: ResolverSpec, project: Project) -> Runner:
+    """The runner of a resolver."""
+    if spec.shape:
+        return RowsRunner(spec, project)
+    return FrameRunner(spec, project) if spec.has_frames else Runner(spec, project)
+
+
+class _Columns:
+    """Decodes the columns of a frame by their paths."""
+
+    def __init__(self, known: Dict[str, ColumnSpec], is_declared: bool) -> None:
+        self._is_declared = is_declared
+        self._known = {path: (Key(path, item.reference), column_decoder(item.python_type), decoder(item.python_type)) for path, item in known.items()}
+
+    def read(self, given: Dict[str, List[Any]], size: int) -> Tuple[Dict[Key, List[Any]], bool]:
+        """The columns by key, and whether every value could be decoded. Columns that nobody asked for are left out; what was asked for and is not
+        given is null."""
+        columns: Dict[Key, List[Any]] = {}
+        clean = True
+        for path, values in given.items():
+            found = self._known.get(path)
+            if found is None:
+                continue
+            key, decode_column, decode = found
+            try:
+                columns[key] = decode_column(values)
+            except Exception:
+                columns[key], clean = [attempt(decode, value) for value in values], False
+        if self._is_declared or size == 0:
+            for key, _, _ in self._known.values():
+                columns.setdefault(key, [None] * size)
+        return columns, clean
+
+
+class FrameRunner(Runner):
+    """A resolver of values that is given rows of has-many relations."""
+
+    def __init__(self, spec: ResolverSpec, project: Project) -> None:
+        super().__init__(spec, project)
+        self._frames = {item.name: _Columns(_known(item), item.rows is None or bool(item.rows.columns)) for item in spec.inputs if item.is_frame}
+        self._rows = {item.name: item.rows for item in spec.inputs if item.rows is not None}
+
+    def _read(self, item: Input, message: Dict[str, Any], values: Any) -> Tuple[List[Any], bool]:
+        if item.name not in self._frames:
+            return item.read(values)
+        if item.name in self._rows:
+            return self._read_rows(item.name, message)
+        columns, clean = self._frames[item.name].read(message["tables"][item.name], message["rows"])
+        unreadable = None if clean else _first_unreadable(columns.values())
+        return [unreadable or DataFrame._of(columns, message["rows"], _now_of(message, 0))], clean
+
+    def _read_rows(self, name: str, message: Dict[str, Any]) -> Tuple[List[Any], bool]:
+        group = message["groups"][name]
+        offsets = group["offsets"]
+        columns, clean = self._frames[name].read(group["columns"], offsets[-1])
+        is_list = self._rows[name].is_list
+        frames: List[Any] = []
+        for row in range(message["rows"]):
+            start, end = offsets[row], offsets[row + 1]
+            own = {key: values[start:end] for key, values in columns.items()}
+            unreadable = None if clean else _first_unreadable(own.values())
+            if is_list:
+                frames.append(unreadable or next(map(list, own.values())))
+                continue
+            frames.append(unreadable or DataFrame._of(own, end - start, _now_of(message, row)))
+        return frames, clean
+
+
+class RowsRunner(FrameRunner):
+    """A resolver that gives rows: of its class, or of a has-many relation."""
+
+    def __init__(self, spec: ResolverSpec, project: Project) -> None:
+        super().__init__(spec, project)
+        self._spec = spec
+        self._is_relation = spec.shape == "RELATION"
+        self._takes_table = spec.takes_table
+        encoders = [column_encoder(item.python_type) for item in spec.outputs]
+        self._columns_out = list(zip(self._names, self._attributes, encoders))
+
+    def _prepare(self, message: Dict[str, Any]) -> Tuple[Callable[..., Any], Iterator[Row]]:
+        if not self._takes_table:
+            return super()._prepare(message)
+        once = {**message, "now": message["now"][:1]}
+        return super()._prepare(once)
+
+    def _result(self, message: Dict[str, Any], returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
+        offsets = [0]
+        columns: Dict[str, List[Any]] = {name: [] for name in self._names}
+        failed = {error["row"] for error in errors}
+        for index, value in enumerate(returned):
+            size = 0
+            if index not in failed:
+                try:
+                    size, encoded = self._encode(value)
+                    for name, values in encoded.items():
+                        columns[name].extend(values)
+                except CallCancelled:
+                    raise
+                except BaseException as error:
+                    self._failed(errors, index, error)
+                    size = 0
+            offsets.append(offsets[-1] + size)
+        result: Dict[str, Any] = {
+            "type": "RESULT",
+            "id": message["id"],
+            "columns": {},
+            "groups": {"offsets": offsets if self._is_relation else [0, offsets[-1]], "columns": {name: packed(values) for name, values in columns.items()}},
+            "ranMs": (time.perf_counter() - started) * 1000,
+        }
+        if errors and self._takes_table:
+            result["errors"] = [{**errors[0], "row": row} for row in range(message["rows"])]
+        elif errors:
+            errors.sort(key=lambda error: error["row"])
+            result["errors"] = errors
+        return result
+
+    def _encode(self, value: Any) -> Tuple[int, Dict[str, List[Any]]]:
+        """The rows that a call returned, as columns. Raises TypeError when they are none, or have columns that are not declared."""
+        cls = self._output_class
+        if type(value) in (list, tuple) and all(type(row) is cls for row in value):
+            given = [vars(row) for row in value]
+            if all(values.keys() <= self._allowed for values in given):
+                return len(given), {name: encode([row.get(attribute) for row in given]) for name, attribute, encode in self._columns_out}
+        frame = rows_returned(self._spec, value)
+        refuse_others(frame, self._names, f"what {self.fqn} returns")
+        own = {key.name: values for key, values in frame._columns.items()}
+        size = len(frame)
+        return size, {name: encode(own[name]) if name in own else [None] * size for name, _, encode in self._columns_out}
+
+
+def _known(item: InputSpec) -> Dict[str, ColumnSpec]:
+    if item.rows is not None:
+        return item.rows.known_columns()
+    return {column.path: column for column in item.table.columns} if item.table is not None else {}
+
+
+def _now_of(message: Dict[str, Any], row: int) -> Any:
+    now = message["now"]
+    return _to_datetime(now[row]) if row < len(now) else None
+
+
+def _first_unreadable(columns: Any) -> Optional[Unreadable]:
+    return next((value for values in columns for value in values if type(value) is Unreadable), None)

@@ -1,0 +1,240 @@
+"""A resolver made ready to be called with batches: parameters decoded and outputs encoded by their declared types."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from datetime import datetime
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+from .._context import NO_CONTEXT, CallInfo, frozen
+from .._resolver import InputSpec, ResolverSpec
+from .._values import decoder, encoder, plain_type, untag
+from .blocks import Column, packed_floats, packed_integers
+from .raised import Project
+
+_SAFE_INTEGER = 2**53 - 1
+_HUGE = 1.7976931348623157e308
+#: Rows whose errors carry a traceback; of the others kind, message and place are enough.
+_STACKS = 10
+
+Row = Tuple[Any, ...]
+Errors = List[Dict[str, Any]]
+
+
+class CallCancelled(BaseException):
+    """Raised into a running resolver whose time is up. Not an Exception, so that ``except Exception`` lets it through."""
+
+
+class Unreadable:
+    """Stands in a row for an input that could not be decoded."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def call_info(message: Dict[str, Any]) -> CallInfo:
+    """The context of a CALL frame."""
+    context = message["context"]
+    values = context["queryContext"]
+    return CallInfo(
+        message["resolver"],
+        context["queryId"],
+        context["traceId"],
+        tuple(context["tags"]),
+        frozen(untag(values)) if values else NO_CONTEXT,
+        context.get("traceparent", ""),
+    )
+
+
+def column_decoder(python_type: Any) -> Callable[[Column], List[Any]]:
+    """Decodes a column; values that JSON or a block says as they are take a short way."""
+    slow = decoder(python_type)
+    wanted = plain_type(python_type)
+
+    if wanted not in (float, int, str, bool):
+        return lambda values: [slow(value) for value in values]
+
+    def decode(values: Column) -> List[Any]:
+        if type(values) is not array:
+            return [value if type(value) is wanted else slow(value) for value in values]
+        if wanted is float:
+            return values.tolist()
+        return [int(value) if wanted is int and value.is_integer() else slow(value) for value in values]
+
+    return decode
+
+
+def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
+    """Encodes a column; values that JSON can say as they are take a short way."""
+    slow = encoder(python_type)
+    wanted = plain_type(python_type)
+    if wanted is float:
+        return lambda values: [
+            value if type(value) is float and (0.0 < value <= _HUGE or -_HUGE <= value < 0.0) else slow(value) for value in values
+        ]
+    if wanted is int:
+        return lambda values: [value if type(value) is int and -_SAFE_INTEGER <= value <= _SAFE_INTEGER else slow(value) for value in values]
+    if wanted is str or wanted is bool:
+        return lambda values: [value if type(value) is wanted else slow(value) for value in values]
+    return lambda values: [slow(value) for value in values]
+
+
+def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
+    """Encodes a column, as a block if it can be one."""
+    encode = column_encoder(python_type)
+    wanted = plain_type(python_type)
+    if wanted is float:
+        return lambda values: packed_floats(values) or encode(values)
+    if wanted is int:
+        return lambda values: packed_integers(values) or encode(values)
+    return encode
+
+
+class Runner:
+    """One resolver of values. `run` answers a CALL frame on the thread that calls it, `run_async` on an event loop."""
+
+    def __init__(self, spec: ResolverSpec, project: Project) -> None:
+        self.fqn = spec.fqn
+        self.is_async = spec.is_async
+        self._project = project
+        self._unpack = spec.unpack
+        self._several = spec.returns_several
+        self._output_class = spec.output_class
+        self._attributes = [item.attribute for item in spec.outputs]
+        keys = spec.output_class.__svc_features__.primary_keys  # type: ignore[attr-defined]
+        self._allowed = frozenset((*self._attributes, *(key.attribute for key in keys)))
+        self._function = spec.fn
+        self._inputs = [Input(item) for item in spec.inputs]
+        self._names = [item.fqn for item in spec.outputs]
+        self._encoders = [packing_encoder(item.python_type) for item in spec.outputs]
+
+    def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """Calls the resolver once a row. A row that raises is an error of that row. Raises CallCancelled alone."""
+        started = time.perf_counter()
+        function, rows = self._prepare(message)
+        returned: List[Any] = []
+        errors: Errors = []
+        for index, row in enumerate(rows):
+            try:
+                returned.append(function(*row))
+            except CallCancelled:
+                raise
+            except BaseException as error:
+                returned.append(None)
+                self._failed(errors, index, error)
+        return self._result(message, returned, errors, started)
+
+    async def run_async(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """Awaits the resolver for all rows at once. Raises asyncio.CancelledError alone."""
+        import asyncio
+
+        started = time.perf_counter()
+        function, prepared = self._prepare(message)
+        rows = list(prepared)
+        returned: List[Any] = [None] * len(rows)
+        errors: Errors = []
+
+        async def run_row(index: int, row: Row) -> None:
+            try:
+                returned[index] = await function(*row)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                self._failed(errors, index, error)
+
+        if len(rows) == 1:
+            await run_row(0, rows[0])
+        else:
+            await asyncio.gather(*(run_row(index, row) for index, row in enumerate(rows)))
+        return self._result(message, returned, errors, started)
+
+    def _prepare(self, message: Dict[str, Any]) -> Tuple[Callable[..., Any], Iterator[Row]]:
+        """The function to call and its arguments, row by row."""
+        if not self._inputs:
+            return self._function, iter([()] * message["rows"])
+        given, now = message["columns"], message["now"]
+        columns, readable = [], True
+        for item in self._inputs:
+            column, clean = self._read(item, message, now if item.is_now else given.get(item.name))
+            columns.append(column)
+            readable = readable and clean
+        return (self._function if readable else self._guarded), zip(*columns)
+
+    def _read(self, item: Input, _message: Dict[str, Any], values: Any) -> Tuple[List[Any], bool]:
+        """A parameter's values, one for each call, and whether all of them could be read."""
+        return item.read(values)
+
+    def _guarded(self, *row: Any) -> Any:
+        for value in row:
+            if type(value) is Unreadable:
+                raise value.error
+        return self._function(*row)
+
+    def _failed(self, errors: Errors, index: int, error: BaseException) -> None:
+        described = self._project.describe(error, with_stack=len(errors) < _STACKS)
+        described["row"] = index
+        errors.append(described)
+
+    def _result(self, message: Dict[str, Any], returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
+        try:
+            columns = self._columns(returned)
+        except Exception:
+            columns = self._columns([self._checked(index, value, errors) for index, value in enumerate(returned)])
+        result: Dict[str, Any] = {"type": "RESULT", "id": message["id"], "columns": columns, "ranMs": (time.perf_counter() - started) * 1000}
+        if errors:
+            errors.sort(key=lambda error: error["row"])
+            result["errors"] = errors
+        return result
+
+    def _columns(self, returned: List[Any]) -> Dict[str, Column]:
+        if not self._several and not any(type(value) is self._output_class for value in returned):
+            return {self._names[0]: self._encoders[0](returned)}
+        rows = [self._spread(value) for value in returned]
+        return {
+            name: encode([row[position] for row in rows]) for position, (name, encode) in enumerate(zip(self._names, self._encoders))
+        }
+
+    def _spread(self, returned: Any) -> Tuple[Any, ...]:
+        if type(returned) is self._output_class:
+            values = vars(returned)
+            if values.keys() <= self._allowed:
+                return tuple([values.get(attribute) for attribute in self._attributes])
+        return self._unpack(returned)
+
+    def _checked(self, index: int, value: Any, errors: Errors) -> Any:
+        """The value if it can be encoded, else None and an error of its row."""
+        try:
+            self._columns([value])
+        except Exception as error:
+            self._failed(errors, index, error)
+            return None
+        return value
+
+
+class Input:
+    """A parameter with the way to decode its column."""
+
+    def __init__(self, spec: InputSpec) -> None:
+        self.name = spec.name
+        self.is_now = spec.is_now
+        self._decode = decoder(datetime if spec.is_now else spec.python_type)
+        self._decode_column = column_decoder(datetime if spec.is_now else spec.python_type)
+        self._default = spec.default
+
+    def read(self, values: List[Any]) -> Tuple[List[Any], bool]:
+        """The column decoded, and whether all of it could be."""
+        clean = True
+        try:
+            column = self._decode_column(values)
+        except Exception:
+            column, clean = [attempt(self._decode, value) for value in values], False
+        return (column if self._default is None else [self._default if value is None else value for value in column]), clean
+
+
+def attempt(decode: Callable[[Any], Any], value: Any) -> Any:
+    """The value decoded, or what stands for one that cannot be."""
+    try:
+        return decode(value)
+    except Exception as error:
+        return Unreadable(error)

@@ -1,0 +1,280 @@
+"""A worker: imports a project and runs its resolvers for the server.
+
+Synchronous resolvers run on the main thread, one call after the other, straight from the data connection: nothing is handed from thread to thread
+on the way. A second thread reads the control connection. To interrupt a call it sends this process's main thread a signal, whose handler raises
+CallCancelled; that also ends waiting in system calls, locks and `time.sleep`. `async def` resolvers run on an event loop in a third thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import Any, Dict, List, Optional, Set
+
+from .._context import current_call
+from .._loading.load import load_project
+from .._registry import registry
+from .frame_runner import runner_for
+from .logs import LogHandler, LogSink, LogStream, level_from
+from .protocol import Connection, Message
+from .raised import Project
+from .runner import CallCancelled, Runner, call_info
+
+_MAIN, _CONTROL = 1, 2
+
+
+class Worker:
+    """The resolvers of a process and its two connections."""
+
+    def __init__(self, data: Connection, control: Connection, project: Project) -> None:
+        self._data = data
+        self._control = control
+        self._project = project
+        self._main_thread = threading.main_thread().ident or 0
+        self._runners: Dict[str, Runner] = {}
+        #: Who took a call first: the main thread to run it, or the control thread to give it back.
+        self._claims: Dict[int, int] = {}
+        self._running = 0
+        self._last = 0
+        self._interrupted = 0
+        self._shielded = False
+        #: Whether this process is a fork that a resolver made, and no worker.
+        self._is_child = False
+        self._loop: Any = None
+        #: Calls of the event loop, which the control thread has handed on, and their tasks.
+        self._concurrent: Set[int] = set()
+        self._tasks: Dict[int, Any] = {}
+        self.sink = LogSink(self._send_log)
+        self.stdout = LogStream(self.sink, "info", "stdout", sys.stdout)
+        self.stderr = LogStream(self.sink, "warning", "stderr", sys.stderr)
+
+    def start(self) -> None:
+        """Greets the server, takes over output, and begins to listen on the control connection."""
+        hello = {"type": "HELLO", "pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3]}
+        self._data.send({**hello, "role": "data"})
+        self._control.send({**hello, "role": "control"})
+        sys.stdout, sys.stderr = self.stdout, self.stderr  # type: ignore[assignment]
+        logging.getLogger().addHandler(LogHandler(self.sink))
+        logging.getLogger().setLevel(level_from(os.environ.get("SVC_LOG_LEVEL")))
+        logging.captureWarnings(True)
+        os.register_at_fork(after_in_child=self._in_child)
+        threading.Thread(target=self._listen, name="svc-control", daemon=True).start()
+
+    def fail(self, diagnostics: List[Dict[str, Any]]) -> None:
+        """Tells the server why the project did not import."""
+        self._data.send({"type": "FAILED", "diagnostics": diagnostics})
+
+    def serve(self, runners: Dict[str, Runner], places: Dict[str, Dict[str, Any]]) -> None:
+        """Answers calls until the server lets go of this worker."""
+        self._runners = runners
+        if any(runner.is_async for runner in runners.values()):
+            self._start_loop()
+        signal.signal(signal.SIGUSR1, self._on_signal)
+        gc.collect()
+        gc.freeze()
+        self._data.send({"type": "READY", "resolvers": places})
+        receive = self._data.receive
+        while True:
+            message = receive()
+            if message is None:
+                end_with_server()
+            elif message["type"] == "CALL":
+                self._answer(message)
+            elif message["type"] == "DRAIN":
+                self.sink.report_dropped()
+                return
+
+    def _answer(self, message: Message) -> None:
+        call = self._last = message["id"]
+        if self._claims.setdefault(call, _MAIN) != _MAIN:
+            del self._claims[call]
+            return
+        info = call_info(message)
+        try:
+            self._running = call
+            current_call.set(info)
+            result = self._runners[message["resolver"]].run(message)
+            self._running = 0
+        except CallCancelled:
+            self._running = 0
+            result = {"type": "RESULT", "id": call, "cancelled": True}
+        except BaseException as error:
+            self._running = 0
+            result = self._broken(message, error)
+        if self._is_child:
+            os._exit(0)
+        if result.get("cancelled") and _has_children():
+            self._await_end({**result, "leftovers": True})
+        self._end_call()
+        del self._claims[call]
+        self._send_result(self._data, message, result)
+
+    def _send_result(self, connection: Connection, message: Message, result: Message) -> None:
+        try:
+            connection.send(result)
+        except (ValueError, TypeError, RecursionError, MemoryError) as error:
+            connection.send(self._broken(message, error))
+
+    def _broken(self, message: Message, error: BaseException) -> Message:
+        described = self._project.describe(error)
+        return {
+            "type": "RESULT",
+            "id": message["id"],
+            "columns": {},
+            "errors": [{**described, "row": row} for row in range(message["rows"])],
+            "ranMs": 0,
+        }
+
+    def _in_child(self) -> None:
+        """A fork keeps off the worker's connections; what it prints and logs goes to the worker's pipes, and it ends with the resolver's call."""
+        self._is_child = True
+        self.sink.redirect(_write_line)
+        self._data.close()
+        self._control.close()
+
+    def _await_end(self, result: Message) -> None:
+        """Has the server end this process together with what an interrupted call has started and left running."""
+        self._data.send(result)
+        while True:
+            signal.pause()
+
+    def _end_call(self) -> None:
+        self.stdout.end_call()
+        self.stderr.end_call()
+        self.sink.report_dropped()
+        current_call.set(None)
+
+    def _send_log(self, message: Message) -> None:
+        """Sends a LOG frame. A frame that is begun is ended: an interruption waits until then."""
+        if threading.get_ident() != self._main_thread:
+            self._control.send(message)
+            return
+        self._shielded = True
+        try:
+            self._control.send(message)
+        finally:
+            self._shielded = False
+        if self._running and self._interrupted == self._running:
+            self._interrupt()
+
+    def _on_signal(self, _number: int, _frame: Any) -> None:
+        if self._running and self._interrupted == self._running and not self._shielded:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._interrupted = 0
+        raise CallCancelled("the call's time is up")
+
+    def _listen(self) -> None:
+        while True:
+            message = self._control.receive()
+            if message is None:
+                end_with_server()
+            elif message["type"] == "CANCEL":
+                self._cancel(message["id"], message["interrupt"])
+            elif message["type"] == "CALL":
+                self._concurrent.add(message["id"])
+                self._loop.call_soon_threadsafe(self._start_task, message)
+
+    def _cancel(self, call: int, interrupt: bool) -> None:
+        if call in self._concurrent:
+            self._loop.call_soon_threadsafe(self._cancel_task, call)
+        elif call > self._last and self._claims.setdefault(call, _CONTROL) == _CONTROL:
+            self._control.send({"type": "RESULT", "id": call, "cancelled": True})
+        elif interrupt and self._running == call:
+            self._interrupted = call
+            signal.pthread_kill(self._main_thread, signal.SIGUSR1)
+
+    def _start_loop(self) -> None:
+        import asyncio
+
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="svc-loop", daemon=True).start()
+
+    def _start_task(self, message: Message) -> None:
+        current_call.set(call_info(message))
+        self._tasks[message["id"]] = self._loop.create_task(self._answer_async(message))
+
+    def _cancel_task(self, call: int) -> None:
+        task = self._tasks.get(call)
+        if task is not None:
+            task.cancel()
+
+    async def _answer_async(self, message: Message) -> None:
+        import asyncio
+
+        try:
+            result = await self._runners[message["resolver"]].run_async(message)
+        except asyncio.CancelledError:
+            result = {"type": "RESULT", "id": message["id"], "cancelled": True}
+        except BaseException as error:
+            result = self._broken(message, error)
+        if self._is_child:
+            os._exit(0)
+        self._end_call()
+        del self._tasks[message["id"]]
+        self._concurrent.discard(message["id"])
+        self._send_result(self._control, message, result)
+
+
+def _write_line(message: Message) -> None:
+    """Writes a LOG frame's text to the file descriptor that it would have gone to."""
+    os.write(1 if message["logger"] == "stdout" else 2, (message["text"] + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _has_children() -> bool:
+    """Whether this process has started others that it has not waited for. Asking takes nothing from whoever will."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except (ChildProcessError, AttributeError):
+        return False
+    return True
+
+
+def end_with_server() -> None:
+    """Ends this process and everything that it started: nobody is left to answer to."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def main(argv: List[str]) -> int:
+    """Runs a worker: connects, imports the project, and serves until it is let go."""
+    parser = argparse.ArgumentParser(prog="_boot.py worker")
+    parser.add_argument("--root", required=True, help="folder of the project's source")
+    parser.add_argument("--files", required=True, help="JSON list of the Python files to import, relative to the root")
+    parser.add_argument("--socket", required=True, help="path of the server's Unix socket")
+    parser.add_argument("--memory-limit", type=int, help="cap on the address space in bytes")
+    arguments = parser.parse_args(argv)
+    if arguments.memory_limit is not None:
+        _limit_memory(arguments.memory_limit)
+    with open(arguments.files, encoding="utf-8") as stream:
+        files = json.load(stream)
+    project = Project(arguments.root)
+    worker = Worker(Connection(arguments.socket), Connection(arguments.socket), project)
+    worker.start()
+    findings = load_project(arguments.root, files)
+    if findings:
+        worker.fail([finding.json() for finding in findings])
+        return 1
+    runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
+    worker.serve(runners, {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()})
+    return 0
+
+
+def _place(spec: Any, project: Project) -> Dict[str, Any]:
+    origin = spec.definition.origin
+    uses_now = any(item.is_now or item.is_frame for item in spec.inputs)
+    return {"isAsync": spec.is_async, "usesNow": uses_now, "file": project.relative(os.path.realpath(origin.filename)) or "", "line": origin.line}
+
+
+def _limit_memory(limit: int) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

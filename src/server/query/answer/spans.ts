@@ -1,0 +1,93 @@
+/** The spans of one traced query, gathered while it runs and handed to the telemetry store when it has been answered. */
+
+import { formatTraceparent, newSpanId, newTraceId, type TraceParent } from "../../../domain/traceparent.ts";
+import type { SpanKind, SpanRecord } from "../../stores/telemetry/store.ts";
+
+/** Spans of a query that are kept; of the others the number is. */
+const MAX_SPANS = 2_000;
+
+/** Facts about a span. What is undefined is left out. */
+export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A piece of work that has begun. */
+export interface OpenSpan {
+  readonly id: string;
+  readonly parentId: string;
+  readonly kind: SpanKind;
+  readonly name: string;
+  /** Of `performance.now()`. */
+  readonly began: number;
+  facts: SpanFacts;
+  error: string;
+}
+
+/** Records the spans of a query. */
+export class SpanRecorder {
+  readonly traceId: string;
+  readonly root: OpenSpan;
+  readonly #ended: (OpenSpan & { readonly durationMs: number })[] = [];
+  readonly #open = new Set<OpenSpan>();
+  #left = 0;
+
+  /**
+   * Opens the first span.
+   * @param startedAt epoch milliseconds now
+   * @param parent the caller's span
+   */
+  constructor(
+    name: string,
+    readonly startedAt: number,
+    parent: TraceParent | undefined,
+  ) {
+    this.traceId = parent?.traceId ?? newTraceId();
+    this.root = this.#make("gateway", name, parent?.spanId ?? "", {});
+  }
+
+  /** The header that makes what another service does a part of a span. */
+  traceparent(span: OpenSpan): string {
+    return formatTraceparent({ traceId: this.traceId, spanId: span.id, sampled: true });
+  }
+
+  /** Begins a span, as a part of another one. */
+  open(kind: SpanKind, name: string, parent: OpenSpan = this.root, facts: SpanFacts = {}): OpenSpan {
+    const span = this.#make(kind, name, parent.id, facts);
+    if (this.#open.size + this.#ended.length >= MAX_SPANS) this.#left++;
+    else this.#open.add(span);
+    return span;
+  }
+
+  /** Ends a span; once. Without one it does nothing, which saves asking where the recorder itself may be missing. */
+  end(span: OpenSpan | undefined, facts: SpanFacts = {}, error = ""): void {
+    if (!span || !this.#open.delete(span)) return;
+    span.facts = { ...span.facts, ...facts };
+    span.error = error;
+    this.#ended.push({ ...span, durationMs: performance.now() - span.began });
+  }
+
+  /** Ends the first span and everything still open, and gives all spans, the first one first. */
+  finish(place: Pick<SpanRecord, "queryId" | "deploymentId">, facts: SpanFacts, error = ""): Omit<SpanRecord, "environmentId">[] {
+    for (const span of this.#open) this.end(span, {}, "not finished when the query was answered");
+    this.#open.add(this.root);
+    this.end(this.root, { ...facts, ...(this.#left > 0 ? { spans_left_out: this.#left } : {}) }, error);
+    return [...this.#ended.splice(-1), ...this.#ended].map(
+      ({ id, parentId, kind, name, began, durationMs, facts: known, error: failure }) => ({
+        ...place,
+        traceId: this.traceId,
+        spanId: id,
+        parentSpanId: parentId,
+        kind,
+        name,
+        startedAt: this.startedAt + (began - this.root.began),
+        durationMs,
+        error: failure,
+        attributes: Object.fromEntries(
+          Object.entries(known).flatMap(([fact, value]) => (value === undefined ? [] : [[fact, String(value)]])),
+        ),
+      }),
+    );
+  }
+
+  #make(kind: SpanKind, name: string, parentId: string, facts: SpanFacts): OpenSpan {
+    return { id: newSpanId(), parentId, kind, name, began: performance.now(), facts, error: "" };
+  }
+}

@@ -1,0 +1,234 @@
+/** A graph turned into lookup tables, once per deployment: what name resolution, the planner and the executor read. */
+
+import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
+import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { durationToMs } from "../../../domain/proto-time.ts";
+import { fromProtoValue } from "../../../domain/proto-value.ts";
+import { compileCoercer, typeName } from "../../../domain/value.ts";
+import type { CompiledExpression } from "../../expressions/compiled.ts";
+import { compilerOf } from "./expressions.ts";
+import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
+import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
+import { linkRelations } from "./relation-index.ts";
+import { translationOf } from "./translation.ts";
+
+/** How long a resolver may run when it does not say, in milliseconds. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** What the index takes from the deployment beside its graph. */
+export interface IndexOptions {
+  readonly environmentName: string;
+  /** Online-store id of every scalar feature and has-many relation, by FQN. */
+  readonly featureIds: ReadonlyMap<string, number>;
+  /** The sources that SQL resolvers can read here. */
+  readonly sources: readonly { readonly name: string; readonly kind: SourceKind }[];
+}
+
+/** The tables of one deployment. */
+export interface GraphIndex {
+  readonly environmentName: string;
+  readonly namespaces: ReadonlyMap<string, NamespaceInfo>;
+  /** Scalar features by FQN. */
+  readonly scalars: ReadonlyMap<string, ScalarInfo>;
+  /** Has-one relations by FQN. */
+  readonly relations: ReadonlyMap<string, RelationInfo>;
+  /** Resolvers by FQN. */
+  readonly resolvers: ReadonlyMap<string, ResolverInfo>;
+  /** Named queries by name, then by version (empty = unversioned). */
+  readonly namedQueries: ReadonlyMap<string, ReadonlyMap<string, NamedQuery>>;
+  /**
+   * Compiles an expression, once: of a feature, or of the rows of a class (a filter).
+   * @returns why it cannot be evaluated when it cannot
+   */
+  compile(expression: Expression, of: ScalarInfo | NamespaceInfo | undefined): CompiledExpression | string;
+}
+
+/** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
+export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
+  const scalars = new Map<string, ScalarInfo>();
+  const namespaces = new Map<string, NamespaceInfo>();
+  for (const set of graph.featureSets) {
+    const members = new Map<string, Member>();
+    const own: ScalarInfo[] = [];
+    const windows = new Map<string, ScalarInfo[]>();
+    for (const feature of set.features) {
+      const scalar = scalarInfo(feature, options.featureIds);
+      if (!scalar) continue;
+      scalars.set(scalar.fqn, scalar);
+      members.set(scalar.name, scalar);
+      own.push(scalar);
+      const base = windowedBase(feature);
+      if (base) windows.set(base, [...(windows.get(base) ?? []), scalar]);
+    }
+    namespaces.set(set.namespace, {
+      name: set.namespace,
+      className: set.className,
+      members,
+      scalars: own,
+      windows,
+      primaryKey: scalars.get(set.primaryKey),
+      featureTime: scalars.get(set.featureTime),
+    });
+  }
+  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  const resolvers = new Map<string, ResolverInfo>();
+  for (const resolver of graph.resolvers) {
+    const info = resolverInfo(resolver, namespaces, scalars, options.sources);
+    resolvers.set(info.fqn, info);
+    if (info.shape === "relation") {
+      const many = namespaces.get(info.namespace)?.members.get(resolver.relation.slice(info.namespace.length + 1));
+      if (many?.kind === "has_many") many.fillers.push(info);
+      continue;
+    }
+    for (const output of info.outputs) scalars.get(output)?.producers.push(info);
+  }
+  const namedQueries = new Map<string, Map<string, NamedQuery>>();
+  for (const query of graph.namedQueries) {
+    const versions = namedQueries.get(query.name) ?? new Map<string, NamedQuery>();
+    versions.set(query.version, query);
+    namedQueries.set(query.name, versions);
+  }
+  const compiled = new Map<Expression, CompiledExpression | string>();
+  const compile = compilerOf(graph);
+  return {
+    environmentName: options.environmentName,
+    namespaces,
+    scalars,
+    relations,
+    resolvers,
+    namedQueries,
+    compile(expression, of) {
+      let known = compiled.get(expression);
+      if (known === undefined) {
+        known = compile(expression, of);
+        compiled.set(expression, known);
+      }
+      return known;
+    },
+  };
+}
+
+/** The bare name of a windowed feature; undefined for others. */
+function windowedBase(feature: Feature): string | undefined {
+  const { value } = feature.kind.case === "scalar" ? feature.kind : { value: undefined };
+  if (value?.windowedBase) return value.windowedBase.slice(value.windowedBase.lastIndexOf(".") + 1);
+  return /^(.+)__\d+__$/.exec(feature.name)?.[1];
+}
+
+function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): ScalarInfo | undefined {
+  if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
+  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, cacheNulls } = feature.kind.value;
+  return {
+    kind: "scalar",
+    fqn: feature.fqn,
+    name: feature.name,
+    namespace: feature.namespace,
+    dtype,
+    typeName: typeName(dtype),
+    nullable,
+    defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
+    stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0,
+    featureId: featureIds.get(feature.fqn),
+    storesOnline: storeOnline !== false,
+    storesNull: cacheNulls !== false,
+    primary,
+    featureTime,
+    strict: compileCoercer(dtype, "strict"),
+    lenient: compileCoercer(dtype, "lenient"),
+    producers: [],
+    expression,
+    windowMs: window ? durationToMs(window) : undefined,
+  };
+}
+
+function resolverInfo(
+  resolver: Resolver,
+  namespaces: ReadonlyMap<string, NamespaceInfo>,
+  scalars: ReadonlyMap<string, ScalarInfo>,
+  sources: IndexOptions["sources"],
+): ResolverInfo {
+  const outputs = new Set(resolver.outputs.filter((fqn) => scalars.has(fqn)));
+  const shape = SHAPES[resolver.outputShape];
+  const namespace =
+    shape === "relation"
+      ? (resolver.relation.split(".", 1)[0] as string)
+      : (scalars.get(resolver.outputs.find((fqn) => scalars.has(fqn)) ?? "")?.namespace ?? "");
+  const timeout = resolver.timeout ? durationToMs(resolver.timeout) : 0;
+  const inputs = resolver.inputs.flatMap((input) => parameterInfos(input, namespace, namespaces));
+  const sql = resolver.body.case === "sql" ? sqlInfo(resolver, namespace, namespaces, inputs, sources) : undefined;
+  const parameters = sql ? sql.parameters : inputs;
+  const broken =
+    sql?.broken ??
+    parameters.find((input) => input.broken !== undefined)?.broken ??
+    (resolver.body.case === undefined ? "it has no body" : undefined);
+  return {
+    fqn: resolver.fqn,
+    namespace,
+    offline: resolver.kind === ResolverKind.OFFLINE,
+    inputs: parameters,
+    outputs,
+    features: [...outputs].flatMap((fqn) => scalars.get(fqn) ?? []),
+    tags: resolver.tags,
+    environments: resolver.environments,
+    timeoutMs: timeout > 0 && Number.isFinite(timeout) ? timeout : DEFAULT_TIMEOUT_MS,
+    place: resolver.span?.file ? `${resolver.span.file}:${resolver.span.line}` : "",
+    file: resolver.span?.file ?? "",
+    sql,
+    shape,
+    total: sql?.total ?? (shape === "rows" && resolver.total),
+    broken,
+    translation: shape === "values" ? translationOf(resolver, namespace, inputs, scalars) : undefined,
+    untranslated: resolver.untranslated,
+  };
+}
+
+const SHAPES: Readonly<Record<OutputShape, ResolverInfo["shape"]>> = {
+  [OutputShape.UNSPECIFIED]: "values",
+  [OutputShape.ROWS]: "rows",
+  [OutputShape.RELATION]: "relation",
+};
+
+function sqlInfo(
+  resolver: Resolver,
+  namespace: string,
+  namespaces: ReadonlyMap<string, NamespaceInfo>,
+  inputs: readonly ParameterInfo[],
+  sources: IndexOptions["sources"],
+): SqlInfo | undefined {
+  if (resolver.body.case !== "sql") return undefined;
+  const query = resolver.body.value;
+  const kinds = sources.filter((source) => source.name === query.source || SOURCE_KIND_NAMES[source.kind] === query.source);
+  const source = sources.find((candidate) => candidate.name === query.source) ?? (kinds.length === 1 ? kinds[0] : undefined);
+  const parameters = query.parameters.map((parameter): ParameterInfo => {
+    if (parameter.path === "") return { name: "now", now: true, relations: [], optional: false, hasDefault: false };
+    const declared = inputs.find((input) => input.feature && pathOf(namespace, input) === parameter.path);
+    if (declared) return declared;
+    const found = followPath(parameter.path, namespace, namespaces);
+    if (typeof found === "string") return brokenParameter(parameter.path, found);
+    return { name: parameter.path, now: false, ...found, optional: false, hasDefault: false };
+  });
+  const columns = new Map(query.columns.map((column) => [column.feature, column.column]));
+  for (const fqn of resolver.outputs) if (!columns.has(fqn)) columns.set(fqn, fqn.slice(fqn.lastIndexOf(".") + 1));
+  return {
+    source: source?.name ?? query.source,
+    sourceKind: source?.kind ?? SourceKind.UNSPECIFIED,
+    body: query.body,
+    bodyLine: query.bodyLine,
+    parameters,
+    places: query.parameters.map(({ offset, length }) => ({ offset, length })),
+    columns,
+    count: query.count,
+    all: query.count === RowCount.ALL,
+    total: query.total,
+    broken: source
+      ? undefined
+      : `its source '${query.source}' is not configured in this environment (there is ${sources.map((s) => s.name).join(", ") || "none"})`,
+  };
+}
+
+const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
+  [SourceKind.UNSPECIFIED]: "",
+  [SourceKind.SQLITE]: "sqlite",
+  [SourceKind.POSTGRESQL]: "postgresql",
+  [SourceKind.MYSQL]: "mysql",
+};

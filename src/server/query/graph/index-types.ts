@@ -1,0 +1,171 @@
+/** The rows of the graph index: features, relations, classes and resolvers with everything about them resolved. */
+
+import type { Expression, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
+import type { Coercer, FeatureValue } from "../../../domain/value.ts";
+import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
+
+/** A feature that holds a value. */
+export interface ScalarInfo {
+  readonly kind: "scalar";
+  readonly fqn: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly dtype: DataType;
+  /** As a Python user writes it. */
+  readonly typeName: string;
+  readonly nullable: boolean;
+  /** Used when no provider gives a value; undefined = none. */
+  readonly defaultValue: FeatureValue | undefined;
+  /** Oldest stored value that may be served, milliseconds; Infinity = never expires, 0 = not stored. */
+  readonly stalenessMs: number;
+  /** Its id in the online store; undefined = it cannot be stored. */
+  readonly featureId: number | undefined;
+  /** Whether its values go to the online store and are read from there (`store_online`). */
+  readonly storesOnline: boolean;
+  /** Whether null goes there too (`cache_nulls`). */
+  readonly storesNull: boolean;
+  readonly primary: boolean;
+  readonly featureTime: boolean;
+  /** For what resolvers return. */
+  readonly strict: Coercer;
+  /** For what users and databases give. */
+  readonly lenient: Coercer;
+  /** Every resolver that lists it among its outputs, by FQN. */
+  readonly producers: ResolverInfo[];
+  /** How it is computed without code. */
+  readonly expression?: Expression | undefined;
+  /** The window of a windowed feature in milliseconds. */
+  readonly windowMs?: number | undefined;
+  /** Set for what stands for the rows of a has-many relation among the features of a plan. */
+  readonly rowsOf?: ManyInfo | undefined;
+}
+
+/** A has-one relation. */
+export interface RelationInfo {
+  readonly kind: "has_one";
+  readonly fqn: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly foreign: NamespaceInfo;
+  /** Whether a missing row is legal. */
+  readonly optional: boolean;
+  readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
+  /** Whether the join gives the foreign row's primary key. */
+  readonly onPrimaryKey: boolean;
+}
+
+/** A has-many relation. */
+export interface ManyInfo {
+  readonly kind: "has_many";
+  readonly fqn: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly foreign: NamespaceInfo;
+  /** Empty when it cannot be joined: its rows are given, or a resolver's. */
+  readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
+  /** Stands for its rows in a plan. */
+  readonly rows: ScalarInfo;
+  /** Stands for its rows as given with a query. */
+  readonly given: ScalarInfo;
+  /** Resolvers that return its rows. */
+  readonly fillers: ResolverInfo[];
+}
+
+/** What a name within a class means. */
+export type Member = ScalarInfo | RelationInfo | ManyInfo;
+
+/** Rows of a has-many relation as a parameter. */
+export interface RowsParameter {
+  readonly many: ManyInfo;
+  /** The child's features that are the columns, as spelled in the resolver with the path from the child; empty = its scalars that can be had. */
+  readonly columns: readonly { readonly name: string; readonly path: string }[];
+  readonly filters: readonly Expression[];
+  /** 0 = all. */
+  readonly limit: number;
+}
+
+/** A feature class. */
+export interface NamespaceInfo {
+  readonly name: string;
+  readonly className: string;
+  readonly members: ReadonlyMap<string, Member>;
+  /** Its scalar features in the order of definition. */
+  readonly scalars: readonly ScalarInfo[];
+  /** Windows of a windowed feature, by the bare name. */
+  readonly windows: ReadonlyMap<string, readonly ScalarInfo[]>;
+  readonly primaryKey: ScalarInfo | undefined;
+  readonly featureTime: ScalarInfo | undefined;
+}
+
+/** A parameter of a resolver or a placeholder of a SQL query. */
+export interface ParameterInfo {
+  readonly name: string;
+  /** Whether it is the query's time. */
+  readonly now: boolean;
+  /** The way from the resolver's class to the feature's. */
+  readonly relations: readonly RelationInfo[];
+  /** Undefined for `now` and for a broken parameter. */
+  readonly feature?: ScalarInfo | undefined;
+  /** Whether the resolver runs when the feature is null, missing or failed. */
+  readonly optional: boolean;
+  readonly hasDefault: boolean;
+  /** Passed instead of null when there is one. */
+  readonly defaultValue?: FeatureValue | undefined;
+  /** Why it cannot be passed. */
+  readonly broken?: string | undefined;
+  /** Set for rows of a has-many relation. */
+  readonly rows?: RowsParameter | undefined;
+  /** Set for a column of a table: the parameter of the function that it belongs to, and the column's name there. */
+  readonly table?: { readonly parameter: string; readonly column: string } | undefined;
+}
+
+/** A SQL resolver's query. */
+export interface SqlInfo {
+  readonly source: string;
+  readonly sourceKind: SourceKind;
+  readonly body: string;
+  /** Line of the body's first line in its file. */
+  readonly bodyLine: number;
+  /** One per placeholder, in order of appearance. */
+  readonly parameters: readonly ParameterInfo[];
+  /** Where the placeholders stand in the body. */
+  readonly places: readonly { readonly offset: number; readonly length: number }[];
+  /** Result column by feature FQN. */
+  readonly columns: ReadonlyMap<string, string>;
+  readonly count: RowCount;
+  readonly all: boolean;
+  readonly total: boolean;
+  readonly broken: string | undefined;
+}
+
+/** A resolver. */
+export interface ResolverInfo {
+  readonly fqn: string;
+  /** The class whose features it produces. */
+  readonly namespace: string;
+  readonly offline: boolean;
+  /** Parameters in order; for SQL one per placeholder. */
+  readonly inputs: readonly ParameterInfo[];
+  /** FQNs of the known features that it produces. */
+  readonly outputs: ReadonlySet<string>;
+  /** The same features. */
+  readonly features: readonly ScalarInfo[];
+  readonly tags: readonly string[];
+  readonly environments: readonly string[];
+  readonly timeoutMs: number;
+  /** `file:line`, or empty. */
+  readonly place: string;
+  readonly file: string;
+  readonly sql: SqlInfo | undefined;
+  /** What its result is: values for a row, rows of its class, or the rows of a has-many relation. */
+  readonly shape: "values" | "rows" | "relation";
+  /** Whether its rows are all rows of its class. */
+  readonly total: boolean;
+  /** Why it can never run in this deployment. */
+  readonly broken: string | undefined;
+  /** For a Python function that the server computes itself where it is sure of the result. */
+  readonly translation: CompiledTranslation | undefined;
+  /** Why a Python function has no translation; empty when there is nothing to say. */
+  readonly untranslated: string;
+}

@@ -1,0 +1,187 @@
+/** Where the rows of has-many relations come from in a running query: values given, resolvers of the relation, SQL queries and scans by the join. */
+
+import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import type { PlanOp, PlanRows } from "../plan/plan.ts";
+import type { CellFailure } from "../run/cells.ts";
+import { withDeadline } from "../run/deadline.ts";
+import type { Execution } from "../run/executor.ts";
+import { callFailure } from "../run/outcome.ts";
+import { argumentOf } from "./arguments.ts";
+import { callPool, inChunks } from "./python-op.ts";
+import { scanOf } from "./scan-op.ts";
+import { queryBodies, queryByKey, sourceOf, sqlFailure } from "./sql-rows.ts";
+
+/** Rows as their source gave them. */
+export interface SourceRows {
+  /** For each parent, its rows; or why it has none. */
+  readonly groups: readonly (readonly number[] | CellFailure)[];
+  /** Values by feature, checked; absent features are not known. */
+  readonly columns: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>;
+  /** By feature and row, why there is no value. */
+  readonly broken: ReadonlyMap<ScalarInfo, ReadonlyMap<number, CellFailure>>;
+  readonly rows: number;
+}
+
+/** Columns of values as somebody gave them, before they are checked. */
+export interface RawColumns {
+  readonly groups: readonly (readonly number[] | CellFailure)[];
+  readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;
+  readonly rows: number;
+}
+
+/** The rows of a relation for some parents. Never rejects; at once when they were given. */
+export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows | Promise<SourceRows> {
+  const path = `${execution.plan.frames[op.frame]?.path}.${rows.many.name}`;
+  if (rows.source === "given") return givenRows(execution, op, rows, parents);
+  const resolver = op.resolver as ResolverInfo;
+  const started = performance.now();
+  return fetchRaw(execution, op, rows, resolver, parents)
+    .catch((error: unknown): RawColumns => {
+      const failure = resolver.sql ? sqlFailure(error, path, resolver, resolver.sql) : callFailure(error, path, resolver);
+      return { groups: parents.map(() => failure), columns: new Map(), rows: 0 };
+    })
+    .then((raw) => {
+      execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
+      return checked(raw, wantedOf(execution, op, rows), resolver, path);
+    });
+}
+
+function givenRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows {
+  const slot = op.inputs.at(-1)?.slot ?? -1;
+  const lists = parents.map((parent) => {
+    const list = execution.cells.values[slot * execution.rows + parent];
+    return Array.isArray(list) ? (list as Record<string, FeatureValue>[]) : [];
+  });
+  const [first = {}] = lists.flatMap((items) => items.slice(0, 1));
+  const columns = new Map<ScalarInfo, FeatureValue[]>();
+  for (const feature of rows.givens) if (Object.hasOwn(first, feature.name)) columns.set(feature, []);
+  const groups: number[][] = [];
+  let total = 0;
+  for (const items of lists) {
+    const from = total;
+    groups.push(items.map((_, i) => from + i));
+    total += items.length;
+    for (const [feature, column] of columns) for (const item of items) column.push(item[feature.name] ?? null);
+  }
+  return { groups, columns, broken: new Map(), rows: total };
+}
+
+async function fetchRaw(
+  execution: Execution,
+  op: PlanOp,
+  rows: PlanRows,
+  resolver: ResolverInfo,
+  parents: readonly number[],
+): Promise<RawColumns> {
+  const { context } = execution;
+  if (rows.source === "relation") return relationRows(execution, op, rows, resolver, parents);
+  const args = parents.map((row) => op.inputs.map((input) => argumentOf(execution, input, row, context.nowText)));
+  if (rows.source === "scan") {
+    const scan = await scanOf(execution, op, resolver);
+    const index = scan.indexOf(op.keys);
+    return {
+      groups: args.map((key) => (key.includes(null) ? [] : (index.get(encodeStored(key)) ?? []))),
+      columns: scan.columns,
+      rows: scan.rows,
+    };
+  }
+  const sql = resolver.sql as SqlInfo;
+  const wanted = [...wantedOf(execution, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
+  return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
+    const source = sourceOf(context, op, sql);
+    const test = isStored(execution, op) ? undefined : rows.test;
+    const call = { op, sql, source, wanted, namespace: rows.many.foreign, test, context, signal };
+    return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
+  });
+}
+
+async function relationRows(
+  execution: Execution,
+  op: PlanOp,
+  rows: PlanRows,
+  resolver: ResolverInfo,
+  parents: readonly number[],
+): Promise<RawColumns> {
+  const path = `${execution.plan.frames[op.frame]?.path}.${rows.many.name}`;
+  const groups: (readonly number[] | CellFailure)[] = [];
+  const columns = new Map<ScalarInfo, unknown[]>();
+  let total = 0;
+  for (const chunk of inChunks(parents, execution.plan.options.maxBatchRows)) {
+    const result = await callPool(execution, op, chunk);
+    const offsets = result.groups?.offsets ?? [];
+    const errors = new Map(result.errors.map((error) => [error.row, error]));
+    for (let at = 0; at < chunk.length; at++) {
+      const error = errors.get(at);
+      const from = offsets[at] ?? 0;
+      groups.push(
+        error
+          ? { code: error.code, message: error.message, path, resolver: resolver.fqn, exception: error.exception }
+          : Array.from({ length: (offsets[at + 1] ?? from) - from }, (_, i) => total + from + i),
+      );
+    }
+    for (const feature of rows.givens) {
+      const column = result.groups?.columns[feature.fqn];
+      if (!column) continue;
+      const values = columns.get(feature) ?? [];
+      columns.set(feature, values);
+      for (const value of column) values.push(value);
+    }
+    total += offsets.at(-1) ?? 0;
+  }
+  return { groups, columns, rows: total };
+}
+
+/** Whether the rows are stored: then all that there is of them is read, so that they serve every query. */
+function isStored({ plan }: Execution, op: PlanOp): boolean {
+  return plan.slots[op.outputs[0] ?? -1]?.stored === true;
+}
+
+function wantedOf(execution: Execution, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo> {
+  return isStored(execution, op) ? new Set(rows.givens) : rows.used;
+}
+
+/** Brings values to their features' types. */
+function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
+  const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
+  const broken = new Map<ScalarInfo, Map<number, CellFailure>>();
+  for (const [feature, given] of raw.columns) {
+    if (!wanted.has(feature)) continue;
+    const coerce = resolver.sql ? feature.lenient : feature.strict;
+    const failures = new Map<number, CellFailure>();
+    const values = new Array<FeatureValue>(given.length);
+    for (let row = 0; row < given.length; row++) {
+      const value = given[row];
+      values[row] = null;
+      if (value === null || value === undefined) {
+        if (feature.nullable) continue;
+        if (feature.defaultValue !== undefined) values[row] = feature.defaultValue;
+        else
+          failures.set(
+            row,
+            mismatch(
+              feature,
+              `${path}.${feature.name}: expected ${feature.typeName}, got null from ${resolver.fqn}, and the feature is not optional`,
+              resolver,
+              path,
+            ),
+          );
+        continue;
+      }
+      try {
+        values[row] = coerce(value);
+      } catch (error) {
+        if (!(error instanceof TypeMismatch)) throw error;
+        failures.set(row, mismatch(feature, `${path}.${feature.name}: ${error.message} from ${resolver.fqn}`, resolver, path));
+      }
+    }
+    columns.set(feature, values);
+    if (failures.size > 0) broken.set(feature, failures);
+  }
+  return { groups: raw.groups, columns, broken, rows: raw.rows };
+}
+
+function mismatch(feature: ScalarInfo, message: string, resolver: ResolverInfo, path: string): CellFailure {
+  return { code: ErrorCode.VALIDATION_FAILED, message, path: `${path}.${feature.name}`, resolver: resolver.fqn };
+}

@@ -1,0 +1,43 @@
+/** Statements of a query: the same one with the same values runs once, however many relations it serves. */
+
+import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
+import type { SqlResult, SqlSource } from "../../sql/source.ts";
+import type { RunContext } from "../run/run-context.ts";
+
+/** Results with more rows are kept only while their statement runs. */
+const MAX_KEPT_ROWS = 10_000;
+/** Results that are kept until the query ends. */
+const MAX_KEPT = 64;
+
+const statements = new WeakMap<RunContext, Map<string, Promise<SqlResult>>>();
+
+/** Runs a statement, or takes the result of the same one; what it failed with for somebody else is no answer. Results are not to be changed. */
+export async function runStatement(
+  context: RunContext,
+  source: SqlSource,
+  text: string,
+  parameters: readonly FeatureValue[],
+  signal: AbortSignal,
+): Promise<SqlResult> {
+  const known = statements.get(context) ?? new Map<string, Promise<SqlResult>>();
+  statements.set(context, known);
+  const id = `${source.name}\0${text}\0${encodeStored([...parameters])}`;
+  const running = known.get(id);
+  if (running) {
+    const result = await running.catch(() => undefined);
+    if (result) return result;
+  }
+  const own = source.query(text, parameters, signal);
+  known.set(id, own);
+  const forget = () => {
+    if (known.get(id) === own) known.delete(id);
+  };
+  try {
+    const result = await own;
+    if (result.rows.length > MAX_KEPT_ROWS || known.size > MAX_KEPT) forget();
+    return result;
+  } catch (error) {
+    forget();
+    throw error;
+  }
+}

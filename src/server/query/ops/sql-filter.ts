@@ -1,0 +1,116 @@
+/** Tests of rows as SQL: what a database is asked to leave out because every filter would. */
+
+import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import { formatMicros } from "../../../domain/timestamp.ts";
+import type { FeatureValue } from "../../../domain/value.ts";
+import { allOf, anyOf, type RowTest, type TestValue } from "../../expressions/row-test.ts";
+import { type AddParameter, type ColumnType, comparisonSql } from "../../sql/condition.ts";
+import type { SqlSource } from "../../sql/source.ts";
+import type { NamespaceInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import { boundStatement } from "./sql-statement.ts";
+
+/** A condition on the rows of a statement. */
+export interface SqlFilter {
+  /** The part of the test that it asks. */
+  readonly test: RowTest;
+  readonly parameters: readonly FeatureValue[];
+  /** The condition with placeholders from a position on. */
+  text(from: number): string;
+}
+
+/** What a filter is made for. */
+export interface FilterTarget {
+  readonly sql: SqlInfo;
+  readonly source: SqlSource;
+  /** The class that the rows are of. */
+  readonly namespace: NamespaceInfo;
+  /** The column as the wrapping statement spells it. */
+  readonly column: (feature: ScalarInfo) => { readonly name: string; readonly quoted: string };
+  readonly nowMicros: bigint;
+}
+
+/** The condition for a test; undefined when nothing of it can be asked. */
+export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<SqlFilter | undefined> {
+  const types = await columnTypes(target.sql, target.source);
+  if (!types) return undefined;
+  const asked = askable(test, target, types);
+  if (!asked) return undefined;
+  const parameters: FeatureValue[] = [];
+  write(asked, target, types, (value) => {
+    parameters.push(value);
+    return "";
+  });
+  return {
+    test: asked,
+    parameters,
+    text(from) {
+      let position = from;
+      return write(asked, target, types, () => target.source.placeholder(position++)) ?? "";
+    },
+  };
+}
+
+/** How long what is known of a body's columns is taken to hold: tables may be changed under a running deployment. */
+const KEPT_MS = 60_000;
+
+interface KnownTypes {
+  readonly types: Promise<ReadonlyMap<string, ColumnType> | undefined>;
+  readonly since: number;
+}
+
+const known = new WeakMap<SqlInfo, KnownTypes>();
+
+/** The types of a body's columns; undefined when the database does not say, which the query itself will show. */
+function columnTypes(sql: SqlInfo, source: SqlSource): KnownTypes["types"] {
+  const before = known.get(sql);
+  if (before && performance.now() - before.since < KEPT_MS) return before.types;
+  const types = source.columnTypes(boundStatement(sql, source)).catch(() => {
+    forgetTypes(sql);
+    return undefined;
+  });
+  known.set(sql, { types, since: performance.now() });
+  return types;
+}
+
+/** Has the types of a body's columns looked up anew. */
+export function forgetTypes(sql: SqlInfo): void {
+  known.delete(sql);
+}
+
+/** The part of a test that the source can be asked: what passes the test passes it. */
+function askable(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
+  if (test.kind === "compare" || test.kind === "in") return write(test, target, types, () => "") === undefined ? undefined : test;
+  const parts = test.tests.map((one) => askable(one, target, types));
+  return test.kind === "all" ? allOf(parts) : anyOf(parts);
+}
+
+function write(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>, add: AddParameter): string | undefined {
+  if ("tests" in test) {
+    const parts = test.tests.map((one) => write(one, target, types, add));
+    return parts.every((part) => part !== undefined) ? `(${parts.join(test.kind === "all" ? " and " : " or ")})` : undefined;
+  }
+  const feature = target.namespace.members.get(test.path);
+  if (feature?.kind !== "scalar") return undefined;
+  const { name, quoted } = target.column(feature);
+  const type = types.get(name) ?? [...types].find(([column]) => column.toLowerCase() === name.toLowerCase())?.[1];
+  if (type === undefined) return undefined;
+  const base = baseOf(feature);
+  const values = test.kind === "in" ? test.values : [boundValue(test.value, base, target.nowMicros)];
+  const operator = test.kind === "in" ? "in" : test.operator;
+  return comparisonSql(target.sql.sourceKind, { column: quoted, type, feature: base, nullable: feature.nullable, operator, values }, add);
+}
+
+function baseOf({ dtype }: ScalarInfo): PrimitiveType {
+  const { kind } = dtype;
+  return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
+}
+
+/** Instants are compared with instants alone. */
+function boundValue(value: TestValue, base: PrimitiveType, nowMicros: bigint): FeatureValue {
+  if ("literal" in value) return value.literal;
+  const micros = nowMicros - value.microsBeforeNow;
+  return base === PrimitiveType.DATETIME && micros > FIRST_MICROS ? formatMicros(micros) : null;
+}
+
+/** The year 1 does not reach back to where windows may. */
+const FIRST_MICROS = BigInt(Date.parse("0002-01-01T00:00:00Z")) * 1000n;

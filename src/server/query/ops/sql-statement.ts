@@ -1,0 +1,130 @@
+/** Statements of SQL resolvers: placeholders bound, keys pushed down, the user's body never rewritten inside. */
+
+import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import type { SqlSource } from "../../sql/source.ts";
+import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+
+/** Most keys that one statement looks up. */
+export const MAX_KEYS = 1_000;
+
+/** A statement that reads some columns of a body's rows by key. */
+export interface ScanStatement {
+  /** The features of the result's columns: the keys first. */
+  readonly features: readonly ScalarInfo[];
+  /** Lines of the statement before the body's first. */
+  readonly linesBefore: number;
+  /** The text for a number of keys; parameters are the time for each `${now}`, then the keys' values, key after key. */
+  text(keys: number): string;
+}
+
+/**
+ * Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`. Its `${now}` placeholders come first.
+ * @param filter a further condition; its values come last
+ */
+export function scanStatement(
+  sql: SqlInfo,
+  source: Pick<SqlSource, "quote" | "placeholder">,
+  keys: readonly ScalarInfo[],
+  wanted: readonly ScalarInfo[],
+  spell: (column: string) => string,
+  filter?: { text(from: number): string },
+): ScanStatement {
+  const features = [...keys, ...wanted];
+  const column = (feature: ScalarInfo) => `q.${source.quote(spell(sql.columns.get(feature.fqn) ?? feature.name))}`;
+  const names = keys.map(column);
+  const head = `select ${features.map(column).join(", ")} from (\n${boundStatement(sql, source)}\n) q where `;
+  const texts = new Map<number, string>();
+  return {
+    features,
+    linesBefore: 1,
+    text(count) {
+      let text = texts.get(count);
+      if (text === undefined) {
+        text = head + condition(names, count, sql.sourceKind, (position) => placeholderOf(sql, source, keys, position));
+        if (filter) text += ` and ${filter.text(sql.places.length + keys.length * count + 1)}`;
+        texts.set(count, text);
+      }
+      return text;
+    },
+  };
+}
+
+/** The placeholder of the n-th key value, 1-based; keys come after the body's own parameters. */
+function placeholderOf(sql: SqlInfo, source: Pick<SqlSource, "placeholder">, keys: readonly ScalarInfo[], position: number): string {
+  return source.placeholder(sql.places.length + position, formOf(keys[(position - 1) % keys.length]));
+}
+
+/** Floats are marked, so that a whole one is not taken for an integer. */
+function formOf(feature: ScalarInfo | undefined): "float" | undefined {
+  return feature?.dtype.kind.case === "primitive" && feature.dtype.kind.value === PrimitiveType.FLOAT64 ? "float" : undefined;
+}
+
+/** Keys of several columns are tuples: a chain of `or` would be deeper than databases take. */
+function condition(names: readonly string[], count: number, kind: SourceKind, placeholder: (position: number) => string): string {
+  const [only] = names;
+  if (names.length === 1 && only !== undefined) {
+    if (count === 1) return `${only} = ${placeholder(1)}`;
+    return `${only} in (${Array.from({ length: count }, (_, i) => placeholder(i + 1)).join(", ")})`;
+  }
+  if (count === 1) return names.map((name, k) => `${name} = ${placeholder(k + 1)}`).join(" and ");
+  const rows = Array.from({ length: count }, (_, i) => `(${names.map((_name, k) => placeholder(i * names.length + k + 1)).join(", ")})`);
+  return `(${names.join(", ")}) in (${kind === SourceKind.SQLITE ? "values " : ""}${rows.join(", ")})`;
+}
+
+/** The number of keys a statement is written for: powers of two, so that few texts are prepared. */
+export function paddedCount(keys: number): number {
+  let count = 1;
+  while (count < keys) count *= 2;
+  return Math.min(count, MAX_KEYS);
+}
+
+/** A body with the placeholders of the source in place of `${...}`. */
+export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholder">): string {
+  let text = "";
+  let at = 0;
+  for (const [position, place] of sql.places.entries()) {
+    text += sql.body.slice(at, place.offset) + source.placeholder(position + 1, formOf(sql.parameters[position]?.feature));
+    at = place.offset + place.length;
+  }
+  return withoutTerminator(text + sql.body.slice(at));
+}
+
+/** A statement without the semicolon, blanks and comments after its end. */
+export function withoutTerminator(statement: string): string {
+  const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;|[^\s]/g;
+  let end = 0;
+  let semicolon = -1;
+  for (let match = token.exec(statement); match; match = token.exec(statement)) {
+    const [text] = match;
+    if (text.startsWith("--") || text.startsWith("/*")) continue;
+    if (text === ";") {
+      if (semicolon < 0) semicolon = match.index;
+    } else {
+      semicolon = -1;
+      end = match.index + text.length;
+    }
+  }
+  return semicolon >= 0 ? statement.slice(0, end) : statement.trimEnd();
+}
+
+const spellings = new WeakMap<SqlInfo, Promise<(column: string) => string>>();
+
+/**
+ * How the database spells a body's columns. PostgreSQL folds names that were not quoted, so a name with capitals is looked up once in the body's
+ * description; everywhere else names are not told apart by case.
+ */
+export function columnSpelling(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
+  if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
+  let spelling = spellings.get(sql);
+  if (!spelling) {
+    spelling = source.describe(boundStatement(sql, source)).then((names) => {
+      const exact = new Set(names);
+      const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
+      return (column) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
+    });
+    spellings.set(sql, spelling);
+    spelling.catch(() => spellings.delete(sql));
+  }
+  return spelling;
+}

@@ -1,0 +1,90 @@
+/** What the goal graph is made of: rows, features wanted of them, and the ways to have those. */
+
+import type { CompiledExpression } from "../../expressions/compiled.ts";
+import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { RowsSource } from "./child-plan.ts";
+import type { FrameMode, OpKind, RowsNeeds } from "./plan.ts";
+
+/** The row of a relation path while planning. */
+export interface FrameNode {
+  readonly id: number;
+  readonly path: string;
+  readonly parent: FrameNode | undefined;
+  readonly relation: RelationInfo | undefined;
+  readonly namespace: NamespaceInfo;
+  readonly mode: FrameMode;
+  readonly optional: boolean;
+  readonly relations: readonly RelationInfo[];
+  /** Goals that the row's existence depends on. */
+  gates: readonly Goal[];
+  readonly children: Map<RelationInfo, FrameNode>;
+  readonly goals: Map<ScalarInfo, Goal>;
+}
+
+/** A feature of a frame, wanted. */
+export interface Goal {
+  readonly id: number;
+  readonly frame: FrameNode;
+  readonly feature: ScalarInfo;
+  readonly path: string;
+  /** Position among the given values, or -1. */
+  readonly given: number;
+  /** What could provide it. */
+  candidates: readonly Candidate[];
+  /** Resolvers that produce the feature but are out of the question here, and why. */
+  rejected: readonly Rejection[];
+  /** The primary key by which the online store would be read; undefined = it is not read. */
+  key: Goal | undefined;
+  /** Effective staleness in milliseconds. */
+  staleMs: number;
+  /** Why its expression cannot be evaluated here. */
+  obstacle?: string;
+}
+
+/** A resolver that is out of the question. */
+export interface Rejection {
+  readonly resolver: ResolverInfo;
+  readonly reason: string;
+}
+
+/** A way to provide a goal. `stored` = only from the online store, `default` = only by the feature's default. */
+export interface Candidate {
+  readonly kind: "join" | "expression" | "resolver" | "default" | "stored";
+  readonly call: CallNode | undefined;
+  /** Goals without which it is impossible. */
+  readonly required: readonly Goal[];
+  /** For rows of a has-many relation: candidates of a lower rank come first. */
+  readonly rank?: number;
+}
+
+/** A call of a resolver for a frame (or a join's copy); shared by the goals that it provides. */
+export interface CallNode {
+  readonly key: string;
+  readonly kind: OpKind;
+  readonly frame: FrameNode;
+  readonly resolver: ResolverInfo | undefined;
+  readonly inputs: readonly { readonly parameter: ParameterInfo; readonly goal: Goal | undefined; readonly nullable: boolean }[];
+  /** Inputs that must be derivable, and the gates of the frame. */
+  readonly required: readonly Goal[];
+  readonly keys: readonly ScalarInfo[];
+  readonly expression?: CompiledExpression | undefined;
+  /** Where the rows of a has-many relation come from. */
+  readonly source?: RowsSource | undefined;
+  /** What the call reads of the rows of has-many relations. */
+  readonly needs?: readonly { readonly goal: Goal; readonly needs: RowsNeeds }[] | undefined;
+}
+
+/** The query has more possible goals than are planned. */
+export class PlanTooLarge extends Error {
+  override readonly name = "PlanTooLarge";
+}
+
+/** The key of a row for an op that does not pass it to its resolver. */
+export function hiddenParameter(feature: ScalarInfo): ParameterInfo {
+  return { ...keyParameter(feature), name: "" };
+}
+
+/** A feature of the op's own frame as a parameter. */
+export function keyParameter(feature: ScalarInfo): ParameterInfo {
+  return { name: feature.name, now: false, relations: [], feature, optional: false, hasDefault: false };
+}

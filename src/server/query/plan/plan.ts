@@ -1,0 +1,218 @@
+/** What the planner makes and the executor runs. A plan holds no values: queries of the same shape share it. */
+
+import type { PlannerOptions } from "../../../domain/planner-options.ts";
+import type { CompiledExpression } from "../../expressions/compiled.ts";
+import type { RowTest } from "../../expressions/row-test.ts";
+import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+
+/** The shape of a request: everything of it that the choice of providers can depend on. */
+export interface PlanShape {
+  /** The root class. */
+  readonly root: NamespaceInfo;
+  /** Features given, in the order of their values. */
+  readonly givens: readonly PathFeature[];
+  /** Rows of has-one relations given whole, or given as null. */
+  readonly rows: readonly GivenRow[];
+  readonly outputs: readonly OutputFeature[];
+  /** The query's tags. */
+  readonly tags: readonly string[];
+  /** Overrides of staleness in milliseconds, by FQN. */
+  readonly staleness: ReadonlyMap<string, number>;
+  readonly options: PlannerOptions;
+  /** For a plan of child rows, the has-many relations passed on the way to them. */
+  readonly nesting?: readonly ManyInfo[];
+}
+
+/** A feature reached from the root class. */
+export interface PathFeature {
+  readonly relations: readonly RelationInfo[];
+  readonly feature: ScalarInfo;
+  /** For rows of a has-many relation given with the query: what every row has. */
+  readonly given?: GivenChildren;
+}
+
+/** What every row of those given for a has-many relation has. */
+export interface GivenChildren {
+  readonly columns: readonly GivenColumn[];
+  /** Rows of has-one relations that are given in each, or given as null in each. */
+  readonly rows: readonly GivenRow[];
+}
+
+/** A feature that is given in every row. */
+export interface GivenColumn {
+  /** The way from the child's class. */
+  readonly relations: readonly RelationInfo[];
+  readonly feature: ScalarInfo;
+  /** Stands for its values; named by the path from the child's class. The feature itself where that is its own. */
+  readonly key: ScalarInfo;
+}
+
+/** What is needed of child rows; paths start at the child's class. */
+export interface RowsNeeds {
+  readonly paths: ReadonlySet<string>;
+  /** Whether every scalar that can be had is needed. */
+  readonly all: boolean;
+  /** Has-many relations of the child whose rows an expression aggregates. */
+  readonly relations: ReadonlyMap<string, RowsNeeds>;
+  /** Rows that do not pass it are of no use; undefined = all are. */
+  readonly test?: RowTest | undefined;
+}
+
+/** A row given in place of a join. */
+export interface GivenRow {
+  readonly relations: readonly RelationInfo[];
+  /** Whether null was given: there is no row. */
+  readonly absent: boolean;
+}
+
+/** A feature asked for. */
+export interface OutputFeature extends PathFeature {
+  /** Whether it was named by itself and not by its class: then it must have a provider. */
+  readonly named: boolean;
+  /** For rows of a has-many relation, what is needed of them. */
+  readonly needs?: RowsNeeds;
+  /** For rows of a has-many relation, the child's feature whose values are wanted as a list; undefined = whole rows. */
+  readonly pick?: string | undefined;
+}
+
+/**
+ * How the row of a relation path is found.
+ * - `root`: it is the query's row.
+ * - `join`: by the values of the join's features on the near side.
+ * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join says.
+ * - `given`: it was given whole.
+ * - `absent`: it was given as null.
+ */
+export type FrameMode = "root" | "join" | "open" | "given" | "absent";
+
+/** The rows of a relation path, one for each row of the query. */
+export interface PlanFrame {
+  readonly id: number;
+  /** `flight`, `flight.origin`. */
+  readonly path: string;
+  readonly namespace: NamespaceInfo;
+  /** Undefined for the root. */
+  readonly relation: RelationInfo | undefined;
+  readonly mode: FrameMode;
+  /** Whether a relation on the way is optional: reads are then nullable. */
+  readonly optional: boolean;
+  /** The slots whose values must be known before the row can be looked for; empty unless the mode is `join`. */
+  readonly gateSlots: readonly number[];
+  /** The slot of the primary key for the online store; -1 = the key is not known, nothing is read or stored. */
+  readonly keySlot: number;
+  /** The slot of the primary key if the plan has it, for answers; else -1. */
+  readonly primarySlot: number;
+}
+
+/** A feature of a frame. */
+export interface PlanSlot {
+  readonly id: number;
+  readonly frame: number;
+  readonly feature: ScalarInfo;
+  /** FQN from the root: `flight.origin.latitude`. */
+  readonly path: string;
+  /** Position among the given values; -1 = not given. */
+  readonly given: number;
+  /** The op that produces it; -1 = none. */
+  readonly op: number;
+  /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
+  readonly readMs: number;
+  /** Whether a fresh value is stored; of rows of a has-many relation, whether all of them are. */
+  readonly stored: boolean;
+  /** Ops that take it, each once. */
+  readonly takers: readonly number[];
+  /** Frames that it gates. */
+  readonly gates: readonly number[];
+  /** Whether it is the key of its frame for the online store. */
+  readonly isKey: boolean;
+  /** Why other providers were not chosen, one line each. */
+  readonly notes: readonly string[];
+}
+
+/** An argument of an op. */
+export interface PlanInput {
+  readonly parameter: ParameterInfo;
+  /** -1 = the query's time, or an optional feature that nothing provides. */
+  readonly slot: number;
+  /** Whether the way from the op's frame to the feature's goes through an optional relation. */
+  readonly nullable: boolean;
+  /** For rows of a has-many relation, what the op reads of them. */
+  readonly needs?: RowsNeeds | undefined;
+}
+
+/** One call of a resolver for a frame, or the copy of a join's value to the far side. */
+export interface PlanOp {
+  readonly id: number;
+  readonly kind: OpKind;
+  readonly frame: number;
+  /** Undefined for joins. */
+  readonly resolver: ResolverInfo | undefined;
+  readonly inputs: readonly PlanInput[];
+  /** Distinct slots among the inputs. */
+  readonly inputSlots: readonly number[];
+  /** The slots it provides. */
+  readonly outputs: readonly number[];
+  /** For a SQL query that takes no features: the features that its rows are looked up by, in the order of the inputs. */
+  readonly keys: readonly ScalarInfo[];
+  /** Of kind `expression`: the computation. */
+  readonly expression?: CompiledExpression | undefined;
+  /** Of kind `rows`: what is done with the child rows. */
+  readonly rows?: PlanRows | undefined;
+}
+
+/**
+ * What an op does. `translated` computes a Python function without Python where that is sure to be the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
+ * and their features computed.
+ */
+export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
+
+/** Where the rows of a has-many relation come from. */
+export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
+
+/** How child rows are found, and the plan that is run on all of them together. */
+export interface PlanRows {
+  readonly many: ManyInfo;
+  readonly source: RowsSourceKind;
+  /** Features of the child that the source has; of the join, the parent's values. */
+  readonly givens: readonly ScalarInfo[];
+  /** Those among them that somebody reads. */
+  readonly used: ReadonlySet<ScalarInfo>;
+  /** What a query's rows have to pass to be of any use, as far as the database can be asked; what comes is filtered all the same. */
+  readonly test: RowTest | undefined;
+  /** The plan of the child rows; its given slots are those of `givens`. */
+  readonly child: Plan;
+  /** Positions of the child plan's outputs by path from the child's class. */
+  readonly columns: ReadonlyMap<string, number>;
+  /** The same for has-many relations of the child whose rows are aggregated. */
+  readonly relations: ReadonlyMap<string, number>;
+  /** The child's scalars that can be had, as its outputs' positions. */
+  readonly whole: readonly number[];
+  /** Whether the source gives all that is needed, so that nothing has to be run. */
+  readonly isComplete: boolean;
+}
+
+/** A feature of the answer. */
+export interface PlanOutput {
+  readonly path: string;
+  readonly feature: ScalarInfo;
+  readonly slot: number;
+  /** Set, with slot -1, when nothing provides it. */
+  readonly reason?: string;
+  /** For rows of a has-many relation: the child's feature that is listed; empty = whole rows. */
+  readonly pick?: string | undefined;
+}
+
+/** A plan. */
+export interface Plan {
+  /** Same for queries of the same shape, hex. */
+  readonly hash: string;
+  readonly options: PlannerOptions;
+  readonly frames: readonly PlanFrame[];
+  readonly slots: readonly PlanSlot[];
+  readonly ops: readonly PlanOp[];
+  readonly outputs: readonly PlanOutput[];
+  /** The slot of each given value, in order. */
+  readonly givenSlots: readonly number[];
+  /** The slots whose fresh values are stored, rows of has-many relations aside. */
+  readonly storedSlots: readonly number[];
+}

@@ -1,0 +1,292 @@
+/** From a query as written to a plan and the values that it runs on. Everything but the values is remembered by the request's shape. */
+
+import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { closestNames } from "../../../domain/closest.ts";
+import type { FeatureValue } from "../../../domain/value.ts";
+import type { GraphIndex } from "../graph/graph-index.ts";
+import type { ManyInfo, NamespaceInfo, RelationInfo } from "../graph/index-types.ts";
+import { pathOf } from "../graph/parameter-index.ts";
+import { LruMap } from "../lru.ts";
+import type { GivenChildren, GivenRow, PathFeature, Plan, PlanOutput, PlanShape } from "../plan/plan.ts";
+import { planQuery } from "../plan/planner.ts";
+import { QueryRefused, type Refusal, refusal } from "../refusal.ts";
+import { BadGiven, type GivenList, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
+import { givenChildren, ownColumn } from "./given-children.ts";
+import type { Ask, AskInput, BulkColumnAsk } from "./request.ts";
+import { outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } from "./resolve.ts";
+
+/** Plans and resolved names that are kept per deployment. */
+const REMEMBERED = 1_000;
+
+/** A query ready to run. */
+export interface Prepared {
+  readonly plan: Plan;
+  /** The given values in the order of `plan.givenSlots`. */
+  readonly values: readonly FeatureValue[];
+  /** Tags of the request and of its named query. */
+  readonly tags: readonly string[];
+  /** Outputs that were inferred because none were given. */
+  readonly inferred: readonly string[];
+  /** Whether the plan was made now and not remembered. */
+  readonly planned: boolean;
+}
+
+/** Rows of a bulk query that run together. */
+export interface RowGroup {
+  readonly plan: Plan;
+  /** Their numbers in the query. */
+  readonly rows: number[];
+  /** For each given slot of the plan, a value per row. */
+  readonly columns: FeatureValue[][];
+}
+
+/** Rows of a bulk query ready to run. */
+export interface PreparedRows {
+  readonly groups: readonly RowGroup[];
+  /** Rows that are not run, and why. */
+  readonly refused: ReadonlyMap<number, readonly Refusal[]>;
+  /** The same, in the same order, for every group. */
+  readonly outputs: readonly Pick<PlanOutput, "path" | "feature" | "pick">[];
+  readonly tags: readonly string[];
+  readonly inferred: readonly string[];
+  readonly planned: boolean;
+}
+
+/** A request whose names are known, with its plan once that is made. */
+interface Remembered {
+  readonly resolved: ResolvedRequest;
+  plan: Plan | undefined;
+}
+
+/** Prepares the queries of one deployment. */
+export class Preparer {
+  readonly #requests = new LruMap<Remembered>(REMEMBERED);
+  readonly #plans = new LruMap<Plan>(REMEMBERED);
+
+  constructor(readonly index: GraphIndex) {}
+
+  /** Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong. */
+  prepare(ask: Ask): Prepared {
+    const key = keyOf(ask);
+    const remembered = this.#remember(ask, key);
+    const { shape, inferred, inputs, hasRows } = remembered.resolved;
+    if (hasRows) return this.#prepareRows(ask, key, remembered.resolved);
+    const values: FeatureValue[] = new Array(ask.inputs.length);
+    const wrong: Refusal[] = [];
+    for (let i = 0; i < values.length; i++) {
+      const { target, path } = inputs[i] as ResolvedInput;
+      try {
+        if (target.kind === "feature") values[i] = givenValue(target.feature, path, ask.inputs[i] as AskInput);
+      } catch (error) {
+        wrong.push(badGiven(error));
+      }
+    }
+    if (wrong.length > 0) throw new QueryRefused(wrong);
+    const planned = remembered.plan === undefined;
+    remembered.plan ??= planQuery(this.index, shape);
+    return { plan: remembered.plan, values, tags: shape.tags, inferred, planned };
+  }
+
+  /**
+   * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the same shape share a plan. Throws QueryRefused when
+   * the query is wrong whatever its values.
+   * @param ask its inputs have the names, and no values that count
+   * @param from the first row
+   * @param to the row after the last
+   */
+  prepareRows(ask: Ask, columns: readonly BulkColumnAsk[], from: number, to: number): PreparedRows {
+    const key = keyOf(ask);
+    const remembered = this.#remember(ask, key);
+    const { shape, inferred, inputs, hasRows } = remembered.resolved;
+    const refused = new Map<number, readonly Refusal[]>();
+    const groups = new Map<Plan, RowGroup>();
+    if (!hasRows) {
+      const planned = remembered.plan === undefined;
+      remembered.plan ??= planQuery(this.index, shape);
+      const group: RowGroup = { plan: remembered.plan, rows: [], columns: columns.map(() => []) };
+      groups.set(remembered.plan, group);
+      const values: FeatureValue[] = new Array(columns.length);
+      for (let row = from; row < to; row++) {
+        const wrong: Refusal[] = [];
+        for (let i = 0; i < columns.length; i++) {
+          const { target, path } = inputs[i] as ResolvedInput;
+          try {
+            if (target.kind === "feature") values[i] = givenValue(target.feature, path, (columns[i] as BulkColumnAsk).at(row));
+          } catch (error) {
+            wrong.push(badGiven(error));
+          }
+        }
+        if (wrong.length > 0) refused.set(row, wrong);
+        else add(group, row, values);
+      }
+      return { groups: [group], refused, outputs: group.plan.outputs, tags: shape.tags, inferred, planned };
+    }
+    let planned = false;
+    for (let row = from; row < to; row++) {
+      try {
+        const prepared = this.#prepareRows({ ...ask, inputs: columns.map((column) => column.at(row)) }, key, remembered.resolved);
+        planned ||= prepared.planned;
+        let group = groups.get(prepared.plan);
+        if (!group) {
+          group = { plan: prepared.plan, rows: [], columns: prepared.values.map(() => []) };
+          groups.set(prepared.plan, group);
+        }
+        add(group, row, prepared.values);
+      } catch (error) {
+        if (!(error instanceof QueryRefused)) throw error;
+        refused.set(row, error.errors);
+      }
+    }
+    const [first] = groups.values();
+    const outputs =
+      first?.plan.outputs ??
+      shape.outputs.map((output) => ({ path: outputPath(shape.root.name, output), feature: output.feature, pick: output.pick }));
+    return { groups: [...groups.values()], refused, outputs, tags: shape.tags, inferred, planned };
+  }
+
+  #remember(ask: Ask, key: string): Remembered {
+    let remembered = this.#requests.get(key);
+    if (!remembered) {
+      remembered = { resolved: resolveRequest(this.index, ask), plan: undefined };
+      this.#requests.set(key, remembered);
+    }
+    return remembered;
+  }
+
+  /** Rows given whole become features given by path, so that the shape is known only now. */
+  #prepareRows(ask: Ask, requestKey: string, resolved: ResolvedRequest): Prepared {
+    const givens: (PathFeature & { readonly value: FeatureValue })[] = [];
+    const rows: GivenRow[] = [];
+    const lists = new Map<string, { relations: readonly RelationInfo[]; many: ManyInfo; columns: GivenList[] }>();
+    const wrong: Refusal[] = [];
+    for (const [position, { target, path }] of resolved.inputs.entries()) {
+      const input = ask.inputs[position] as AskInput;
+      if (target.kind === "row") expandRow(target.namespace, target.relations, path, input, givens, rows, wrong);
+      else if (target.kind === "rows" && target.picks)
+        collect(wrong, () => {
+          const at = pathOf(resolved.shape.root.name, { relations: target.relations, feature: target.many });
+          const known = lists.get(at) ?? { relations: target.relations, many: target.many, columns: [] };
+          lists.set(at, known);
+          known.columns.push(givenList(target.many, target.picks?.[0] ?? "", path, input));
+        });
+      else if (target.kind === "rows")
+        collect(wrong, () => {
+          givens.push(givenRows(target.relations, target.many, path, input));
+        });
+      else if (target.kind === "group")
+        collect(wrong, () => {
+          for (const [feature, at, value] of givenWindows(target.features, path, input))
+            givens.push({ relations: target.relations, feature, value: givenValue(feature, at, value) });
+        });
+      else
+        collect(wrong, () => {
+          givens.push({ relations: target.relations, feature: target.feature, value: givenValue(target.feature, path, input) });
+        });
+    }
+    for (const [at, { relations, many, columns }] of lists)
+      collect(wrong, () => {
+        const given = { columns: columns.map((column) => ownColumn(column.feature)), rows: [] };
+        givens.push({ relations, feature: many.given, given, value: zipped(at, columns) });
+      });
+    const root = resolved.shape.root.name;
+    const seen = new Set<string>();
+    for (const given of givens) {
+      const path = pathOf(root, given);
+      if (seen.has(path)) wrong.push(refusal(ErrorCode.INVALID_QUERY, `${path.replace(/=$/, "")} is given twice`, path));
+      seen.add(path);
+      const gone = rows.find((row) => row.absent && path.startsWith(`${pathOf(root, row)}.`));
+      if (gone) wrong.push(refusal(ErrorCode.INVALID_QUERY, `${path} is given, and so is that there is no ${pathOf(root, gone)}`, path));
+    }
+    if (wrong.length > 0) throw new QueryRefused(wrong);
+    const shape: PlanShape = { ...resolved.shape, givens, rows };
+    const marks = rows.map((row) => `${pathOf(root, row)}${row.absent ? "!" : "="}`);
+    const columns = givens.flatMap(({ given }) => (given ? [givenKey(given)] : []));
+    const key = `${requestKey}\u0003${[...seen].join("\u0001")}\u0003${marks.join("\u0001")}\u0003${columns.join("\u0001")}`;
+    let plan = this.#plans.get(key);
+    const planned = plan === undefined;
+    if (!plan) {
+      plan = planQuery(this.index, shape);
+      this.#plans.set(key, plan);
+    }
+    return { plan, values: givens.map((given) => given.value), tags: shape.tags, inferred: resolved.inferred, planned };
+  }
+}
+
+/** What rows of a has-many relation are given with, as text. */
+function givenKey({ columns, rows }: GivenChildren): string {
+  const paths = rows.map(({ relations, absent }) => `${relations.map(({ name }) => name).join(".")}${absent ? "!" : "="}`);
+  return [...columns.map(({ key }) => key.name), ...paths].join("\u0002");
+}
+
+/** Rows of a has-many relation as given. Throws BadGiven. */
+function givenRows(
+  relations: readonly RelationInfo[],
+  many: ManyInfo,
+  path: string,
+  input: AskInput,
+): PathFeature & { readonly value: FeatureValue } {
+  const { given, rows } = givenChildren(path, many, input);
+  return { relations, feature: many.given, given, value: rows as FeatureValue };
+}
+
+/** Everything of a request that names and plans depend on, as one string. */
+function keyOf(ask: Ask): string {
+  let key = "";
+  for (const { name } of ask.inputs) key += `${name.length}:${name}`;
+  key += "|";
+  for (const name of ask.outputs) key += `${name.length}:${name}`;
+  key += "|";
+  for (const tag of ask.tags) key += `${tag.length}:${tag}`;
+  key += "|";
+  for (const name in ask.staleness) key += `${name.length}:${name}=${ask.staleness[name]},`;
+  if (ask.queryName !== "") key += `|${ask.queryName.length}:${ask.queryName}@${ask.queryNameVersion}`;
+  for (const name in ask.plannerOptions) key += `|${name.length}:${name}=${ask.plannerOptions[name]?.length}:${ask.plannerOptions[name]}`;
+  return key;
+}
+
+function add(group: RowGroup, row: number, values: readonly FeatureValue[]): void {
+  group.rows.push(row);
+  for (let i = 0; i < values.length; i++) group.columns[i]?.push(values[i] as FeatureValue);
+}
+
+function expandRow(
+  namespace: NamespaceInfo,
+  relations: readonly RelationInfo[],
+  path: string,
+  input: AskInput,
+  givens: (PathFeature & { readonly value: FeatureValue })[],
+  rows: GivenRow[],
+  wrong: Refusal[],
+): void {
+  collect(wrong, () => {
+    const fields = givenRow(path, namespace.className, input);
+    if (fields === null && !relations.at(-1)?.optional)
+      throw new BadGiven(path, `${path}: expected a row of ${namespace.className}, got null, and the relation is not optional`);
+    rows.push({ relations, absent: fields === null });
+    for (const [name, value] of Object.entries(fields ?? {})) {
+      const member = namespace.members.get(name);
+      const at = `${path}.${name}`;
+      const typed: AskInput = { name: at, form: "typed", value };
+      if (member === undefined) {
+        const near = closestNames(name, namespace.members.keys());
+        const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${path}.${one}'`).join(", ")}?` : "";
+        wrong.push(refusal(ErrorCode.PARSE_FAILED, `unknown feature '${at}' in the inputs${hint}`, at));
+      } else if (member.kind === "has_many") collect(wrong, () => givens.push(givenRows(relations, member, at, typed)));
+      else if (member.kind === "has_one") expandRow(member.foreign, [...relations, member], at, typed, givens, rows, wrong);
+      else collect(wrong, () => givens.push({ relations, feature: member, value: givenValue(member, at, typed) }));
+    }
+  });
+}
+
+function collect(wrong: Refusal[], run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    wrong.push(badGiven(error));
+  }
+}
+
+function badGiven(error: unknown): Refusal {
+  if (error instanceof BadGiven) return refusal(ErrorCode.PARSE_FAILED, error.message, error.path);
+  throw error;
+}

@@ -1,0 +1,59 @@
+/** What happened while a query ran, for its explanation. */
+
+import type { PlanOp } from "../plan/plan.ts";
+import type { Cells } from "./cells.ts";
+
+/** Figures of one op. */
+export interface OpFigures {
+  rowsIn: number;
+  rowsOut: number;
+  ms: number;
+  calls: number;
+  /** Rows of a translated resolver that Python had to compute. */
+  fellBack: number;
+}
+
+/** The record of a run. */
+export class Trace {
+  readonly ops = new Map<PlanOp, OpFigures>();
+  /** What the rows of an op had to pass for the database to give them, in words. */
+  readonly asked = new Map<PlanOp, string>();
+  readonly #misses = new WeakMap<Cells, Map<number, string>>();
+
+  /** Keeps why the online store did not serve a cell. */
+  missed(cells: Cells, cell: number, reason: string): void {
+    const known = this.#misses.get(cells);
+    if (known) known.set(cell, reason);
+    else this.#misses.set(cells, new Map([[cell, reason]]));
+  }
+
+  /** Why the online store did not serve a cell. */
+  miss(cells: Cells, cell: number): string | undefined {
+    return this.#misses.get(cells)?.get(cell);
+  }
+
+  /** Keeps what a database was asked to leave out. */
+  askedFor(op: PlanOp, test: string): void {
+    this.asked.set(op, test);
+  }
+
+  /** Adds a call of an op. */
+  ran(op: PlanOp, rowsIn: number, rowsOut: number, ms: number): void {
+    const known = this.#figures(op);
+    known.rowsIn += rowsIn;
+    known.rowsOut += rowsOut;
+    known.ms += ms;
+    known.calls++;
+  }
+
+  /** Adds rows of a translated resolver that Python has to compute. */
+  fellBack(op: PlanOp, rows: number): void {
+    this.#figures(op).fellBack += rows;
+  }
+
+  #figures(op: PlanOp): OpFigures {
+    const known = this.ops.get(op) ?? { rowsIn: 0, rowsOut: 0, ms: 0, calls: 0, fellBack: 0 };
+    this.ops.set(op, known);
+    return known;
+  }
+}
