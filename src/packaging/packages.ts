@@ -38,7 +38,8 @@ export function fillTemplate(text: string, facts: PackageFacts): { readonly text
   let missing: string | undefined;
   const filled = text.replace(PLACEHOLDER, (whole, name: string, target: string | undefined) => {
     const value = placeholder(name, target, facts);
-    if (value === undefined) missing ??= target ?? "the base URL";
+    const isBuilt = target === undefined || Object.hasOwn(facts.manifest.targets, target);
+    if (value === undefined) missing ??= isBuilt ? "the base URL" : target;
     return value ?? whole;
   });
   return missing === undefined ? { text: filled } : { missing };

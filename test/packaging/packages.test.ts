@@ -57,7 +57,11 @@ test("without a base URL, or a target, what names it is left out; a placeholder 
     Object.fromEntries(
       (await writePackages(join(root, "some"), { archives, ...facts })).map(({ template, missing }) => [template, missing]),
     );
-  expect(await reasons({ manifest, baseUrl: "" })).toMatchObject({ "svc.rb": "the base URL", "action.yml": "the base URL" });
+  expect(await reasons({ manifest, baseUrl: "" })).toMatchObject({
+    "svc.rb": "the base URL",
+    "action.yml": "the base URL",
+    "winget/svc.svc.installer.yaml": "the base URL",
+  });
   expect(await reasons({ manifest: { ...manifest, targets }, baseUrl: BASE })).toEqual({ "action.yml": "darwin-arm64" });
   expect(() => fillTemplate("{{sha512:linux-amd64}}", { manifest, archives, baseUrl: BASE })).toThrow("{{sha512:linux-amd64}}");
 });
