@@ -1,6 +1,6 @@
 /** A real MariaDB for tests: data of its own in a temporary folder, on a free port, stopped by its process id. */
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { freePort } from "./postgres.ts";
@@ -34,6 +34,9 @@ export async function startMariadb(): Promise<TestMariadb> {
   if (!program || !install) throw new Error("MariaDB is not installed");
   const root = mkdtempSync(join(tmpdir(), "svc-mariadb-"));
   const data = join(root, "data");
+  // A server that starts removes every temporary table in its folder for them, also those of another that is being set up.
+  const temporary = join(root, "tmp");
+  mkdirSync(temporary);
   const base = dirname(dirname(program));
   const asRootUser = userInfo().uid === 0 ? ["--user=root"] : [];
   const made = Bun.spawnSync([
@@ -41,6 +44,7 @@ export async function startMariadb(): Promise<TestMariadb> {
     "--no-defaults",
     `--basedir=${base}`,
     `--datadir=${data}`,
+    `--tmpdir=${temporary}`,
     "--auth-root-authentication-method=normal",
     "--skip-test-db",
     ...asRootUser,
@@ -56,6 +60,7 @@ export async function startMariadb(): Promise<TestMariadb> {
         "--no-defaults",
         `--basedir=${base}`,
         `--datadir=${data}`,
+        `--tmpdir=${temporary}`,
         "--bind-address=127.0.0.1",
         `--port=${port}`,
         `--socket=${socket}`,
