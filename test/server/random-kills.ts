@@ -60,7 +60,7 @@ export class Lane implements Disposable {
     return this.library === undefined ? {} : { LD_PRELOAD: this.library, POWER_CUT: this.#kept };
   }
 
-  /** Starts a process that writes to the stores, and kills it: while it starts, or later. */
+  /** Starts a process that writes to the stores, and kills it: while it starts, or somewhere in the write after a number of acknowledged ones. */
   async writeAndKill(round: string): Promise<void> {
     const began = performance.now();
     const child = Bun.spawn(["bun", join(import.meta.dir, "writing-process.ts"), this.#folder, round, String(this.random(2 ** 31))], {
@@ -71,14 +71,17 @@ export class Lane implements Disposable {
     const early = this.random(8) === 0;
     const kill = (after: number) => setTimeout(() => child.kill("SIGKILL"), after);
     if (early) kill(this.random(150));
+    const lines = 1 + this.random(60);
+    let killing = early;
     let text = "";
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
-      if (text === "") {
-        this.slowestStart = Math.max(this.slowestStart, performance.now() - began);
-        if (!early) kill(this.random(90));
-      }
+      if (text === "") this.slowestStart = Math.max(this.slowestStart, performance.now() - began);
       text += decoder.decode(chunk, { stream: true });
+      if (!killing && text.split("\n").length > lines) {
+        killing = true;
+        kill(this.random(4));
+      }
     }
     await child.exited;
     if (child.signalCode !== "SIGKILL") throw new Error(`the writing process ended by itself: ${child.exitCode} ${text.slice(-500)}`);

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Column = list[Any]
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+#: Comparisons by how they are written.
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -101,7 +102,7 @@ class Comparison(Condition):
     def evaluate(self, frame: DataFrame) -> Column:
         if self.right is None and self.operator in ("==", "!="):
             return [(value is None) is (self.operator == "==") for value in column_of(self.left, frame)]
-        compare = _OPERATORS[self.operator]
+        compare = OPERATORS[self.operator]
         left = column_of(self.left, frame)
         try:
             if not isinstance(self.right, Condition) and not is_reference(self.right) and self.right is not None:
@@ -261,7 +262,7 @@ class TimeBound(Condition):
 
     def evaluate(self, frame: DataFrame) -> Column:
         bound = plain_value(self.at) if isinstance(self.at, datetime) else frame.now - self.at
-        compare = _OPERATORS[self.operator]
+        compare = OPERATORS[self.operator]
         return [None if time is None else compare(plain_value(time), bound) for time in frame.times(self.name)]
 
     def __repr__(self) -> str:

@@ -6,22 +6,12 @@ The operands that Python would not always evaluate come as functions without par
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Callable
 
 from .._expression import Call, Literal, is_in
-from .._frames.conditions import Condition, Membership, NullTest, as_condition, is_reference
+from .._frames.conditions import OPERATORS, Condition, Membership, NullTest, as_condition, is_reference
 
 Thunk = Callable[[], Any]
-
-_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def is_node(value: Any) -> bool:
@@ -76,7 +66,7 @@ def _operand(value: Any) -> Any:
 
 
 def _compare(symbol: str, left: Any, right: Any) -> Any:
-    plain = _PLAIN.get(symbol)
+    plain = OPERATORS.get(symbol)
     if plain is not None:
         return plain(left, right)
     if symbol in ("is", "is not"):

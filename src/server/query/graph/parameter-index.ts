@@ -3,7 +3,7 @@
 import type { ResolverInput, RowsInput } from "../../../../gen/svc/v1/graph_pb.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
+import type { ManyInfo, Member, NamespaceInfo, ParameterInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** The parameters that a function's parameter stands for: one, or one per column of a table. */
 export function parameterInfos(input: ResolverInput, namespace: string, namespaces: ReadonlyMap<string, NamespaceInfo>): ParameterInfo[] {
@@ -44,18 +44,34 @@ function followMany(
   namespace: string,
   namespaces: ReadonlyMap<string, NamespaceInfo>,
 ): { relations: RelationInfo[]; many: ManyInfo } | string {
+  const found = followRows(path, namespace, namespaces);
+  if (typeof found === "string") return found;
+  const { relations, member, isLast } = found;
+  return member?.kind === "has_many" && isLast
+    ? { relations, many: member }
+    : `it reads the rows of ${path}, which is no has-many relation`;
+}
+
+/**
+ * Follows has-one relations from a namespace: those, and the member of the last row that the path names then, if it is not the row itself; or why the path
+ * does not begin here.
+ */
+function followRows(
+  path: string,
+  namespace: string,
+  namespaces: ReadonlyMap<string, NamespaceInfo>,
+): { relations: RelationInfo[]; member: Member | undefined; isLast: boolean; isRow: boolean } | string {
   const [root, ...segments] = path.split(".");
   if (root !== namespace) return `it reads ${path}, but what it produces belongs to ${namespace || "no class"}`;
   const relations: RelationInfo[] = [];
   let at = namespaces.get(root);
   for (const [index, segment] of segments.entries()) {
     const member = at?.members.get(segment);
-    if (member?.kind === "has_many" && index === segments.length - 1) return { relations, many: member };
-    if (member?.kind !== "has_one") break;
+    if (member?.kind !== "has_one") return { relations, member, isLast: index === segments.length - 1, isRow: false };
     relations.push(member);
     at = member.foreign;
   }
-  return `it reads the rows of ${path}, which is no has-many relation`;
+  return { relations, member: undefined, isLast: true, isRow: true };
 }
 
 function parameterInfo(input: ResolverInput, namespace: string, namespaces: ReadonlyMap<string, NamespaceInfo>): ParameterInfo {
@@ -85,20 +101,12 @@ export function followPath(
   namespace: string,
   namespaces: ReadonlyMap<string, NamespaceInfo>,
 ): { relations: RelationInfo[]; feature: ScalarInfo } | string {
-  const [root, ...segments] = path.split(".");
-  if (root !== namespace) return `it reads ${path}, but what it produces belongs to ${namespace || "no class"}`;
-  const relations: RelationInfo[] = [];
-  let at = namespaces.get(root);
-  for (const [index, segment] of segments.entries()) {
-    const member = at?.members.get(segment);
-    if (member === undefined) return `it reads ${path}, which does not exist`;
-    if (member.kind === "has_many") return `it reads ${path}, which goes through a has-many relation`;
-    if (member.kind === "scalar")
-      return index === segments.length - 1 ? { relations, feature: member } : `it reads ${path}, which does not exist`;
-    relations.push(member);
-    at = member.foreign;
-  }
-  return `it reads ${path}, which is a whole row`;
+  const found = followRows(path, namespace, namespaces);
+  if (typeof found === "string") return found;
+  const { relations, member, isLast, isRow } = found;
+  if (isRow) return `it reads ${path}, which is a whole row`;
+  if (member?.kind === "has_many") return `it reads ${path}, which goes through a has-many relation`;
+  return member?.kind === "scalar" && isLast ? { relations, feature: member } : `it reads ${path}, which does not exist`;
 }
 
 /** A parameter's path from a namespace, for example `flight.origin.latitude`. */

@@ -66,18 +66,21 @@ export interface GivenList {
 export function givenList(many: ManyInfo, name: string, path: string, input: AskInput): GivenList {
   const feature = many.foreign.members.get(name);
   if (feature?.kind !== "scalar") throw new BadGiven(path, `${path} is no value of a row of ${many.fqn}`);
-  let { value } = input;
-  if (input.form !== "typed" && typeof value === "string") {
-    try {
-      value = parseExactJson(value);
-    } catch {
-      value = undefined;
-    }
-  }
+  const value = decoded(input);
   if (!Array.isArray(value))
     throw new BadGiven(path, `${path}: expected a list with a value for each row of ${many.fqn}, got ${describeValue(input.value)}`);
   const values = value.map((one: unknown, at) => givenValue(feature, `${path}[${at}]`, { name: path, form: "typed", value: one }));
   return { path, feature, values };
+}
+
+/** What was given, out of its JSON when it came as text; undefined when that is none. */
+function decoded({ form, value }: AskInput): unknown {
+  if (form === "typed" || typeof value !== "string") return value;
+  try {
+    return parseExactJson(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Rows made of lists. Throws BadGiven when two are not equally long. */
@@ -96,14 +99,7 @@ export function zipped(path: string, lists: readonly GivenList[]): FeatureValue 
 
 /** Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`). Throws BadGiven. */
 export function givenWindows(features: readonly ScalarInfo[], path: string, input: AskInput): (readonly [ScalarInfo, string, AskInput])[] {
-  let { value } = input;
-  if (input.form !== "typed" && typeof value === "string") {
-    try {
-      value = parseExactJson(value);
-    } catch {
-      value = undefined;
-    }
-  }
+  const value = decoded(input);
   const windows = features.map((feature) => readableName(feature.name).replace(/^.*\[(.*)\]$/, "$1"));
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
     throw new BadGiven(
