@@ -69,7 +69,7 @@ const DIRECTIONS: Readonly<
     all: ["client", "config", "errors", "disk", "domain", "build-info.ts", "../CHANGELOG.md"],
     types: ["context"],
   },
-  project: { all: ["gen", "domain", "errors", "output", "python"], types: ["context"] },
+  project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
   commands: {
     all: ["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts"],
@@ -181,4 +181,15 @@ describe("the machine", () => {
     expect(files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.ts$/.test(file))).toEqual([]);
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|lib)(\/|\.ts$)/.test(file))).toEqual([]);
   });
+});
+
+test("random cases have the seed of the run", async () => {
+  const unseeded: string[] = [];
+  for await (const file of new Bun.Glob("**/*.ts").scan(import.meta.dir)) {
+    const text = await Bun.file(join(import.meta.dir, file)).text();
+    const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
+    if (count(/\bfc\.assert\(/g) > count(/\bseeded\(/g)) unseeded.push(file);
+    if (count(/\bfc\.sample\(/g) > count(/\bseed\b|\bseeded\(/g)) unseeded.push(file);
+  }
+  expect(unseeded).toEqual([]);
 });

@@ -1,19 +1,29 @@
 /**
  * Completing words for shells: `svc __complete <words...>`, where the last word is the one being typed. One candidate a line, a tab, its meaning;
  * the last line tells the shell what else fits: `:files`, `:dirs` or `:none`. With `--empty` first, nothing of the word was typed yet (shells that
- * cannot pass an empty word).
+ * cannot pass an empty word). Names of features, branches and the like come from the server.
  */
 
+import type { ServerNoun } from "../context/context.ts";
+import { escapeControls } from "../domain/name.ts";
 import type { AnyCommand, ArgSpecs, FlagSpecs, TreeEntry } from "./command.ts";
 import type { Flag } from "./flag.ts";
+import { globalFlags } from "./globals.ts";
 import { isFlagWord, normalizeFlag } from "./name.ts";
 import { type FlagTable, flagTable } from "./parse.ts";
 import { resolve, type Tree } from "./resolve.ts";
 
-interface Candidate {
+/** A word that fits, and what it means. */
+export interface Candidate {
   readonly value: string;
   readonly meaning: string;
 }
+
+/** Global flags by key of `globalFlags`, as far as the words before the cursor have them. */
+export type GivenGlobals = Readonly<Record<string, string>>;
+
+/** The server's names of a kind of thing; empty when it cannot be asked in time. */
+export type NamesOf = (noun: ServerNoun, globals: GivenGlobals) => Promise<readonly Candidate[]>;
 
 interface Completion {
   readonly candidates: readonly Candidate[];
@@ -23,15 +33,17 @@ interface Completion {
 const NOTHING: Completion = { candidates: [], otherwise: ":none" };
 
 /** Answers a shell. */
-export async function complete(tree: Tree, given: readonly string[]): Promise<string> {
+export async function complete(tree: Tree, given: readonly string[], namesOf: NamesOf = async () => []): Promise<string> {
   const words = given[0] === "--empty" ? [...given.slice(1), ""] : given;
   const current = words.at(-1) ?? "";
-  const { candidates, otherwise } = await completeWord(tree, words.slice(0, -1), current);
+  const { candidates, otherwise } = await completeWord(tree, words.slice(0, -1), current, namesOf);
   const fitting = candidates.filter(({ value }) => value.startsWith(current));
-  return [...fitting.map(({ value, meaning }) => `${value}\t${meaning}`), otherwise].map((line) => `${line}\n`).join("");
+  return [...fitting.map(({ value, meaning }) => `${escapeControls(value)}\t${escapeControls(meaning)}`), otherwise]
+    .map((line) => `${line}\n`)
+    .join("");
 }
 
-async function completeWord(tree: Tree, before: readonly string[], current: string): Promise<Completion> {
+async function completeWord(tree: Tree, before: readonly string[], current: string, namesOf: NamesOf): Promise<Completion> {
   if (before.includes("--")) return { candidates: [], otherwise: ":files" };
   let found: ReturnType<typeof resolve>;
   try {
@@ -43,15 +55,31 @@ async function completeWord(tree: Tree, before: readonly string[], current: stri
   const command = (await entry?.load?.())?.default;
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
-  if (awaiting) return completeValue(awaiting, "");
-  if (current.startsWith("-")) return completeFlag(table, current);
+  const ask = (noun: ServerNoun) => namesOf(noun, globalsOf(before, table));
+  if (awaiting) return completeValue(awaiting, "", current, ask);
+  if (current.startsWith("-")) return completeFlag(table, current, ask);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));
   if (words.length === 0 && (!entry || entry.verbs)) {
     const verbs = completeVerbs(entry ? (entry.verbs ?? {}) : tree);
-    return { ...verbs, candidates: [...verbs.candidates, ...argumentWords(command, 0)] };
+    return { ...verbs, candidates: [...verbs.candidates, ...(await argumentWords(command, 0, ask))] };
   }
-  return { candidates: argumentWords(command, words.length), otherwise: ":none" };
+  return { candidates: await argumentWords(command, words.length, ask), otherwise: ":none" };
+}
+
+/** The global flags that say which server, environment and branch are meant. */
+function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
+  const given: Record<string, string> = {};
+  for (const [at, word] of words.entries()) {
+    if (!isFlagWord(word)) continue;
+    const [name = "", ...rest] = word.split("=");
+    const entry = table.get(normalizeFlag(name));
+    const key = Object.entries(globalFlags).find(([, flag]) => flag === entry?.flag)?.[0];
+    const next = words[at + 1];
+    const value = rest.length > 0 ? rest.join("=") : next !== undefined && !isFlagWord(next) ? next : undefined;
+    if (key !== undefined && value !== undefined) given[key] = value;
+  }
+  return given;
 }
 
 /** The flag that a word leaves waiting for its value. */
@@ -61,11 +89,11 @@ function awaitedFlag(word: string | undefined, table: FlagTable): Flag<unknown> 
   return flag && flag.type !== "bool" && !flag.optionalValue ? flag : undefined;
 }
 
-function completeFlag(table: FlagTable, current: string): Completion {
+async function completeFlag(table: FlagTable, current: string, ask: Ask): Promise<Completion> {
   const at = current.indexOf("=");
   if (at > 0) {
     const flag = table.get(normalizeFlag(current.slice(0, at)))?.flag;
-    return flag ? completeValue(flag, current.slice(0, at + 1)) : NOTHING;
+    return flag ? completeValue(flag, current.slice(0, at + 1), current.slice(at + 1), ask) : NOTHING;
   }
   const candidates = [...table]
     .filter(([name, { flag }]) => !flag.hidden && (name.startsWith("--") || current === "-"))
@@ -73,8 +101,21 @@ function completeFlag(table: FlagTable, current: string): Completion {
   return { candidates, otherwise: ":none" };
 }
 
-function completeValue(flag: Flag<unknown>, prefix: string): Completion {
+type Ask = (noun: ServerNoun) => Promise<readonly Candidate[]>;
+
+/** Values of a flag behind what stands before them; of a comma list, the last one. Keys of a `key=value` end in `=`. */
+async function completeValue(flag: Flag<unknown>, prefix: string, current: string, ask: Ask): Promise<Completion> {
   if (flag.type === "path") return { candidates: [], otherwise: /director|folder/.test(flag.meaning) ? ":dirs" : ":files" };
+  if (flag.names !== undefined) {
+    const isKey = flag.type === "key=value";
+    if (isKey && current.includes("=")) return NOTHING;
+    const before = prefix + (flag.split ? current.slice(0, current.lastIndexOf(",") + 1) : "");
+    const names = await ask(flag.names);
+    return {
+      candidates: names.map(({ value, meaning }) => ({ value: `${before}${value}${isKey ? "=" : ""}`, meaning })),
+      otherwise: ":none",
+    };
+  }
   const values = flag.type === "bool" ? ["true", "false"] : (flag.values ?? []);
   return { candidates: values.map((value) => ({ value: prefix + value, meaning: flag.meaning })), otherwise: ":none" };
 }
@@ -90,8 +131,9 @@ function descend(tree: Tree, words: readonly string[]): Tree {
   return entries;
 }
 
-function argumentWords(command: AnyCommand | undefined, at: number): Candidate[] {
+async function argumentWords(command: AnyCommand | undefined, at: number, ask: Ask): Promise<readonly Candidate[]> {
   const specs = Object.values((command?.args ?? {}) as ArgSpecs);
   const arg = specs[at] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
+  if (arg?.names !== undefined) return ask(arg.names);
   return (arg?.values ?? []).map((value) => ({ value, meaning: arg?.meaning ?? "" }));
 }

@@ -5,6 +5,7 @@ import type { Context } from "../context/context.ts";
 import { AuthError, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { isStream, render } from "../output/render.ts";
+import { showsLinks } from "../output/style.ts";
 import type { AnyCommand, FlagSpecs, Need, TreeEntry } from "./command.ts";
 import { toGlobalFlags } from "./globals.ts";
 import { normalizeFlag } from "./name.ts";
@@ -31,6 +32,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   const parsed = parseWords(resolved, command, deps);
   const flags = toGlobalFlags(parsed.globals, { env: deps.surroundings.env, dir: parsed.dir });
   const context = await deps.createContext(flags);
+  for (const warning of parsed.warnings) context.progress.warn(warning);
   const { result: data } = await runCommand(
     {
       meta: { name: path.join(" "), description: command.summary },
@@ -42,7 +44,13 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
     },
     { rawArgs: [...parsed.canonical] },
   );
-  await render(data, command.view, deps.io, { json: flags.json, color: flags.color, signal: deps.signal });
+  await render(data, command.view, deps.io, {
+    json: flags.json,
+    color: flags.color,
+    links: showsLinks(deps.surroundings.env),
+    signal: deps.signal,
+    page: context.page,
+  });
   if (isStream(data)) deps.signal.throwIfAborted();
   return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;
 }

@@ -1,5 +1,7 @@
 /** Declaring flags and arguments. A flag is a value: it can be spread into several commands, so that one meaning has one name. */
 
+import type { ServerNoun } from "../context/context.ts";
+
 /** A flag's declaration; `T` is the type after parsing. */
 export interface Flag<T> {
   readonly type: "bool" | "string" | "int" | "float" | "duration" | "timestamp" | "enum" | "json" | "key=value" | "quantity" | "path";
@@ -21,10 +23,14 @@ export interface Flag<T> {
   readonly placeholder?: string;
   /** Not shown in help (synonyms kept for other spellings). */
   readonly hidden: boolean;
+  /** The value is a secret, which does not belong on a command line; the text says how else it can be given. */
+  readonly secret?: string;
   /** Heading in help. */
   readonly group?: string;
   /** Refuse instants without a zone. */
   readonly requireZone?: boolean;
+  /** What its values, or the keys of a `key=value`, name. */
+  readonly names?: ServerNoun;
   /** Carries T; never read. */
   readonly _type?: T;
 }
@@ -35,6 +41,8 @@ export interface Arg<T> {
   readonly required: boolean;
   readonly variadic: boolean;
   readonly values?: readonly string[];
+  /** What its values name. */
+  readonly names?: ServerNoun;
   readonly _type?: T;
 }
 
@@ -46,7 +54,9 @@ export interface FlagOptions<T> {
   readonly required?: boolean;
   readonly placeholder?: string;
   readonly hidden?: boolean;
+  readonly secret?: string;
   readonly group?: string;
+  readonly names?: ServerNoun;
 }
 
 type Given<O, T> = O extends { required: true } | { default: T } ? T : T | undefined;
@@ -117,14 +127,17 @@ export const optionalValue = <T>(flag: Flag<T>): Flag<T | true | undefined> =>
   ({ ...flag, optionalValue: true }) as Flag<T | true | undefined>;
 
 /** A required argument. */
-export const arg = (meaning: string, options: { values?: readonly string[] } = {}): Arg<string> => ({
+export const arg = (meaning: string, options: { values?: readonly string[]; names?: ServerNoun } = {}): Arg<string> => ({
   meaning,
   required: true,
   variadic: false,
   ...options,
 });
 /** An argument that may be missing. */
-export const optionalArg = (meaning: string, options: { values?: readonly string[] } = {}): Arg<string | undefined> => ({
+export const optionalArg = (
+  meaning: string,
+  options: { values?: readonly string[]; names?: ServerNoun } = {},
+): Arg<string | undefined> => ({
   meaning,
   required: false,
   variadic: false,

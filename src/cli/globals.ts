@@ -1,18 +1,23 @@
 /** The flags that every command takes, before or after its path. */
 
 import type { GlobalFlags } from "../context/context.ts";
+import { colorChoice } from "../output/style.ts";
 import type { FlagSpecs } from "./command.ts";
 import { bool, optionalValue, path, text } from "./flag.ts";
 
 /** Declarations of the global flags. */
 export const globalFlags = {
-  branch: optionalValue(text("target a branch deployment; bare = the git branch", { placeholder: "<name>" })),
-  environment: text("environment id or name instead of the active one", { placeholder: "<env>" }),
+  branch: optionalValue(text("target a branch deployment; bare = the git branch", { placeholder: "<name>", names: "branch" })),
+  environment: text("environment id or name instead of the active one", { placeholder: "<env>", names: "environment" }),
   apiHost: text("API server URL; https:// is added if it has no scheme", { aliases: ["--api-server"], placeholder: "<url>" }),
   grpcHost: text("gRPC server URL", { aliases: ["--grpc-api-server", "--grpc-server"], placeholder: "<url>" }),
   clientId: text("client ID", { placeholder: "<id>" }),
-  clientSecret: text("client secret", { placeholder: "<secret>" }),
-  accessToken: text("bearer token; no token exchange takes place", { aliases: ["--token"], placeholder: "<token>" }),
+  clientSecret: text("client secret", { placeholder: "<secret>", secret: "`svc login` alone, or SVC_CLIENT_SECRET" }),
+  accessToken: text("bearer token; no token exchange takes place", {
+    aliases: ["--token"],
+    placeholder: "<token>",
+    secret: "SVC_ACCESS_TOKEN",
+  }),
   authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml", { defaultText: "~/.svc.yml" }),
   json: bool("print JSON instead of tables or text"),
   noSpinners: bool("no spinners or progress animation", { aliases: ["--no-spinner"] }),
@@ -22,6 +27,7 @@ export const globalFlags = {
   dir: path("start looking for svc.yaml from this directory", { aliases: ["-C", "--cwd"] }),
   help: bool("help for the command", { aliases: ["-h"] }),
   noColor: bool("no ANSI colour; NO_COLOR does the same"),
+  noPager: bool("print long output instead of opening it in $SVC_PAGER, $PAGER or less"),
 } satisfies FlagSpecs;
 
 /** Whether the process runs in a CI job. */
@@ -52,6 +58,7 @@ export function toGlobalFlags(
     debug,
     updateCheck: given.noUpdateCheck !== true && given.json !== true && !env.SVC_NO_UPDATE_CHECK && !isCi(env),
     dir: surroundings.dir,
-    color: given.noColor === undefined ? !env.NO_COLOR && env.TERM !== "dumb" : given.noColor === false,
+    color: colorChoice(env, given.noColor as boolean | undefined),
+    pager: given.noPager !== true,
   };
 }

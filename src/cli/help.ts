@@ -1,13 +1,21 @@
-/** Help texts, at most 80 columns wide. */
+/** Help texts: as wide as the terminal, within bounds that read well; 80 columns elsewhere. */
 
+import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 import type { Style } from "../output/view.ts";
 import { type CommandInfo, describeEntry, describeGlobals, type FlagInfo } from "./describe.ts";
 import { argumentUsage } from "./parse.ts";
 import type { Tree } from "./resolve.ts";
 
-/** Widest line of a help text. */
-export const HELP_WIDTH = 80;
+/** Widest line of a help text that is not for a terminal. */
+const HELP_WIDTH = 80;
+const NARROWEST = 40;
+const WIDEST = 120;
 const WIDEST_LABEL = 28;
+
+/** Columns of the help on what `style` is for. */
+function helpWidth(style: Pick<Style, "width">): number {
+  return Number.isFinite(style.width) ? Math.max(NARROWEST, Math.min(WIDEST, style.width)) : HELP_WIDTH;
+}
 
 /** Breaks text at blanks into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
@@ -28,18 +36,19 @@ export function wrap(text: string, width: number): string[] {
 type Row = readonly [label: string, meaning: string];
 
 /** Labels at the left, meanings wrapped at the right; a long label has a line of its own. */
-function columns(rows: readonly Row[], labelWidth = Math.min(WIDEST_LABEL, Math.max(0, ...rows.map(([label]) => label.length)))): string[] {
+function columns(rows: readonly Row[], width: number, widestLabel = Math.max(0, ...rows.map(([label]) => label.length))): string[] {
+  const labelWidth = Math.min(WIDEST_LABEL, Math.floor(width / 3), widestLabel);
   const indent = 2 + labelWidth + 2;
   return rows.flatMap(([label, meaning]) => {
-    const lines = wrap(meaning, HELP_WIDTH - indent);
+    const lines = wrap(meaning, width - indent);
     const first = `  ${label}`;
-    if (label.length > labelWidth) return [...wrapLabel(first), ...lines.map((line) => " ".repeat(indent) + line)];
+    if (label.length > labelWidth) return [...wrapLabel(first, width), ...lines.map((line) => " ".repeat(indent) + line)];
     return lines.map((line, i) => ((i === 0 ? first.padEnd(indent) : " ".repeat(indent)) + line).trimEnd());
   });
 }
 
-function wrapLabel(label: string): string[] {
-  return wrap(label.trimStart(), HELP_WIDTH - 6).map((line, i) => `${i === 0 ? "  " : "      "}${line}`);
+function wrapLabel(label: string, width: number): string[] {
+  return wrap(label.trimStart(), width - 6).map((line, i) => `${i === 0 ? "  " : "      "}${line}`);
 }
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
@@ -77,73 +86,84 @@ function section(style: Style, title: string, lines: readonly string[]): string[
   return lines.length === 0 ? [] : ["", style.bold(title), ...lines];
 }
 
-function flagSections(style: Style, flags: readonly FlagInfo[], globals: readonly FlagInfo[]): string[] {
+function flagSections(style: Style, flags: readonly FlagInfo[]): string[] {
   const groups = new Map<string, Row[]>();
   for (const flag of flags) {
     if (flag.hidden) continue;
     const title = flag.group ?? "Flags";
     groups.set(title, [...(groups.get(title) ?? []), flagRow(flag)]);
   }
-  const own = new Set(flags.map((flag) => flag.name));
-  const inherited = globals.filter((flag) => !flag.hidden && !own.has(flag.name)).map(flagRow);
-  return [...groups, ["Global flags", inherited] as const].flatMap(([title, rows]) => section(style, title, columns(rows)));
+  return [...groups].flatMap(([title, rows]) => section(style, title, columns(rows, helpWidth(style))));
 }
+
+/** The flags that every command takes, but for those that `own` has under the same name. */
+function globalSection(style: Style, own: readonly FlagInfo[] = []): string[] {
+  const names = new Set(own.map((flag) => flag.name));
+  const rows = describeGlobals()
+    .filter((flag) => !flag.hidden && !names.has(flag.name))
+    .map(flagRow);
+  return section(style, "Global flags", columns(rows, helpWidth(style)));
+}
+
+/** The way from nothing to the first answer. */
+const FIRST_STEPS: readonly Row[] = [
+  ["svc server start --detach", "the platform, on this machine; logs you in to it"],
+  ["svc init", "a project to begin with, in this folder"],
+  ["svc apply --await", "deploys it"],
+  ["svc query --in user.id=1 --in user.email=ada@example.com --out user", "asks it"],
+];
 
 /** Help for the whole program, from the static tree. */
 export function rootHelp(tree: Tree, categories: readonly string[], style: Style): string {
   const entries = Object.entries(tree).filter(([, entry]) => !entry.hidden);
-  const width = Math.max(...entries.map(([name]) => name.length));
-  const lines = ["svc: a feature platform for real-time machine learning in one file"];
+  const width = helpWidth(style);
+  const widestName = Math.max(...entries.map(([name]) => name.length));
+  const lines = wrap("svc: a feature platform for real-time machine learning in one file", width);
   lines.push(...section(style, "Usage", ["  svc <command> [flags]", "  svc --version"]));
+  lines.push(...section(style, "First steps", columns(FIRST_STEPS, width)));
   for (const category of categories) {
     const rows = entries.filter(([, entry]) => entry.category === category).map(([name, entry]): Row => [name, entry.summary]);
-    lines.push(...section(style, category, columns(rows, width)));
+    lines.push(...section(style, category, columns(rows, width, widestName)));
   }
-  lines.push(
-    ...section(
-      style,
-      "Global flags",
-      columns(
-        describeGlobals()
-          .filter((flag) => !flag.hidden)
-          .map(flagRow),
-      ),
-    ),
-  );
-  lines.push("", "Run `svc <command> --help` for a command, `svc help --all` for all of them.");
+  lines.push(...globalSection(style));
+  const codes = Object.entries(EXIT_CODE_MEANINGS).map(([code, meaning]) => `${code} ${meaning}`);
+  lines.push(...section(style, "Exit codes", wrap(codes.join(", "), width - 2).map(indented)));
+  lines.push("", ...wrap("Run `svc <command> --help` for a command, `svc help --all` for all of them.", width));
   return `${lines.join("\n")}\n`;
 }
 
 /** Help for one command or group. */
 export function commandHelp(tree: Tree, info: CommandInfo, style: Style): string {
+  const width = helpWidth(style);
   const verbs = verbRows(tree, info.path.split(" "));
   const usage: string[] = [];
   if (info.runnable) usage.push(`  svc ${[info.path, usageOf(info), "[flags]"].filter((part) => part !== "").join(" ")}`);
   if (verbs.length > 0) usage.push(`  svc ${info.path} <command> [flags]`);
-  const lines = wrap(info.summary, HELP_WIDTH);
+  const lines = wrap(info.summary, width);
   lines.push(...section(style, "Usage", usage));
-  for (const paragraph of info.description?.split(/\n\s*\n/) ?? []) lines.push("", ...wrapParagraph(paragraph));
+  for (const paragraph of info.description?.split(/\n\s*\n/) ?? []) lines.push("", ...wrapParagraph(paragraph, width));
   if (info.aliases.length > 0) {
-    lines.push(...section(style, "Also", wrap(info.aliases.map((alias) => `svc ${alias}`).join(", "), HELP_WIDTH - 2).map(indented)));
+    lines.push(...section(style, "Also", wrap(info.aliases.map((alias) => `svc ${alias}`).join(", "), width - 2).map(indented)));
   }
-  lines.push(...section(style, "Commands", columns(verbs)));
-  lines.push(...section(style, "Arguments", columns(info.args.map(argumentRow))));
-  lines.push(...flagSections(style, info.flags, describeGlobals()));
+  lines.push(...section(style, "Commands", columns(verbs, width)));
+  lines.push(...section(style, "Arguments", columns(info.args.map(argumentRow), width)));
+  lines.push(...flagSections(style, info.flags));
   const examples = info.examples.flatMap((example) => [
-    ...wrapCommand(example.run),
-    ...(example.does ? wrap(example.does, HELP_WIDTH - 6).map((line) => `      ${style.dim(line)}`) : []),
+    ...wrapCommand(example.run, width),
+    ...(example.does ? wrap(example.does, width - 6).map((line) => `      ${style.dim(line)}`) : []),
   ]);
   lines.push(...section(style, "Examples", examples));
+  lines.push(...globalSection(style, info.flags));
   return `${lines.join("\n")}\n`;
 }
 
 /** A shell command as one line, or as several with `\\` at blanks outside quotes when it is too wide. */
-function wrapCommand(command: string): string[] {
+function wrapCommand(command: string, width: number): string[] {
   const words = command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
   const lines: string[] = [];
   let line = " ";
   for (const word of words) {
-    if (line.length + 1 + word.length > HELP_WIDTH - 2 && line.trim() !== "") {
+    if (line.length + 1 + word.length > width - 2 && line.trim() !== "") {
       lines.push(`${line} \\`);
       line = "     ";
     }
@@ -155,9 +175,9 @@ function wrapCommand(command: string): string[] {
 const indented = (line: string): string => `  ${line}`;
 
 /** Wraps running text; lines that start with blanks (code, lists) stay as they are. */
-function wrapParagraph(paragraph: string): string[] {
+function wrapParagraph(paragraph: string, width: number): string[] {
   const lines = paragraph.replace(/^\n+|\s+$/g, "").split("\n");
-  return lines.some((line) => /^\s{2,}/.test(line)) ? lines : wrap(lines.map((line) => line.trim()).join(" "), HELP_WIDTH);
+  return lines.some((line) => /^\s{2,}/.test(line)) ? lines : wrap(lines.map((line) => line.trim()).join(" "), width);
 }
 
 function usageOf(info: CommandInfo): string {
@@ -178,6 +198,7 @@ function verbRows(tree: Tree, path: readonly string[]): Row[] {
 }
 
 /** All commands, one a line. */
-export function listHelp(commands: readonly CommandInfo[]): string {
-  return `${columns(commands.map((command): Row => [`svc ${command.path}`, command.summary])).join("\n")}\n`;
+export function listHelp(commands: readonly CommandInfo[], style: Style): string {
+  const rows = commands.map((command): Row => [`svc ${command.path}`, command.summary]);
+  return `${columns(rows, helpWidth(style)).join("\n")}\n`;
 }

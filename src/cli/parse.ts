@@ -58,6 +58,8 @@ export interface Parsed {
   readonly canonical: readonly string[];
   /** Absolute directory to start from (`--dir`). */
   readonly dir: string;
+  /** For each flag that was given a secret, a line that warns of it. */
+  readonly warnings: readonly string[];
 }
 
 function sameKind(a: Flag<unknown>, b: Flag<unknown>): boolean {
@@ -214,7 +216,13 @@ export function parse(
   const positionals = spec.takesRest ? scanned.positionals : [...scanned.positionals, ...rest];
   assignArguments(spec, positionals, input);
   if (scanned.positionals.length > 0 || scanned.rest) canonical.push("--", ...scanned.positionals, ...rest);
-  return { input: { ...input, rest: spec.takesRest ? rest : [] }, globals, canonical, dir };
+  const warnings = [...first.values()].flatMap(({ entry, typed }) => {
+    const { secret } = entry.flag;
+    return secret === undefined
+      ? []
+      : `a secret on the command line (${typed}) can be seen by other programs and stays in the shell's history; ${secret} avoids that`;
+  });
+  return { input: { ...input, rest: spec.takesRest ? rest : [] }, globals, canonical, dir, warnings };
 }
 
 /** A global flag given before the path also sets the command's own flag of the same name and type. */
@@ -236,7 +244,7 @@ function pieces(typed: string, flag: Flag<unknown>, text: string): string[] {
 function givenTwice(before: Given, now: Given): UsageError {
   const name = flagName(now.entry.key);
   const shown = ({ typed, text }: Given) => quoted(text === true ? typed : `${typed}=${text}`);
-  const values = /secret|token/.test(name) ? "" : `: ${shown(before)} and ${shown(now)}`;
+  const values = now.entry.flag.secret !== undefined ? "" : `: ${shown(before)} and ${shown(now)}`;
   return new UsageError(`${name} was given twice with different values${values}`);
 }
 

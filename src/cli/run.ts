@@ -4,6 +4,7 @@ import { buildInfo } from "../build-info.ts";
 import type { Context, GlobalFlags, Surroundings } from "../context/context.ts";
 import type { Io } from "../context/io.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
+import type { NamesOf } from "./complete.ts";
 import { resolve, type Tree } from "./resolve.ts";
 
 /** What the program runs with; `systemDeps` makes the real one, tests make theirs. */
@@ -23,6 +24,8 @@ export interface Deps {
   createContext(flags: GlobalFlags): Promise<Context>;
   /** Words for programs rather than people, which stand in no help: they take what follows them as it is. */
   readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
+  /** Names that the server knows, for completion; without it there are none. */
+  readonly serverNames?: NamesOf;
   /** Rejects when something failed where nobody waited for it. */
   readonly crashed?: Promise<never>;
 }
@@ -52,11 +55,10 @@ async function printVersion({ io }: Deps, json: boolean): Promise<number> {
   return exitCodes.ok;
 }
 
-async function errorMark(deps: Deps, argv: readonly string[]): Promise<((text: string) => string) | undefined> {
-  const { env } = deps.surroundings;
-  if (!deps.io.stderrIsTTY || env.NO_COLOR || env.TERM === "dumb" || asksFor(argv, ["--no-color", "--no_color"])) return undefined;
-  const { createStyle } = await import("../output/style.ts");
-  const style = await createStyle({ isTTY: true, color: true, width: Number.POSITIVE_INFINITY });
+async function errorMark(deps: Deps, argv: readonly string[]): Promise<(text: string) => string> {
+  const { colorChoice, createStyle } = await import("../output/style.ts");
+  const color = colorChoice(deps.surroundings.env, asksFor(argv, ["--no-color", "--no_color"]) || undefined);
+  const style = await createStyle({ isTTY: deps.io.stderrIsTTY, color, width: Number.POSITIVE_INFINITY });
   return (text) => style.red(style.bold(text));
 }
 
@@ -64,7 +66,7 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksFor(argv, ["--json"]));
   if (argv[0] === "__complete") {
     const { complete } = await import("./complete.ts");
-    await deps.io.writeOut(await complete(deps.tree, argv.slice(1)));
+    await deps.io.writeOut(await complete(deps.tree, argv.slice(1), deps.serverNames));
     return exitCodes.ok;
   }
   const inner = argv[0]?.startsWith("__") ? deps.inner?.[argv[0]] : undefined;

@@ -3,12 +3,11 @@
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { render } from "../output/render.ts";
-import { createStyle } from "../output/style.ts";
 import { textView } from "../output/view.ts";
 import type { AnyCommand } from "./command.ts";
 import { type CommandInfo, describeCommand, describeEntry, describeTree, type TreeInfo } from "./describe.ts";
 import { toGlobalFlags } from "./globals.ts";
-import { commandHelp, HELP_WIDTH, listHelp, rootHelp } from "./help.ts";
+import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
 import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
 import { asksFor, type Deps } from "./run.ts";
@@ -33,9 +32,10 @@ export function helpView(tree: Tree, categories: readonly string[]) {
   return textView<HelpTopic>(
     (topic, style) => {
       if ("command" in topic) return commandHelp(tree, topic.command, style);
-      return topic.all ? listHelp(topic.tree.commands) : rootHelp(tree, categories, style);
+      return topic.all ? listHelp(topic.tree.commands, style) : rootHelp(tree, categories, style);
     },
     (topic) => ("command" in topic ? topic.command : topic.tree),
+    { long: true },
   );
 }
 
@@ -64,12 +64,12 @@ export async function showHelp(
 ): Promise<void> {
   const { tree, categories, io } = deps;
   const json = asksFor(argv, ["--json", "--json=true"]);
-  const noColor = asksFor(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {};
-  const { color } = toGlobalFlags(noColor, { env: deps.surroundings.env, dir: "/" });
-  if (path.length === 0 && !json) {
-    const style = await createStyle({ isTTY: io.stdoutIsTTY, color, width: HELP_WIDTH });
-    return io.writeOut(rootHelp(tree, categories, style));
-  }
+  const given = {
+    ...(asksFor(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
+    ...(asksFor(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
+  };
+  const flags = toGlobalFlags(given, { env: deps.surroundings.env, dir: "/" });
   const topic: HelpTopic = command ? { command: describeCommand(tree, path, command) } : await helpTopic(tree, path, false);
-  await render(topic, helpView(tree, categories), io, { json, color });
+  const page = async (text: string) => (await deps.createContext({ ...flags, updateCheck: false })).page(text);
+  await render(topic, helpView(tree, categories), io, { json, color: flags.color, page });
 }

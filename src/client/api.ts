@@ -31,6 +31,15 @@ export interface Session {
   readonly refreshAt: number;
 }
 
+/** What a server says of itself to whoever asks. */
+export interface ServerHealth {
+  readonly status: string;
+  /** Empty when it says none. */
+  readonly version: string;
+  /** Its process; undefined when it is on another machine, or of a version that did not say it. */
+  readonly pid: number | undefined;
+}
+
 /** Plain HTTP to the API server. */
 export interface HttpClient {
   /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
@@ -42,13 +51,15 @@ export interface HttpClient {
    */
   downloadSource(url: string, folder: string): Promise<readonly string[]>;
   /** `GET /health` of the API server, or of another one; resolves with what it said, rejects with a CliError that says what was tried. */
-  ping(server?: string): Promise<{ status: string; version: string }>;
+  ping(server?: string): Promise<ServerHealth>;
   /** The session of the settings' client ID and secret, cached between commands. Rejects with AuthError without credentials or when they are refused. */
   session(): Promise<Session>;
   /**
    * Exchanges credentials that are not stored yet, past the cache, at the API server or at another one. Rejects with AuthError when they are refused.
    */
   checkCredentials(clientId: string, clientSecret: string, server?: string): Promise<Session>;
+  /** Removes the cached token of a client of the API server. */
+  forgetToken(clientId: string): Promise<void>;
   /** Removes all cached tokens of this user; returns how many. */
   forgetTokens(): Promise<number>;
 }

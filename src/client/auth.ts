@@ -35,6 +35,11 @@ export interface TokenDeps {
   verbose(text: string): void;
 }
 
+/** Whether a text can stand in a header as a token: visible ASCII, and not nothing. */
+export function isBearerToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 /** A token is not used in its last minute, nor in the last tenth of a short life. */
 const MARGIN_MS = 60_000;
 const FORMAT = 1;
@@ -64,7 +69,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   }
   const credentials = { id: clientId.value, secret: clientSecret.value };
   const secretHash = sha256(`${deps.endpoint.url}\n${credentials.id}\n${credentials.secret}`);
-  const path = join(deps.cacheDir, `${sha256(`${deps.endpoint.url}\n${credentials.id}`).slice(0, 32)}.json`);
+  const path = cacheFile(deps.cacheDir, deps.endpoint.url, credentials.id);
   let held: Session | undefined;
 
   const lives = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
@@ -121,6 +126,16 @@ export function createTokens(deps: TokenDeps): Tokens {
   };
 }
 
+/** Removes the cached token of a client of a server. */
+export async function forgetToken(cacheDir: string, server: string, clientId: string): Promise<void> {
+  const { rm } = await import("node:fs/promises");
+  await rm(cacheFile(cacheDir, server, clientId), { force: true });
+}
+
+function cacheFile(cacheDir: string, server: string, clientId: string): string {
+  return join(cacheDir, `${sha256(`${server}\n${clientId}`).slice(0, 32)}.json`);
+}
+
 /** Removes every cached token; returns how many there were. */
 export async function forgetTokens(cacheDir: string): Promise<number> {
   const { readdir, unlink } = await import("node:fs/promises");
@@ -147,6 +162,7 @@ function parseCached(text: string): Cached | undefined {
     const sound =
       value.format === FORMAT &&
       typeof value.accessToken === "string" &&
+      isBearerToken(value.accessToken) &&
       typeof value.expiresAt === "number" &&
       typeof value.refreshAt === "number" &&
       typeof value.secretHash === "string" &&

@@ -6,11 +6,13 @@ import { tokenCacheDir } from "../config/home.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
+import { AuthError } from "../errors/cli-error.ts";
 import type { Session } from "./api.ts";
-import { createTokens, type Tokens } from "./auth.ts";
+import { createTokens, isBearerToken, type Tokens } from "./auth.ts";
 import { exchangeToken } from "./exchange.ts";
 import { isUnauthenticated, refusedCredentials } from "./failure.ts";
 import { createWireFetch, type Endpoint, type WireFetch } from "./fetch.ts";
+import { createProxies, type Proxies } from "./proxy.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import { createCommandRetries, type RetryPolicy } from "./retry.ts";
 
@@ -24,6 +26,7 @@ export type Target = "api" | "grpc" | "query";
 export interface Connection {
   readonly host: ClientHost;
   readonly redactor: Redactor;
+  readonly proxies: Proxies;
   readonly retry: RetryPolicy;
   readonly fetch: WireFetch;
   /** The address of a server; that of the query server may cost a token exchange. */
@@ -41,7 +44,8 @@ export interface Connection {
 /** Makes the connection; dials nothing. */
 export function createConnection(host: ClientHost): Connection {
   const redactor = createRedactor();
-  const fetch = createWireFetch(host, redactor);
+  const proxies = createProxies(host.surroundings.env);
+  const fetch = createWireFetch(host, { redactor, proxies });
   const retry = createCommandRetries(host, redactor);
   const settings = once(async () => {
     const found = await host.settings();
@@ -62,7 +66,11 @@ export function createConnection(host: ClientHost): Connection {
       signal: host.signal,
       verbose: (text) => host.progress.verbose(redactor.text(text)),
       exchange: (id, secret) =>
-        exchangeToken({ fetch, retry, redactor, clock: host.clock }, endpoint, { id, secret, from: describeSource(clientSecret.source) }),
+        exchangeToken({ fetch, retry, redactor, proxies, clock: host.clock }, endpoint, {
+          id,
+          secret,
+          from: describeSource(clientSecret.source),
+        }),
     });
   });
   const session = async (): Promise<Session> => {
@@ -82,6 +90,7 @@ export function createConnection(host: ClientHost): Connection {
   return {
     host,
     redactor,
+    proxies,
     retry,
     fetch,
     tokens,
@@ -103,6 +112,11 @@ export function createConnection(host: ClientHost): Connection {
       const found = await settings();
       if (found.accessToken.value !== undefined) {
         const from = describeSource(found.accessToken.source);
+        if (!isBearerToken(found.accessToken.value)) {
+          throw new AuthError(`the access token (from ${from}) has characters that no token has, such as blanks or line breaks`, {
+            hint: "Give it as it was issued.",
+          });
+        }
         return call(found.accessToken.value).catch((error) => {
           throw isUnauthenticated(error) ? refusedCredentials(endpoint, from, error.message) : error;
         });

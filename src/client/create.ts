@@ -61,6 +61,10 @@ export function createHttp(host: ClientHost): HttpClient {
     },
     checkCredentials: async (clientId, clientSecret, server) =>
       (await objects()).checkCredentials(connectionOf(host), clientId, clientSecret, server),
+    forgetToken: async (clientId) => {
+      const { url } = await connectionOf(host).endpoint("api");
+      await (await import("./auth.ts")).forgetToken(tokenCacheDir(host.surroundings), url, clientId);
+    },
     forgetTokens: async () => (await import("./auth.ts")).forgetTokens(tokenCacheDir(host.surroundings)),
   };
 }

@@ -2,10 +2,11 @@
 
 import type { Clock } from "../context/clock.ts";
 import { AuthError, CliError } from "../errors/cli-error.ts";
-import type { Exchanged } from "./auth.ts";
+import { type Exchanged, isBearerToken } from "./auth.ts";
 import { callError, failureOf, transientCall, wrongContent } from "./failure.ts";
 import { type Endpoint, readBody, transientNetwork, type WireFetch } from "./fetch.ts";
 import { plainFetch } from "./plain.ts";
+import type { Proxies } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
 import type { RetryPolicy } from "./retry.ts";
 
@@ -16,6 +17,7 @@ export interface ExchangeDeps {
   readonly fetch: WireFetch;
   readonly retry: RetryPolicy;
   readonly redactor: Redactor;
+  readonly proxies: Proxies;
   readonly clock: Clock;
 }
 
@@ -40,17 +42,17 @@ export async function exchangeToken(
         timeoutMs: TIMEOUT_MS,
       });
       const body = await readBody(response, endpoint, { timeoutMs: TIMEOUT_MS }, 1024 * 1024);
+      const failure = () => failureOf(response, body, endpoint, deps.proxies, deps.clock.now());
       if (response.status === 400 || response.status === 401) {
-        const said = failureOf(response, body, deps.clock.now());
+        const said = failure();
         if (isJson(response))
           throw new AuthError(`${endpoint.url} rejected the client ID and secret (from ${credentials.from})`, {
             code: "credentials_rejected",
             details: { reason: deps.redactor.text(said.message) },
           });
       }
-      if (isJson(response) && !response.ok) throw callError(failureOf(response, body, deps.clock.now()), endpoint, deps.redactor);
-      if (!response.ok && response.status >= 500) throw callError(failureOf(response, body, deps.clock.now()), endpoint, deps.redactor);
-      if (!response.ok || !isJson(response)) throw wrongContent(response, body, endpoint, deps.redactor);
+      if (!response.ok && (isJson(response) || response.status >= 500)) throw callError(failure(), endpoint, deps.redactor);
+      if (!response.ok || !isJson(response)) throw wrongContent(response, body, endpoint, deps);
       return parseAnswer(body, endpoint, deps.redactor);
     },
     (error) => transientNetwork(error) ?? transientCall(error),
@@ -70,7 +72,7 @@ function parseAnswer(body: Uint8Array, endpoint: Endpoint, redactor: Redactor): 
     answer = {};
   }
   const { access_token: token, expires_in: expires, primary_environment: environment, engines } = answer;
-  if (typeof token !== "string" || token === "" || typeof expires !== "number" || !(expires > 0)) {
+  if (typeof token !== "string" || !isBearerToken(token) || typeof expires !== "number" || !(expires > 0)) {
     throw new CliError(`${endpoint.url} answered the token exchange without a token`, {
       code: "broken_answer",
       hint: "Is it an svc server? `svc config` shows the address.",

@@ -4,7 +4,8 @@ import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ErrorCode, type ErrorDetail, ErrorDetailSchema, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { AuthError, CliError } from "../errors/cli-error.ts";
-import { checkAddress, type Endpoint } from "./fetch.ts";
+import { checkAddress, checkProxy, type Endpoint } from "./fetch.ts";
+import { type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
 import { retryAfterMs, type Transient } from "./retry.ts";
 
@@ -35,7 +36,7 @@ export class CallError extends CliError {
 export function transientCall(error: unknown): Transient | undefined {
   if (!(error instanceof CallError)) return undefined;
   const { code, retryAfterMs: wait } = error.failure;
-  return code === "unavailable" || code === "resource_exhausted" ? { retryAfterMs: wait } : undefined;
+  return code === "unavailable" || code === "resource_exhausted" ? { retryAfterMs: wait, refused: true } : undefined;
 }
 
 /** Whether the server did not take the token. */
@@ -54,10 +55,11 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   502: "unavailable",
   503: "unavailable",
   504: "unavailable",
+  507: "out_of_space",
 };
 
-/** Reads the refusal from a response that is no success. `body` is the whole body. */
-export function failureOf(response: Response, body: Uint8Array, now: number): WireFailure {
+/** Reads the refusal from a response that is no success. `body` is the whole body; `proxies` say whether it may be a proxy that speaks. */
+export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoint, proxies: Proxies, now: number): WireFailure {
   const wait = retryAfterMs(response.headers.get("retry-after"), now);
   const parsed = parseJson(response, body);
   if (parsed && typeof parsed.code === "string") {
@@ -74,7 +76,10 @@ export function failureOf(response: Response, body: Uint8Array, now: number): Wi
   const said = parsed?.message ?? parsed?.error_description ?? parsed?.error;
   return {
     code: CODE_OF_STATUS[response.status] ?? "unknown",
-    message: typeof said === "string" ? said : `HTTP status ${response.status}${describeBody(response, body)}`,
+    message:
+      typeof said === "string"
+        ? said
+        : `HTTP status ${response.status}${describeBody(response, body)}${throughProxy(proxies, endpoint.url)}`,
     retryAfterMs: wait,
   };
 }
@@ -99,7 +104,7 @@ export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Re
     case "permission_denied":
       return new CallError(failure, message, { code, hint: detail?.hint || "`svc user` shows who you are.", details: detailsOf(detail) });
     case "resource_exhausted_body":
-      return new CallError(failure, `${endpoint.url} refused the request as too large`, { code: "too_large" });
+      return new CallError(failure, `${endpoint.url} refused the request as too large: ${message}`, { code: "too_large" });
     case "internal":
     case "unknown":
     case "data_loss":
@@ -121,11 +126,18 @@ export function refusedCredentials(endpoint: Endpoint, from: string, said: strin
 }
 
 /** An answer of another kind than was asked for: a proxy's page, another program's port. */
-export function wrongContent(response: Response, body: Uint8Array, endpoint: Endpoint, redactor: Redactor): CliError {
-  return new CliError(
-    `${endpoint.url} (${endpoint.what}) answered with something else than svc speaks: HTTP status ${response.status}${redactor.text(describeBody(response, body))}`,
-    { code: "wrong_content", hint: checkAddress(endpoint) },
-  );
+export function wrongContent(
+  response: Response,
+  body: Uint8Array,
+  endpoint: Endpoint,
+  { redactor, proxies }: { readonly redactor: Redactor; readonly proxies: Proxies },
+): CliError {
+  const through = throughProxy(proxies, endpoint.url);
+  const answer = `HTTP status ${response.status}${redactor.text(describeBody(response, body))}`;
+  return new CliError(`${endpoint.url} (${endpoint.what})${through} answered with something else than svc speaks: ${answer}`, {
+    code: "wrong_content",
+    hint: through ? `It may be the proxy that answers. ${checkProxy(endpoint)}` : checkAddress(endpoint),
+  });
 }
 
 /** A message that cannot be decoded. */

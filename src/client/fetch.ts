@@ -8,8 +8,10 @@ import { describeSource } from "../config/resolve.ts";
 import type { Source } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import { CliError } from "../errors/cli-error.ts";
+import { type HttpProxy, type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
 import type { Transient } from "./retry.ts";
+import type { TlsFault } from "./tls.ts";
 
 /** An address, what it is, and where it came from, for messages. */
 export interface Endpoint {
@@ -20,8 +22,19 @@ export interface Endpoint {
   readonly source: Source;
 }
 
-/** Longest body that is taken, after decompression, unless a call says otherwise. */
-export const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/**
+ * Longest body that is taken, after decompression, unless a call says otherwise. A message of this size takes some twenty times as much memory when it is
+ * decoded, so there is nothing to be had from taking more.
+ */
+export const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * What became of a request without an answer: `unreachable` when no connection came about, `timeout` when nothing came in time, `connection_lost` when it
+ * broke after it was made. Scripts tell them apart by the `code` of the error with --json; the exit code is that of every failure.
+ */
+export type NetworkFault = "unreachable" | "timeout" | "connection_lost";
+
+const MAX_REDIRECTS = 5;
 
 /** No answer came, or it was cut: the request may or may not have arrived. */
 export class NetworkError extends CliError {
@@ -32,8 +45,9 @@ export class NetworkError extends CliError {
     /** Whether another attempt may succeed. */
     readonly passing: boolean,
     cause: unknown,
+    fault: NetworkFault = "unreachable",
   ) {
-    super(message, { code: "unreachable", hint, cause });
+    super(message, { code: fault, hint, cause });
   }
 }
 
@@ -59,14 +73,16 @@ export interface WireRequest {
 /** The fetch function of a command. */
 export type WireFetch = (endpoint: Endpoint, request: WireRequest) => Promise<Response>;
 
-/** Makes the fetch function. */
-export function createWireFetch(host: Pick<Context, "flags" | "progress" | "signal">, redactor: Redactor): WireFetch {
-  return async (endpoint, request) => {
+/** Makes the fetch function. Requests go through the proxies that are given, and through no other. */
+export function createWireFetch(
+  host: Pick<Context, "flags" | "progress" | "signal" | "surroundings">,
+  { redactor, proxies }: { readonly redactor: Redactor; readonly proxies: Proxies },
+): WireFetch {
+  const send = async (endpoint: Endpoint, request: WireRequest, timeout: AbortSignal): Promise<Response> => {
     const started = performance.now();
-    const timeout = AbortSignal.timeout(request.timeoutMs);
-    const signals = [host.signal, timeout, ...(request.signal ? [request.signal] : [])];
+    const proxy = proxies(request.url);
     if (host.flags.debug) {
-      host.progress.debug(redactor.text(`> ${request.method} ${request.url}`));
+      host.progress.debug(redactor.text(`> ${request.method} ${request.url}${throughProxy(proxies, request.url)}`));
       for (const line of redactor.headers(request.headers)) host.progress.debug(`> ${line}`);
     }
     try {
@@ -74,23 +90,70 @@ export function createWireFetch(host: Pick<Context, "flags" | "progress" | "sign
         method: request.method,
         headers: request.headers,
         body: request.body,
-        redirect: request.followRedirects ? "follow" : "manual",
-        signal: AbortSignal.any(signals),
+        redirect: "manual",
+        signal: AbortSignal.any([host.signal, timeout, ...(request.signal ? [request.signal] : [])]),
         verbose: false,
         decompress: request.raw !== true,
+        proxy: proxy?.url ?? DIRECT,
         tls: { rejectUnauthorized: true },
       } as RequestInit);
       if (host.flags.debug) {
         host.progress.debug(`< ${response.status} in ${(performance.now() - started).toFixed(1)} ms`);
         for (const line of redactor.headers(response.headers)) host.progress.debug(`< ${line}`);
       }
-      if (response.status >= 300 && response.status < 400 && !request.followRedirects && !request.raw)
-        throw redirected(endpoint, response, redactor);
+      if (response.status === 407 && proxy) throw proxyRefused(proxy, endpoint, "407 Proxy Authentication Required", undefined);
       return response;
     } catch (error) {
-      throw networkFailure(error, endpoint, request, timeout, host.signal);
+      const fault = await tlsFault(error, request.url, host, proxy);
+      if (fault) throw new NetworkError(`${named(endpoint, proxy)} ${fault.said}`, fault.hint ?? checkAddress(endpoint), false, error);
+      throw networkFailure(error, endpoint, request, { timeout, interrupted: host.signal, proxy });
     }
   };
+  return async (endpoint, request) => {
+    const timeout = AbortSignal.timeout(request.timeoutMs);
+    for (let turn = 0, url = request.url; ; turn++) {
+      const response = await send(endpoint, { ...request, url }, timeout);
+      if (response.status < 300 || response.status >= 400 || request.raw) return response;
+      const next = request.followRedirects && turn < MAX_REDIRECTS ? nextAddress(response, url) : undefined;
+      if (next === undefined) throw redirected(endpoint, response, redactor);
+      await response.body?.cancel();
+      url = next;
+    }
+  };
+}
+
+/** Keeps Bun from a proxy of its own choice: without it, one that the environment names is taken for every host, this machine included. */
+const DIRECT = false;
+
+/** Where a redirect leads to; undefined when it says nothing that can be followed, or leads away from https. */
+function nextAddress(response: Response, url: string): string | undefined {
+  const location = response.headers.get("location");
+  if (location === null || !URL.canParse(location, url)) return undefined;
+  const next = new URL(location, url);
+  return next.protocol === "https:" || (next.protocol === "http:" && url.startsWith("http:")) ? next.href : undefined;
+}
+
+/** What is wrong with the server's TLS, if it is that; asked of modules that only such a failure loads. */
+async function tlsFault(
+  error: unknown,
+  url: string,
+  host: Pick<Context, "signal" | "surroundings">,
+  proxy: HttpProxy | undefined,
+): Promise<TlsFault | undefined> {
+  const code = codeOf(error);
+  if (!url.startsWith("https:") || !/^EPROTO$|CERT|SELF_SIGNED|ISSUER|LEAF|TLS|SSL/.test(code) || host.signal.aborted) return undefined;
+  const { certificateFault, handshakeFault } = await import("./tls.ts");
+  const fault = certificateFault(code, host.surroundings.env.NODE_EXTRA_CA_CERTS);
+  return fault ?? (proxy ? undefined : handshakeFault(url, host.signal));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+function named(endpoint: Endpoint, proxy?: HttpProxy): string {
+  const server = `${endpoint.url} (${endpoint.what}, from ${describeSource(endpoint.source)})`;
+  return proxy ? `${server} through the proxy ${proxy.shown}` : server;
 }
 
 /** Reads a body whole. Throws NetworkError when it is cut, and a CliError when it is larger than `maxBytes`. */
@@ -105,15 +168,11 @@ export async function readBody(
   try {
     for await (const chunk of response.body ?? []) {
       size += chunk.length;
-      if (size > maxBytes) {
-        throw new CliError(`the answer of ${endpoint.url} is larger than ${Math.round(maxBytes / 1048576)} MiB`, {
-          code: "answer_too_large",
-        });
-      }
+      if (size > maxBytes) throw answerTooLarge(endpoint, maxBytes);
       chunks.push(chunk);
     }
   } catch (error) {
-    throw networkFailure(error, endpoint, request, undefined, undefined);
+    throw networkFailure(error, endpoint, request);
   }
   const whole = new Uint8Array(size);
   let at = 0;
@@ -124,34 +183,61 @@ export async function readBody(
   return whole;
 }
 
-/** Turns a failure of `fetch` or of reading a body into an error that says what was tried; an abort by the user stays what it is. */
-export function networkFailure(
+/**
+ * Whether the end of an answer that was read shows that it is whole: by its length, by its last chunk, or by the end of its compression. An answer that
+ * ends where the connection does may have been cut anywhere, and half a message can look like a whole one.
+ */
+export function endShows({ headers }: Response, body: Uint8Array): boolean {
+  if ((headers.get("content-encoding") ?? "identity") !== "identity") return body.length > 0;
+  return headers.has("content-length") || headers.has("transfer-encoding");
+}
+
+/** The error for an answer that is larger than is taken. */
+export function answerTooLarge(endpoint: Endpoint, maxBytes: number): CliError {
+  return new CliError(`the answer of ${endpoint.url} is larger than ${Math.round(maxBytes / 1048576)} MiB`, {
+    code: "answer_too_large",
+    hint: "Ask for less at once, for example fewer rows or fewer features.",
+  });
+}
+
+/**
+ * Turns a failure of `fetch` or of reading a body into an error that says what was tried, and through which proxy; an abort by the user stays what
+ * it is.
+ */
+function networkFailure(
   error: unknown,
   endpoint: Endpoint,
   request: Pick<WireRequest, "timeoutMs">,
-  timeout: AbortSignal | undefined,
-  interrupted: AbortSignal | undefined,
+  attempt: { readonly timeout?: AbortSignal; readonly interrupted?: AbortSignal; readonly proxy?: HttpProxy } = {},
 ): unknown {
+  const { timeout, interrupted, proxy } = attempt;
   if (error instanceof CliError) return error;
   if (interrupted?.aborted) return interrupted.reason;
-  const where = `${endpoint.url} (${endpoint.what}, from ${describeSource(endpoint.source)})`;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const server = named(endpoint);
+  const where = named(endpoint, proxy);
+  const code = codeOf(error);
   const name = error instanceof Error ? error.name : "";
-  const fail = (message: string, passing: boolean, hint = whatNext(endpoint)) => new NetworkError(message, hint, passing, error);
+  const nextStep = proxy ? checkProxy(endpoint) : whatNext(endpoint);
+  const fail = (message: string, passing: boolean, hint = nextStep, fault: NetworkFault = "unreachable") =>
+    new NetworkError(message, hint, passing, error, fault);
   if (timeout?.aborted || name === "TimeoutError") {
     return fail(
       `no answer within ${request.timeoutMs / 1000} s from ${where}`,
       true,
       "Try again; `svc healthcheck` shows which part is slow.",
+      "timeout",
     );
   }
   if (name === "AbortError") return error;
+  if (code === "ERR_PROXY_TUNNEL" && proxy) return proxyRefused(proxy, endpoint, tunnelAnswer(error), error);
   switch (code) {
     case "ECONNREFUSED":
+      if (proxy) return fail(`the proxy ${proxy.shown} on the way to ${server} does not answer: connection refused`, false);
       return fail(`nothing answers at ${where}: connection refused`, false);
     case "ENOTFOUND":
     case "EAI_AGAIN":
     case "EAI_NODATA":
+      if (proxy) return fail(`the name of the proxy ${proxy.shown} on the way to ${server} cannot be resolved`, code === "EAI_AGAIN");
       return fail(`the name of ${where} cannot be resolved`, code === "EAI_AGAIN");
     case "EHOSTUNREACH":
     case "ENETUNREACH":
@@ -160,21 +246,13 @@ export function networkFailure(
     case "ECONNRESET":
     case "EPIPE":
     case "ConnectionClosed":
-      return fail(`the connection to ${where} was closed before the answer was complete`, true, "Try again.");
+      return fail(`the connection to ${where} was closed before the answer was complete`, true, "Try again.", "connection_lost");
     case "Malformed_HTTP_Response":
+      return fail(`what answers at ${where} does not speak HTTP as svc does`, false, checkAddress(endpoint));
     case "ZlibError":
     case "BrotliDecompressionError":
     case "ZstdDecompressionError":
-      return fail(`what answers at ${where} does not speak HTTP as svc does`, false, checkAddress(endpoint));
-    case "EPROTO":
-      return fail(`${where} does not speak TLS`, false, "Write http:// in front of the address if the server has no certificate.");
-  }
-  if (/CERT|SELF_SIGNED|ISSUER|TLS|SSL/i.test(code)) {
-    return fail(
-      `the certificate of ${where} is not accepted: ${error instanceof Error ? error.message : code}`,
-      false,
-      "Name the authority's certificate in NODE_EXTRA_CA_CERTS.",
-    );
+      return fail(`the answer of ${where} is cut or broken: it cannot be decompressed`, false, "Try again.", "connection_lost");
   }
   return fail(`the request to ${where} failed: ${error instanceof Error ? error.message : String(error)}`, false);
 }
@@ -190,6 +268,22 @@ function whatNext(endpoint: Endpoint): string {
   return endpoint.source.kind !== "service" && isLoopback(endpoint.url)
     ? "Start a server with `svc server start`, or name another with --api-host."
     : checkAddress(endpoint);
+}
+
+/** The next step when a proxy stands in the way. */
+export function checkProxy(endpoint: Endpoint): string {
+  return `Correct the variable, or, if the server is reached without a proxy, name its host in NO_PROXY: ${new URL(endpoint.url).hostname}.`;
+}
+
+function proxyRefused(proxy: HttpProxy, endpoint: Endpoint, answer: string, cause: unknown): NetworkError {
+  const what = `the proxy ${proxy.shown} did not let the request to ${endpoint.url} (${endpoint.what}) through: ${answer}`;
+  const credentials = answer.startsWith("407") ? "Give its user and password in the variable: http://USER:PASSWORD@HOST:PORT. " : "";
+  return new NetworkError(what, credentials + checkProxy(endpoint), false, cause);
+}
+
+/** The status that a proxy answered with instead of opening a tunnel; the runtime says it at the end of its message. */
+function tunnelAnswer(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/^.*: (?=\d{3} )/, "") : String(error);
 }
 
 function redirected(endpoint: Endpoint, response: Response, redactor: Redactor): CliError {

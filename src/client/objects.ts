@@ -2,7 +2,7 @@
 
 import { describeSource } from "../config/resolve.ts";
 import { CliError } from "../errors/cli-error.ts";
-import type { Session } from "./api.ts";
+import type { ServerHealth, Session } from "./api.ts";
 import type { Connection } from "./connection.ts";
 import { exchangeToken } from "./exchange.ts";
 import { CallError, callError, failureOf, transientCall, wrongContent } from "./failure.ts";
@@ -10,6 +10,8 @@ import { type Endpoint, readBody, transientNetwork } from "./fetch.ts";
 import { plainFetch } from "./plain.ts";
 
 const TRANSFER_TIMEOUT_MS = 300_000;
+/** Longest file behind a signed address: no bundle is larger. */
+const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024;
 const PING_TIMEOUT_MS = 5_000;
 
 /** GETs a signed address. The signature is the permission, so no token is sent. */
@@ -26,7 +28,7 @@ export async function download(connection: Connection, url: string): Promise<Uin
         followRedirects: true,
       } as const;
       const response = await plainFetch(connection.fetch, endpoint, request);
-      const body = await readBody(response, endpoint, request);
+      const body = await readBody(response, endpoint, request, MAX_DOWNLOAD_BYTES);
       if (!response.ok) throw refusal(response, body, endpoint, connection, "download");
       return body;
     },
@@ -48,7 +50,7 @@ export async function upload(connection: Connection, url: string, bytes: Uint8Ar
         timeoutMs: TRANSFER_TIMEOUT_MS,
       } as const;
       const response = await plainFetch(connection.fetch, endpoint, request);
-      const body = await readBody(response, endpoint, request);
+      const body = await readBody(response, endpoint, request, 1024 * 1024);
       if (!response.ok) throw refusal(response, body, endpoint, connection, "upload");
     },
     (error) => transientNetwork(error) ?? transientCall(error),
@@ -56,7 +58,7 @@ export async function upload(connection: Connection, url: string, bytes: Uint8Ar
 }
 
 /** `GET /health` of the API server, or of the server at another address. */
-export async function ping(connection: Connection, server?: string): Promise<{ status: string; version: string }> {
+export async function ping(connection: Connection, server?: string): Promise<ServerHealth> {
   const endpoint = await endpointOf(connection, server);
   const request = {
     method: "GET",
@@ -69,10 +71,14 @@ export async function ping(connection: Connection, server?: string): Promise<{ s
   try {
     const said: unknown = JSON.parse(new TextDecoder().decode(body));
     if (response.ok && said !== null && typeof said === "object" && "status" in said) {
-      return { status: String(said.status), version: "version" in said ? String(said.version) : "" };
+      return {
+        status: String(said.status),
+        version: "version" in said ? String(said.version) : "",
+        pid: "pid" in said && typeof said.pid === "number" ? said.pid : undefined,
+      };
     }
   } catch {}
-  throw wrongContent(response, body, endpoint, connection.redactor);
+  throw wrongContent(response, body, endpoint, connection);
 }
 
 /** Exchanges credentials past the cache. */
@@ -105,11 +111,11 @@ async function objectEndpoint(connection: Connection, url: string): Promise<Endp
 }
 
 function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
-  const failure = failureOf(response, body, connection.host.clock.now());
+  const failure = failureOf(response, body, endpoint, connection.proxies, connection.host.clock.now());
   if (failure.code === "unavailable") return callError(failure, endpoint, connection.redactor);
   const said = connection.redactor.text(failure.message);
   return new CallError(failure, `${endpoint.url} refused the ${what}: ${said}`, {
     code: `${what}_refused`,
-    hint: "The signed address may have ended; run the command again.",
+    ...(failure.code === "out_of_space" ? {} : { hint: "The signed address may have ended; run the command again." }),
   });
 }

@@ -1,6 +1,10 @@
 /**
  * When a request is sent again: only when that cannot do anything twice, only for failures that pass, with full jitter, as late as the server asks,
  * and never more than a small share of all requests.
+ *
+ * The share holds within a process. Commands know nothing of each other, so what they do to a server that is overloaded together is bounded by what each
+ * of them may do: a server that refuses without saying when to come back is asked once more and no more, which is at most twice the load. One that
+ * says when is obeyed, and a broken connection, which tells of no load, is tried more often.
  */
 
 import type { Clock } from "../context/clock.ts";
@@ -11,14 +15,20 @@ import type { Redactor } from "./redact.ts";
 export interface Transient {
   /** Milliseconds the server asked to wait; undefined = it did not say. */
   readonly retryAfterMs?: number;
+  /** Whether the server itself refused, as one that is overloaded does; default: the connection broke. */
+  readonly refused?: boolean;
 }
 
 /** Limits of the policy. */
 export interface RetryLimits {
   /** Attempts in all. */
   readonly attempts: number;
+  /** Attempts in all when the server refuses and does not say when to come back. */
+  readonly refusedAttempts: number;
   /** First longest wait; doubles with every attempt. */
   readonly baseMs: number;
+  /** The same after a refusal without a time. */
+  readonly refusedBaseMs: number;
   /** Longest wait that is chosen; a longer one that the server asks for ends the attempts. */
   readonly capMs: number;
   /** Longest time from the first attempt to the last. */
@@ -30,7 +40,16 @@ export interface RetryLimits {
 }
 
 /** The limits that commands run with. */
-export const RETRY_LIMITS: RetryLimits = { attempts: 4, baseMs: 100, capMs: 10_000, totalMs: 30_000, budget: 10, refill: 0.1 };
+export const RETRY_LIMITS: RetryLimits = {
+  attempts: 4,
+  refusedAttempts: 2,
+  baseMs: 100,
+  refusedBaseMs: 1_000,
+  capMs: 10_000,
+  totalMs: 30_000,
+  budget: 10,
+  refill: 0.1,
+};
 
 /** What the policy depends on. */
 export interface RetryDeps {
@@ -67,8 +86,11 @@ export function createRetryPolicy(deps: RetryDeps): RetryPolicy {
           return result;
         } catch (error) {
           const passing = idempotent ? transient(error) : undefined;
-          if (!passing || tried >= limits.attempts || budget < 1 || deps.signal?.aborted) throw error;
-          const wait = passing.retryAfterMs ?? random() * Math.min(limits.capMs, limits.baseMs * 2 ** (tried - 1));
+          if (!passing || budget < 1 || deps.signal?.aborted) throw error;
+          const unasked = passing.refused && passing.retryAfterMs === undefined;
+          if (tried >= (unasked ? limits.refusedAttempts : limits.attempts)) throw error;
+          const longest = (unasked ? limits.refusedBaseMs : limits.baseMs) * 2 ** (tried - 1);
+          const wait = passing.retryAfterMs ?? random() * Math.min(limits.capMs, longest);
           if (wait > limits.capMs || deps.clock.now() - started + wait > limits.totalMs) throw error;
           budget -= 1;
           deps.onRetry?.(tried, wait, error);

@@ -5,16 +5,18 @@ import { type CallOptions, Code, ConnectError, type Transport } from "@connectrp
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Connection, Target } from "./connection.ts";
 import { callError, detailOf } from "./failure.ts";
-import { type Endpoint, NetworkError } from "./fetch.ts";
+import { answerTooLarge, type Endpoint, MAX_BODY_BYTES, NetworkError, readBody } from "./fetch.ts";
 import { callHeaders, isPublic } from "./unary.ts";
 
 /** A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10 s. */
 export const IDLE_TIMEOUT_MS = 45_000;
 /** Longest life of a stream. */
 const STREAM_TIMEOUT_MS = 24 * 3_600_000;
+/** Longest body of an answer that is no stream: a refusal, or somebody else's page. */
+const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /**
- * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError, `unreachable` when the connection broke, in which case
+ * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError, `connection_lost` when the connection broke, in which case
  * the caller may start over.
  */
 export async function* streamCall<I extends DescMessage, O extends DescMessage>(
@@ -65,15 +67,50 @@ function transportOf(connection: Connection, endpoint: Endpoint): Transport {
   return createConnectTransport({
     baseUrl: endpoint.url,
     useBinaryFormat: true,
-    fetch: ((input: RequestInfo | URL, init?: RequestInit) =>
-      connection.fetch(endpoint, {
+    fetch: (async (input: RequestInfo | URL, init?: RequestInit) => {
+      const request = {
         method: "POST",
         url: String(input),
         headers: new Headers(init?.headers),
         body: init?.body as Uint8Array<ArrayBuffer>,
         timeoutMs: STREAM_TIMEOUT_MS,
         signal: init?.signal ?? undefined,
-      })) as typeof globalThis.fetch,
+      } as const;
+      return bounded(await connection.fetch(endpoint, request), endpoint);
+    }) as typeof globalThis.fetch,
+  });
+}
+
+/** The answer, ended with an error before it takes more memory than a message may: the Connect client believes every length that it is told. */
+async function bounded(response: Response, endpoint: Endpoint): Promise<Response> {
+  const { headers, status, body } = response;
+  if (!body) return response;
+  if (!/^application\/connect\+/i.test(headers.get("content-type") ?? "")) {
+    return new Response(await readBody(response, endpoint, { timeoutMs: STREAM_TIMEOUT_MS }, MAX_REFUSAL_BYTES), { headers, status });
+  }
+  return new Response(body.pipeThrough(messageGuard(endpoint)), { headers, status });
+}
+
+/** Lets messages through, each a head of 5 bytes (flags, and the length as a big-endian number) and a body, until one is announced as too long. */
+function messageGuard(endpoint: Endpoint): TransformStream<Uint8Array, Uint8Array> {
+  const head = new Uint8Array(5);
+  let filled = 0;
+  let left = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (let at = 0; at < chunk.length; ) {
+        const part = Math.min(left > 0 ? left : head.length - filled, chunk.length - at);
+        if (left > 0) left -= part;
+        else {
+          head.set(chunk.subarray(at, at + part), filled);
+          filled = (filled + part) % head.length;
+          if (filled === 0) left = new DataView(head.buffer).getUint32(1);
+          if (left > MAX_BODY_BYTES) throw answerTooLarge(endpoint, MAX_BODY_BYTES);
+        }
+        at += part;
+      }
+      controller.enqueue(chunk);
+    },
   });
 }
 
@@ -82,7 +119,9 @@ async function within<T>(next: Promise<T>, endpoint: Endpoint, abort: AbortContr
   const quiet = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       abort.abort();
-      reject(new NetworkError(`${endpoint.url} has sent nothing for ${IDLE_TIMEOUT_MS / 1000} s`, "Try again.", true, undefined));
+      reject(
+        new NetworkError(`${endpoint.url} has sent nothing for ${IDLE_TIMEOUT_MS / 1000} s`, "Try again.", true, undefined, "timeout"),
+      );
     }, IDLE_TIMEOUT_MS);
   });
   try {
@@ -98,7 +137,8 @@ function translate(error: unknown, connection: Connection, endpoint: Endpoint): 
   if (error.cause instanceof Error && error.cause.name.endsWith("Error") && "exitCode" in error.cause) return error.cause;
   const broken = error.code === Code.Unknown || error.code === Code.InvalidArgument || error.code === Code.DataLoss;
   if (broken && error.details.length === 0 && error.metadata.keys().next().done) {
-    return new NetworkError(`the connection to ${endpoint.url} was closed before the answer was complete`, "Try again.", true, error);
+    const message = `the connection to ${endpoint.url} was closed before the answer was complete`;
+    return new NetworkError(message, "Try again.", true, error, "connection_lost");
   }
   const details = error.details.map((detail) => ("type" in detail ? detail : undefined));
   return callError(

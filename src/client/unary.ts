@@ -17,7 +17,7 @@ import type { CallOptions } from "@connectrpc/connect";
 import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
 import type { Connection, Target } from "./connection.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
-import { type Endpoint, readBody, transientNetwork } from "./fetch.ts";
+import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
 
 /** Longest wait for an answer, unless the call says otherwise. */
 export const CALL_TIMEOUT_MS = 60_000;
@@ -39,7 +39,7 @@ export async function callHeaders(connection: Connection, token: string | undefi
   return headers;
 }
 
-/** Makes the function that calls a unary method. It rejects with CliErrors. */
+/** Makes the function that calls a unary method. It rejects with CliErrors. An `authorization` header of the caller's goes before the settings' credentials. */
 export function unaryCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
   target: Target,
@@ -63,7 +63,8 @@ export function unaryCall<I extends DescMessage, O extends DescMessage>(
       const headers = await callHeaders(connection, token, options);
       return post(connection, endpoint, path, headers, body, method.output, options);
     };
-    return isPublic(method) ? attempt(undefined) : connection.authorized(endpoint, attempt);
+    const bringsItsOwn = new Headers(options?.headers).has("authorization");
+    return isPublic(method) || bringsItsOwn ? attempt(undefined) : connection.authorized(endpoint, attempt);
   };
 }
 
@@ -85,12 +86,21 @@ async function post<O extends DescMessage>(
   const answer = await readBody(response, endpoint, request);
   options?.onHeader?.(response.headers);
   if (!response.ok) {
-    const failure = failureOf(response, answer, connection.host.clock.now());
+    const failure = failureOf(response, answer, endpoint, connection.proxies, connection.host.clock.now());
     if (connection.host.flags.debug) connection.host.progress.debug(connection.redactor.text(`< ${failure.code}: ${failure.message}`));
     throw callError(failure, endpoint, connection.redactor);
   }
   if (!/^application\/proto\b/i.test(response.headers.get("content-type") ?? ""))
-    throw wrongContent(response, answer, endpoint, connection.redactor);
+    throw wrongContent(response, answer, endpoint, connection);
+  if (!endShows(response, answer)) {
+    throw new NetworkError(
+      `whether the answer of ${endpoint.url} is whole does not show`,
+      "Try again.",
+      false,
+      undefined,
+      "connection_lost",
+    );
+  }
   const message = decodeAnswer(output, answer, endpoint);
   if (connection.host.flags.debug) connection.host.progress.debug(`< ${connection.redactor.message(output, message)}`);
   return message;

@@ -88,7 +88,17 @@ async function* eventsOf(context: Context, input: Input): AsyncIterable<ApplyEve
     provenance: await findProvenance(context, project.root, input),
   };
   const events = input.watch ? deployOnChange(context, options) : deploy(context, options);
-  for await (const event of events) if (!flags.json || !input.watch || event.kind === "deployed") yield event;
+  for await (const event of events) {
+    if (!flags.json || !input.watch || event.kind === "deployed") yield event;
+    const next = event.kind === "deployed" ? nextStep(event, input) : "";
+    if (next !== "") context.progress.note(next);
+  }
+}
+
+/** How to ask what was deployed; empty when any query does. */
+function nextStep({ deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>, { await: waited, watch }: Input): string {
+  if (!promoted) return `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
+  return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
 }
 
 /** The one JSON document of a run that does not watch. */
@@ -112,7 +122,7 @@ function asText(event: ApplyEvent, style: Style): string {
     default: {
       const { id, status, url } = event.deployment;
       const state = statusName(status);
-      const said = state === "live" ? style.green("live") : state;
+      const said = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
       return `\nDeployment ${escapeControls(id)} is ${said}.\n${escapeControls(url)}`;
     }
   }
@@ -126,7 +136,14 @@ function asJson(event: ApplyEvent): unknown {
       return { deployment_id: null, url: null, status: "dry_run", diff: diffJson(event.diff), payload: event.payload };
     default: {
       const { id, status, url } = event.deployment;
-      return { deployment_id: id, url, status: statusName(status), diff: diffJson(event.diff), payload: event.payload };
+      return {
+        deployment_id: id,
+        url,
+        status: statusName(status),
+        promoted: event.promoted,
+        diff: diffJson(event.diff),
+        payload: event.payload,
+      };
     }
   }
 }

@@ -44,7 +44,7 @@ export default defineCommand({
     const entries = found.map(({ version, published_at, notes }) => ({ version, published_at, notes }));
     if (!context.io.stdoutIsTTY || context.flags.json) return { entries, shown: false };
     const rendered = Bun.markdown.ansi(safeMarkdown(entries), {
-      colors: context.flags.color,
+      colors: context.flags.color !== "never",
       hyperlinks: false,
       columns: Math.min(context.io.width, READING_WIDTH),
     });

@@ -33,8 +33,8 @@ export default defineCommand({
   ],
   needs: ["session"],
   args: {
-    source: optionalArg("branch or deployment id; left out: the environment's latest deployment"),
-    target: optionalArg("branch or deployment id; left out: the environment's latest deployment"),
+    source: optionalArg("branch or deployment id; left out: the environment's latest deployment", { names: "source" }),
+    target: optionalArg("branch or deployment id; left out: the environment's latest deployment", { names: "source" }),
   },
   flags: {
     unified: bool("unified diff", { aliases: ["-u"] }),
@@ -42,7 +42,9 @@ export default defineCommand({
     deploymentId: text("deployment to compare", { hidden: true }),
     otherDeploymentId: text("deployment to compare with", { hidden: true }),
   },
-  check({ source, target, deploymentId, otherBranch, otherDeploymentId }) {
+  check({ source, target, deploymentId, otherBranch, otherDeploymentId }, { flags }) {
+    if (flags.branch !== undefined && (source ?? deploymentId) !== undefined)
+      throw new UsageError(`--branch and ${source === undefined ? "--deployment-id" : "<source>"} exclude each other`);
     if (source !== undefined && deploymentId !== undefined) throw new UsageError("<source> and --deployment-id exclude each other");
     const others = [target, otherBranch, otherDeploymentId].filter((given) => given !== undefined);
     if (others.length > 1) throw new UsageError("give only one of <target>, --other-branch and --other-deployment-id");
@@ -66,8 +68,11 @@ export default defineCommand({
       await machine.remove(folder);
     }
   },
-  view: textView((found: SourceDiff, style) =>
-    found.differs ? (style.isTTY ? visibleLines(found.diff) : found.diff) : `No differences between ${found.source} and ${found.target}.`,
+  view: textView(
+    (found: SourceDiff, style) =>
+      found.differs ? (style.isTTY ? visibleLines(found.diff) : found.diff) : `No differences between ${found.source} and ${found.target}.`,
+    undefined,
+    { long: true },
   ),
 });
 

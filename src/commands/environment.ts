@@ -21,7 +21,7 @@ export default defineCommand({
     "The choice is stored for this project or, outside a project, as the default. --environment and SVC_ENVIRONMENT win over it.",
   examples: ["svc environment", { run: "svc environment staging", does: "Make the environment `staging` the active one" }],
   needs: ["session"],
-  args: { env: optionalArg("environment id or name to activate; left out: print the current one") },
+  args: { env: optionalArg("environment id or name to activate; left out: print the current one", { names: "environment" }) },
   async run(context, { env }): Promise<ActiveEnvironment> {
     if (env === undefined) {
       const me = await (await context.api.auth()).whoAmI({});

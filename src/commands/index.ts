@@ -21,6 +21,11 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     category: "Set up",
     load: () => import("./login.ts"),
   },
+  logout: {
+    summary: "Take credentials back, on the server and on this machine",
+    category: "Set up",
+    load: () => import("./logout.ts"),
+  },
   environment: {
     summary: "Show the active environment, or make another one active",
     category: "Set up",

@@ -3,10 +3,13 @@ import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import { updateEntry } from "../config/file.ts";
+import { browserFilesDir } from "../config/home.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
+import { entryToPage } from "./login/entry.ts";
+import { dataDirFlag, dataDirOf } from "./server/flags.ts";
 
 /** Longest wait when the server does not say when the session ends. */
 const SESSION_MS = 600_000;
@@ -29,11 +32,13 @@ interface Login {
 export default defineCommand({
   summary: "Log in through the browser and store the credentials",
   description:
-    "Opens a page of the server on which you confirm the login, and stores the client ID and secret it gives, with the server's address and the " +
-    "environment, for this project or, outside a project, as the default. With --client-id and --client-secret nothing is opened: the two are checked " +
+    "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
+    "environment, for this project or, outside a project, as the default. It is confirmed by somebody who is logged in already with the permission admin: in a browser " +
+    "of his, or by yourself when the server is yours (its data directory is readable to you) or an earlier login still works. With --client-id and --client-secret nothing is opened: the two are checked " +
     "and stored.",
   examples: ["svc login", { run: "svc login --no-prompt", does: "Open the page without asking first" }],
   flags: {
+    ...dataDirFlag,
     noPrompt: bool("open the authorization window without asking first", { aliases: ["--yes", "-y"] }),
   },
   check(_, { flags }) {
@@ -41,18 +46,13 @@ export default defineCommand({
       throw new UsageError("--client-id and --client-secret go together", { hint: "Give both, or neither to log in through the browser." });
     }
   },
-  async run(context, { noPrompt }): Promise<Login> {
+  async run(context, { dataDir, noPrompt }): Promise<Login> {
     const { flags, progress, surroundings } = context;
     const settings = await context.settings();
     const given = flags.clientId !== undefined && flags.clientSecret !== undefined;
-    if (given) {
-      progress.warn(
-        "a secret on the command line can be seen by other programs and stays in the shell's history; `svc login` alone avoids that",
-      );
-    }
     const credentials = given
       ? { clientId: flags.clientId ?? "", clientSecret: flags.clientSecret ?? "", environment: settings.environment.value }
-      : await confirmInBrowser(context, noPrompt);
+      : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
     const environment = credentials.environment ?? session.primaryEnvironment;
     const path = await updateEntry(flags, surroundings, settings.configKey, {
@@ -81,14 +81,25 @@ export default defineCommand({
   ),
 });
 
-async function confirmInBrowser(context: Context, noPrompt: boolean): Promise<Credentials> {
+async function confirmInBrowser(context: Context, noPrompt: boolean, dataDir: string): Promise<Credentials> {
   const { clock, io, flags, machine, prompt, progress, signal } = context;
   const auth = await context.api.auth();
   const session = await auth.createLoginSession({ deviceName: context.surroundings.hostname });
-  io.writeErr(`Confirm the login on this page:\n  ${escapeControls(session.url)}\n`);
+  const path = `/cli/${session.loginSessionId}`;
+  const entry = await entryToPage(context, path, dataDir);
+  io.writeErr(`Confirm the login ${escapeControls(session.userCode)} on this page:\n  ${escapeControls(entry ?? session.url)}\n`);
+  if (entry === undefined) {
+    io.writeErr(
+      `Confirm it in a browser that is logged in to this server, or let its owner run \`svc dashboard ${escapeControls(path)}\`.\n`,
+    );
+  }
   const interactive = io.stdinIsTTY && io.stderrIsTTY && !flags.json;
   if (noPrompt || (interactive && (await prompt.confirm("Open it in the browser?")))) {
-    if (!(await machine.openUrl(session.url))) progress.warn("no browser could be opened; open the page yourself");
+    const opened =
+      entry === undefined
+        ? await machine.openUrl(session.url)
+        : await machine.openUrl(entry, { privately: browserFilesDir(context.surroundings) });
+    if (!opened) progress.warn("no browser could be opened; open the page yourself");
   }
   const endsAt = session.expiresAt ? timestampMs(session.expiresAt) : clock.now() + SESSION_MS;
   return progress.step("Waiting for the confirmation", async () => {

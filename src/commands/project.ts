@@ -12,6 +12,10 @@ type Shown = { readonly project: Project } | { readonly edited: string };
 
 export default defineCommand({
   summary: "Print the project configuration",
+  description:
+    "The project file, svc.yaml or svc.yml, is looked for in the working directory and in the folders above it. One that another user owns, or that lies in " +
+    "another user's folder, is not used by any command, because its Python code would run as you, unless SVC_TRUSTED_PROJECTS names its folder (several " +
+    "are parted as in PATH, `*` stands for all).",
   examples: ["svc project", { run: "svc project --edit", does: "Open svc.yaml in the editor" }],
   flags: {
     edit: bool("open the config file in $VISUAL/$EDITOR instead"),
@@ -63,7 +67,7 @@ function document({ name, root, configPath, environments, validation }: Project)
 /** Opens the project file and waits for the editor's end. A file that is no YAML can be opened too. */
 async function openEditor({ flags, machine, surroundings }: Context): Promise<string> {
   const { projectFileOf } = await import("../project/load.ts");
-  const path = await projectFileOf(flags.dir);
+  const path = await projectFileOf(flags.dir, surroundings);
   const { env, platform } = surroundings;
   const editor = env.VISUAL || env.EDITOR || (platform === "win32" ? "notepad" : ["nano", "vi"].find((name) => machine.which(name)));
   if (!editor)

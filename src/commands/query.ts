@@ -10,7 +10,7 @@ import { plannerOptionLines } from "../domain/planner-options.ts";
 import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { choiceView, tableView, type View } from "../output/view.ts";
-import { answerJson, failureLines, valueText } from "./query/answer.ts";
+import { answerJson, type FailureStyle, failureLines, runLine, valueText } from "./query/answer.ts";
 import {
   type BenchmarkReport,
   benchmarkExitCode,
@@ -20,7 +20,8 @@ import {
   DEFAULT_WARMUP_MS,
   runBenchmark,
 } from "./query/benchmark.ts";
-import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView } from "./query/bulk.ts";
+import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView, givenColumns } from "./query/bulk.ts";
+import { countText, isRows, relationTables } from "./query/relation-rows.ts";
 import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
 import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
 import { spansOf, spanTree } from "./query/trace.ts";
@@ -65,13 +66,20 @@ export default defineCommand({
   needs: ["session"],
   flags: {
     in: list(
-      keyValue("input; a leading dot means an absolute name; @file(path) reads the value from a file", { placeholder: "<feature=value>" }),
+      keyValue("input; a leading dot means an absolute name; @file(path) reads the value from a file", {
+        placeholder: "<feature=value>",
+        names: "feature",
+      }),
     ),
     rawInputs: bool("inputs are raw strings, no JSON decoding", { aliases: ["--raw"] }),
-    out: list(text("output feature or namespace; comma list accepted", { placeholder: "<feature>" }), { split: true }),
-    staleness: list(keyValue("how old a stored value may be", { placeholder: "<feature=duration>" })),
+    out: list(text("output feature or namespace; comma list accepted", { placeholder: "<feature>", names: "output" }), { split: true }),
+    staleness: list(keyValue("how old a stored value may be", { placeholder: "<feature=duration>", names: "feature" })),
     repeat: duration("repeat the query every so often, until interrupted"),
-    deployment: text("query this deployment, for code deployed with --no-promote", { aliases: ["--deployment-id"], placeholder: "<id>" }),
+    deployment: text("query this deployment, for code deployed with --no-promote", {
+      aliases: ["--deployment-id"],
+      placeholder: "<id>",
+      names: "deployment",
+    }),
     queryName: text("query name", { placeholder: "<name>" }),
     queryNameVersion: text("version of the named query", { placeholder: "<version>" }),
     now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
@@ -110,18 +118,19 @@ export default defineCommand({
 
 const answerView = tableView({
   things: "features",
-  before: ({ response }: Answer, style) => (response.meta?.url ? style.dim(escapeControls(response.meta.url)) : ""),
-  rows: ({ response }) => response.data,
+  rows: ({ response }: Answer) => response.data,
   columns: [
     { header: "Name", cell: ({ field }) => readableName(field) },
     { header: "Hit?", cell: ({ meta }) => (meta?.cacheHit ? "✓" : ""), style: (cell, style) => style.green(cell) },
     {
       header: "Value",
-      cell: ({ error, value }) => (error ? "(failed)" : valueText(value)),
+      flexible: true,
+      cell: ({ error, value }, { isTTY }) => (error ? "(failed)" : isTTY && isRows(value) ? countText(value) : valueText(value)),
       style: (cell, style, { error }) => (error ? style.red(cell) : cell),
     },
   ],
-  after: ({ response, spans }, style) => visibleLines(response.explainOutput) + spanTree(spans, style),
+  after: ({ response, spans }, style) =>
+    relationTables(response.data, style) + runLine(response.meta, style) + visibleLines(response.explainOutput) + spanTree(spans, style),
   json: ({ response, translate, includeMeta, spans }) => {
     for (const result of response.data) if (!includeMeta) result.meta = undefined;
     return answerJson(response, translate ? readableName : (name) => name, spans);
@@ -134,8 +143,9 @@ type Ask = () => Promise<Answer | BulkAnswer>;
 async function question(context: Context, input: Input, service: Client<typeof QueryService>): Promise<Ask> {
   const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
-    const request = await bulkRequest(context, input);
-    return async () => ({ kind: "bulk", response: await service.queryBulk(request), ...shown });
+    const given = givenColumns(input.in);
+    const request = await bulkRequest(context, input, given);
+    return async () => ({ kind: "bulk", given, response: await service.queryBulk(request), ...shown });
   }
   const request = await queryRequest(context, input);
   return async () => ({ kind: "answer", response: await service.query(request), ...shown });
@@ -181,7 +191,7 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
       const answer = await withSpans(context, service, await timed(ask, figures));
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
-      if (!flags.json) for (const line of linesOf(answer)) io.writeErr(`${line}\n`);
+      if (!flags.json) for (const line of linesOf(answer, { stacks: flags.verbose })) io.writeErr(`${line}\n`);
       if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined) {
         if (failed(answer)) throw new CliError(failureCount(answer), { code: "query_failed" });
@@ -218,8 +228,8 @@ function stagesNote(meta: QueryMeta | undefined): string {
   return `${count}: ask QueryService.GetQueryRunStages for the query ${escapeControls(meta.queryId)}`;
 }
 
-function linesOf(answer: Answer | BulkAnswer): string[] {
-  return answer.kind === "bulk" ? bulkFailureLines(answer.response) : failureLines(answer.response);
+function linesOf(answer: Answer | BulkAnswer, style: FailureStyle): string[] {
+  return answer.kind === "bulk" ? bulkFailureLines(answer.response, style) : failureLines(answer.response, style);
 }
 
 function failureCount(answer: Answer | BulkAnswer): string {

@@ -1,6 +1,6 @@
 import type { Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../cli/command.ts";
-import { inputName, resolverJson, resolverKind } from "../domain/feature-json.ts";
+import { inputPaths, resolverJson, resolverKind } from "../domain/feature-json.ts";
 import { readableName } from "../domain/name.ts";
 import { tableView } from "../output/view.ts";
 
@@ -13,11 +13,12 @@ export default defineCommand({
   },
   view: tableView({
     things: "resolvers",
+    long: true,
     rows: (resolvers: Resolver[]) => resolvers,
     columns: [
       { header: "Resolver", cell: (resolver: Resolver) => resolver.fqn },
       { header: "Kind", cell: resolverKind },
-      { header: "Inputs", cell: (resolver) => resolver.inputs.map((input) => readableName(inputName(input))).join(", ") },
+      { header: "Inputs", cell: (resolver) => resolver.inputs.flatMap(inputPaths).map(readableName).join(", ") },
       { header: "Outputs", cell: (resolver) => resolver.outputs.map(readableName).join(", ") },
     ],
     json: (resolvers) => ({ resolvers: resolvers.map(resolverJson) }),

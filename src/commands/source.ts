@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { defineCommand } from "../cli/command.ts";
 import { optionalArg, path } from "../cli/flag.ts";
+import { currentBranch } from "../config/branch.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -14,9 +15,15 @@ export interface SourceFolder {
 export default defineCommand({
   summary: "Download and extract deployment source",
   description: "The archive is unpacked as a whole or not at all; one that names absolute paths, `..` or links is refused.",
-  examples: ["svc source", { run: "svc source dpl_0198c0de --output-dir ./old", does: "Extract one deployment into a folder" }],
+  examples: [
+    "svc source",
+    { run: "svc source --branch=try-it", does: "Extract what a branch runs" },
+    { run: "svc source dpl_0198c0de --output-dir ./old", does: "Extract one deployment into a folder" },
+  ],
   needs: ["session"],
-  args: { id: optionalArg("deployment id; left out: the latest deployment of the environment") },
+  args: {
+    id: optionalArg("deployment id; left out: the latest deployment of --branch, or of the environment", { names: "deployment" }),
+  },
   flags: {
     outputDir: path("folder to extract into; it must not exist", {
       aliases: ["--out"],
@@ -26,7 +33,7 @@ export default defineCommand({
   },
   async run(context, { id, outputDir }): Promise<SourceFolder> {
     const { api, http, machine } = context;
-    const { deployment, url } = await (await api.deployments()).getSource({ target: id ?? "" });
+    const { deployment, url } = await (await api.deployments()).getSource({ target: id ?? (await currentBranch(context)) ?? "" });
     if (!deployment) throw new CliError("the server named no deployment for this source", { code: "broken_answer" });
     const fresh = outputDir === undefined ? await machine.makeTempDir("svc-source-") : undefined;
     const folder = outputDir ?? join(fresh ?? "", deployment.id);

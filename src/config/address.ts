@@ -1,12 +1,11 @@
 /** Addresses of servers as users give them. */
 
+import { isLoopbackHost } from "../domain/ip-address.ts";
 import { CliError } from "../errors/cli-error.ts";
-
-const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1|0\.0\.0\.0)$/i;
 
 /** Whether an address names this machine. */
 export function isLoopback(url: string): boolean {
-  return URL.canParse(url) && LOOPBACK.test(new URL(url).hostname);
+  return URL.canParse(url) && isLoopbackHost(new URL(url).hostname);
 }
 
 /**
@@ -17,7 +16,7 @@ export function normalizeAddress(given: string, from: string): string {
   const text = given.trim();
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
   const host = text.replace(/^(\[[^\]]*\]|[^:/?#]*).*$/s, "$1");
-  const url = hasScheme ? text : `${LOOPBACK.test(host) ? "http" : "https"}://${text}`;
+  const url = hasScheme ? text : `${isLoopbackHost(host) ? "http" : "https"}://${text}`;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !["http:", "https:"].includes(parsed.protocol) || parsed.hostname === "") {
     throw new CliError(`'${given}' (${from}) is no server address`, {

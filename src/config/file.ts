@@ -5,7 +5,8 @@
 
 import { dirname, join } from "node:path";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
-import { readPrivateFile, refuseLink, writePrivateFile } from "../disk/private-file.ts";
+import { isOpenToOthers, readPrivateFile, refuseLink, writePrivateFile } from "../disk/private-file.ts";
+import { yamlMessage } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { locateConfig } from "./location.ts";
 
@@ -30,7 +31,14 @@ const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "
 export async function readEntries(path: string): Promise<ReadonlyMap<string, ConfigEntry>> {
   const text = readPrivateFile(path);
   if (text === undefined) return new Map();
-  return entriesOf(quickParse(text) ?? (await parseDocumentOf(path, text)).toJS(), path);
+  return entriesOf(quickParse(text) ?? valuesOf(await parseDocumentOf(path, text), path), path);
+}
+
+/** A warning about a config file with a secret that other users may read; undefined when there is nothing to warn of. */
+export function exposureOf(path: string, entries: ReadonlyMap<string, ConfigEntry>): string | undefined {
+  const holdsSecret = [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined);
+  if (!holdsSecret || !isOpenToOthers(path)) return undefined;
+  return `${path} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${path}`;
 }
 
 /** Whether the config file allows the daily look for a newer version: `updateCheck: false` at its top forbids it. A broken file allows nothing. */
@@ -58,15 +66,8 @@ export async function updateEntry(
   key: string,
   change: Partial<Record<(typeof FIELDS)[number], string | undefined>>,
 ): Promise<string> {
-  const location = await locateConfig(flags, surroundings);
-  const path = location.write;
-  refuseLink(path);
-  const { withFileLock } = await import("../disk/lock.ts");
-  const { isMap } = await import("yaml");
-  await withFileLock(lockPath(path), { what: path }, async () => {
-    const text = readPrivateFile(path) ?? (location.read === undefined ? undefined : readPrivateFile(location.read)) ?? "";
-    const document = await parseDocumentOf(path, text);
-    entriesOf(document.toJS(), path);
+  return editEntries(flags, surroundings, async (document) => {
+    const { isMap } = await import("yaml");
     for (const place of [[], ["tokens"], ["tokens", key]]) {
       if (!isMap(document.getIn(place, true))) document.setIn(place, document.createNode({}));
     }
@@ -74,7 +75,42 @@ export async function updateEntry(
       if (value === undefined) document.deleteIn(["tokens", key, field]);
       else document.setIn(["tokens", key, field], value);
     }
-    writePrivateFile(path, document.toString({ lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }));
+    return true;
+  });
+}
+
+/** Removes the entries that hold a client of a server, and returns the file's path and their keys. Without such an entry nothing is written. */
+export async function removeEntriesOf(
+  flags: Pick<GlobalFlags, "authConfig">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+  isOfClient: (entry: ConfigEntry) => boolean,
+): Promise<{ readonly path: string; readonly keys: readonly string[] }> {
+  const { read, write } = await locateConfig(flags, surroundings);
+  if (read === undefined) return { path: write, keys: [] };
+  let keys: readonly string[] = [];
+  const path = await editEntries(flags, surroundings, async (document, entries) => {
+    keys = [...entries].filter(([, entry]) => isOfClient(entry)).map(([key]) => key);
+    for (const key of keys) document.deleteIn(["tokens", key]);
+    return keys.length > 0;
+  });
+  return { path, keys };
+}
+
+/** Edits the document while nobody else does, and writes it when `edit` says that it changed. */
+async function editEntries(
+  flags: Pick<GlobalFlags, "authConfig">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+  edit: (document: Awaited<ReturnType<typeof parseDocumentOf>>, entries: ReadonlyMap<string, ConfigEntry>) => Promise<boolean>,
+): Promise<string> {
+  const location = await locateConfig(flags, surroundings);
+  const path = location.write;
+  refuseLink(path);
+  const { withFileLock } = await import("../disk/lock.ts");
+  await withFileLock(lockPath(path), { what: path }, async () => {
+    const text = readPrivateFile(path) ?? (location.read === undefined ? undefined : readPrivateFile(location.read)) ?? "";
+    const document = await parseDocumentOf(path, text);
+    if (await edit(document, entriesOf(valuesOf(document, path), path)))
+      writePrivateFile(path, document.toString({ lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }));
   });
   return path;
 }
@@ -109,13 +145,26 @@ async function parseDocumentOf(path: string, text: string) {
   const error = document.errors[0];
   if (error) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new CliError(`${path}:${line}:${col}: ${error.message.split("\n")[0]}`, {
+    throw new CliError(`${path}:${line}:${col}: ${yamlMessage(error)}`, {
       code: "config_broken",
       hint: "Correct the file, or move it away and run `svc login`.",
       details: { file: path, line, column: col },
     });
   }
   return document;
+}
+
+/** What a document holds; an alias that leads nowhere, or to too much, only shows when it is followed. */
+function valuesOf(document: { toJS(): unknown }, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new CliError(`${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      code: "config_broken",
+      hint: "Correct the file, or move it away and run `svc login`.",
+      cause: error,
+    });
+  }
 }
 
 function entriesOf(document: unknown, path: string): Map<string, ConfigEntry> {

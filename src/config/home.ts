@@ -18,3 +18,8 @@ export function tokenCacheDir(surroundings: Pick<Surroundings, "env" | "homeDir"
 export function serverDataDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
   return join(svcHome(surroundings), "data");
 }
+
+/** The folder of files that send a browser on to an address which holds a code. */
+export function browserFilesDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
+  return join(svcHome(surroundings), "browser");
+}

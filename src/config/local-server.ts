@@ -1,16 +1,12 @@
-/** The embedded server as other commands of this machine see it: its note and lock in the data directory, its process, its log file. */
+/** The embedded server as other commands of this machine see it: its note and lock in the data directory, its process. */
 
 import { Database } from "bun:sqlite";
-import { appendFileSync, chmodSync, closeSync, constants, openSync } from "node:fs";
-import { mkdir, open, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { systemCode } from "../disk/disk-error.ts";
+import { closeSync, constants, openSync } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isFull, reasonAt, systemCode } from "../disk/disk-error.ts";
 import { readPrivateFile } from "../disk/private-file.ts";
-import { renameInPlaceSync } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
-
-/** Size at which a start of the server begins a new log file; one older file is kept. */
-const LARGEST_LOG_BYTES = 32 * 1024 * 1024;
 
 /** What a running server says of itself in `server.json`. */
 export interface LocalServer {
@@ -24,14 +20,15 @@ export interface LocalServer {
 /** Paths below a data directory. */
 export function serverFiles(dataDir: string): {
   readonly note: string;
+  /** Credentials of the server's owner, as long as it runs. */
+  readonly owner: string;
   readonly lock: string;
-  readonly log: string;
   readonly errors: string;
 } {
   return {
     note: join(dataDir, "server.json"),
+    owner: join(dataDir, "server.owner.json"),
     lock: join(dataDir, "server.lock"),
-    log: join(dataDir, "server.log"),
     errors: join(dataDir, "server.err"),
   };
 }
@@ -47,6 +44,26 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
   }
 }
 
+/** What proves that this user owns a server: credentials that only he may read, for the server at `url` and no longer than it runs. */
+export interface OwnerCredentials {
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The credentials of a data directory's owner; undefined when no server runs on it, or it is not this user's. */
+export async function readOwner(dataDir: string): Promise<OwnerCredentials | undefined> {
+  try {
+    const text = readPrivateFile(serverFiles(dataDir).owner, { followLinks: false });
+    if (text === undefined || !(await isHeld(dataDir))) return undefined;
+    const { url, client_id: clientId, client_secret: clientSecret } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof url !== "string" || typeof clientId !== "string" || typeof clientSecret !== "string") return undefined;
+    return { url, clientId, clientSecret };
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a server holds the data directory: its lock is gone the moment it is, however it ended. */
 export async function isHeld(dataDir: string): Promise<boolean> {
   const { lock } = serverFiles(dataDir);
@@ -54,12 +71,17 @@ export async function isHeld(dataDir: string): Promise<boolean> {
   const database = new Database(lock, { readwrite: true });
   try {
     database.run("PRAGMA busy_timeout = 0");
+    database.run("PRAGMA journal_mode = memory");
     database.run("BEGIN IMMEDIATE");
     database.run("ROLLBACK");
     return false;
   } catch (error) {
-    if (String(systemCode(error)).startsWith("SQLITE_BUSY")) return true;
-    throw error;
+    if (systemCode(error)?.startsWith("SQLITE_BUSY")) return true;
+    throw new CliError(`the lock file ${lock} cannot be used: ${reasonAt(lock, error)}`, {
+      code: "lock_failed",
+      hint: "When no server runs on that folder, delete the file: nothing is kept in it.",
+      cause: error,
+    });
   } finally {
     database.close();
   }
@@ -71,49 +93,6 @@ export function terminate(pid: number): boolean {
     return process.kill(pid, "SIGTERM");
   } catch {
     return false;
-  }
-}
-
-/** A function that appends lines to the server's log file, private, begun anew when it has grown large. The folder is made when it is missing. */
-export async function openServerLog(dataDir: string): Promise<(line: string) => void> {
-  const { log } = serverFiles(dataDir);
-  await mkdir(dirname(log), { recursive: true, mode: 0o700 });
-  const size = await stat(log).then(
-    (found) => found.size,
-    () => 0,
-  );
-  if (size > LARGEST_LOG_BYTES) renameInPlaceSync(log, `${log}.1`);
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
-  const descriptor = openSync(log, flags, 0o600);
-  chmodSync(log, 0o600);
-  return (line) => appendFileSync(descriptor, `${line}\n`);
-}
-
-/** The last `count` lines of the log file, and the offset behind them. */
-export async function readServerLog(dataDir: string, count: number): Promise<{ readonly lines: string[]; readonly offset: number }> {
-  const { lines, offset } = await readServerLogFrom(dataDir, 0);
-  return { lines: count === 0 ? [] : lines.slice(-count), offset };
-}
-
-/** Whole lines that were appended since `offset`, and the offset behind them; a file that was begun anew is read from its start. */
-export async function readServerLogFrom(dataDir: string, offset: number): Promise<{ readonly lines: string[]; readonly offset: number }> {
-  const { log } = serverFiles(dataDir);
-  const file = await open(log, constants.O_RDONLY).catch((error) => {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  });
-  if (!file) return { lines: [], offset: 0 };
-  try {
-    const { size } = await file.stat();
-    const from = size < offset ? 0 : offset;
-    const bytes = Buffer.alloc(size - from);
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
-    const whole = bytes.subarray(0, bytes.subarray(0, bytesRead).lastIndexOf(10) + 1);
-    const lines = whole.toString("utf8").split("\n");
-    lines.pop();
-    return { lines, offset: from + whole.length };
-  } finally {
-    await file.close();
   }
 }
 
@@ -152,7 +131,7 @@ export async function startInBackground(start: BackgroundStart): Promise<{ reado
     if (line === undefined) {
       await child.exited;
       start.signal.throwIfAborted();
-      throw startFailure(readPrivateFile(errors), errors);
+      throw startFailure(readPrivateFile(errors), errors, start.dataDir);
     }
     child.unref();
     return { pid: child.pid, line };
@@ -178,7 +157,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | u
   }
 }
 
-function startFailure(stderr: string | undefined, path: string): CliError {
+function startFailure(stderr: string | undefined, path: string, dataDir: string): CliError {
   for (const line of (stderr ?? "").split("\n")) {
     try {
       const { error } = JSON.parse(line) as { error?: { code?: unknown; message?: unknown; details?: { hint?: unknown } } };
@@ -186,6 +165,12 @@ function startFailure(stderr: string | undefined, path: string): CliError {
       const hint = error.details?.hint;
       return new CliError(error.message, { code: String(error.code ?? "start_failed"), hint: typeof hint === "string" ? hint : undefined });
     } catch {}
+  }
+  if (isFull(dataDir)) {
+    return new CliError(`the server ended before it was ready: no space is left on the device of ${dataDir}`, {
+      code: "start_failed",
+      hint: "Make room on that device and start again.",
+    });
   }
   return new CliError("the server ended before it was ready", { code: "start_failed", hint: `${path} holds what it said.` });
 }

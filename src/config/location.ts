@@ -20,7 +20,8 @@ export async function locateConfig(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
 ): Promise<ConfigLocation> {
   if (flags.authConfig !== undefined) {
-    return { read: (await isFile(flags.authConfig)) ? flags.authConfig : undefined, write: flags.authConfig };
+    const found = await stat(flags.authConfig).catch(() => undefined);
+    return { read: found && flags.authConfig, write: flags.authConfig };
   }
   const xdg = surroundings.env.XDG_CONFIG_HOME;
   const names = xdg

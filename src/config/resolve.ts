@@ -5,7 +5,7 @@
 
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
 import { normalizeAddress } from "./address.ts";
-import { type ConfigEntry, DEFAULT_KEY, readEntries } from "./file.ts";
+import { type ConfigEntry, DEFAULT_KEY, exposureOf, readEntries } from "./file.ts";
 import { locateConfig } from "./location.ts";
 import type { Setting, Settings, Source } from "./settings.ts";
 
@@ -48,15 +48,19 @@ export function describeSource(source: Source): string {
 /**
  * Resolves the settings. Reads the config file, dials nothing.
  * @param projectRoot absolute path of the project folder above the working directory, if there is one
+ * @param warn called with a line when the config file shows its secrets to other users
  * @throws CliError for a config file that is broken and for an address that is none
  */
 export async function createSettings(
   flags: SettingFlags,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   projectRoot: string | undefined,
+  warn: (text: string) => void = () => undefined,
 ): Promise<Settings> {
   const location = await locateConfig(flags, surroundings);
   const entries = location.read === undefined ? new Map<string, ConfigEntry>() : await readEntries(location.read);
+  const exposure = location.read === undefined ? undefined : exposureOf(location.read, entries);
+  if (exposure !== undefined) warn(exposure);
   const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
 
   const find = (place: Place): Setting => {

@@ -12,6 +12,12 @@ import type { Clock } from "./clock.ts";
 import type { Io } from "./io.ts";
 import type { Progress, Prompt } from "./prompt.ts";
 
+/** What the server knows by name and a shell can complete; `output` is a feature or a class, `source` a branch or a deployment. */
+export type ServerNoun = "feature" | "output" | "branch" | "environment" | "deployment" | "source";
+
+/** Where colours are written: on terminals, everywhere, or nowhere. */
+export type ColorChoice = "auto" | "always" | "never";
+
 /** Global flags after parsing. */
 export interface GlobalFlags {
   readonly branch?: string | true;
@@ -30,7 +36,9 @@ export interface GlobalFlags {
   readonly updateCheck: boolean;
   /** Absolute directory to start looking from. */
   readonly dir: string;
-  readonly color: boolean;
+  readonly color: ColorChoice;
+  /** Whether long output may be shown in a pager. */
+  readonly pager: boolean;
 }
 
 /** The environment that surrounds the process. */
@@ -74,8 +82,11 @@ export interface Machine {
   ): Promise<ChildResult>;
   /** First match of a program on PATH. */
   which(name: string): string | undefined;
-  /** Opens a URL in the browser; false when there is none to open. */
-  openUrl(url: string): Promise<boolean>;
+  /**
+   * Opens a URL in the browser; false when there is none to open. One that holds a secret is opened `privately`, through a file in that folder that only this user
+   * may read; the next one removes it.
+   */
+  openUrl(url: string, options?: { readonly privately?: string }): Promise<boolean>;
   readText(path: string): Promise<string | undefined>;
   readBytes(path: string): Promise<Uint8Array | undefined>;
   /** Writes a file and its folders; `private` = mode 0600. Atomic: written beside and renamed. */

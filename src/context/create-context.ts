@@ -24,11 +24,11 @@ export function createContext(parts: ContextParts): Context {
   const { flags, surroundings, progress } = parts;
   const settings = once(async (): Promise<Settings> => {
     const { createSettings } = await import("../config/resolve.ts");
-    return createSettings(flags, surroundings, await findProjectRoot(flags.dir));
+    return createSettings(flags, surroundings, await findProjectRoot(flags.dir), progress.warn);
   });
   const project = once(async (): Promise<Project> => {
     const { loadProject } = await import("../project/load.ts");
-    return loadProject(flags.dir, { note: (text) => progress.warn(text) });
+    return loadProject(flags.dir, { env: surroundings.env, note: (text) => progress.warn(text) });
   });
   const toolchain = once(async () => {
     const [{ createToolchain }, { svcHome }] = await Promise.all([import("../python/create-toolchain.ts"), import("../config/home.ts")]);
@@ -59,6 +59,7 @@ export function createContext(parts: ContextParts): Context {
     ping: async (server) => (await realHttp()).ping(server),
     session: async () => (await realHttp()).session(),
     checkCredentials: async (id, secret, server) => (await realHttp()).checkCredentials(id, secret, server),
+    forgetToken: async (clientId) => (await realHttp()).forgetToken(clientId),
     forgetTokens: async () => (await realHttp()).forgetTokens(),
   };
   const realReleases = once(async () => (await import("../release/create-releases.ts")).createReleases(parts));

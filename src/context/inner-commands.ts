@@ -3,14 +3,12 @@
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { Clock } from "./clock.ts";
-import type { GlobalFlags, Surroundings } from "./context.ts";
+import type { Surroundings } from "./context.ts";
 import type { Io } from "./io.ts";
-import type { Progress } from "./prompt.ts";
+import { quietFlags, SILENT } from "./quiet.ts";
 
 /** Longest run of the process that looks for a newer version: nobody sees it, and nobody would end it. */
 const REFRESH_LIMIT_MS = 60_000;
-
-const SILENT: Progress = { step: (_, work) => work(() => {}), note() {}, warn() {}, verbose() {}, debug() {} };
 
 /** What the words need. */
 export interface InnerHost {
@@ -33,17 +31,8 @@ export function innerCommands({ io, surroundings, clock, signal }: InnerHost) {
     /** `__refresh-releases` remembers what is latest, for the reminder of a later command. */
     async "__refresh-releases"(): Promise<number> {
       const { refreshFeed } = await import("../release/create-releases.ts");
-      const flags: GlobalFlags = {
-        json: true,
-        spinners: false,
-        verbose: false,
-        debug: false,
-        updateCheck: false,
-        dir: surroundings.homeDir,
-        color: false,
-      };
       const limited = AbortSignal.any([signal, AbortSignal.timeout(REFRESH_LIMIT_MS)]);
-      await refreshFeed({ flags, surroundings, clock, progress: SILENT, signal: limited });
+      await refreshFeed({ flags: quietFlags(surroundings.homeDir), surroundings, clock, progress: SILENT, signal: limited });
       return exitCodes.ok;
     },
   };

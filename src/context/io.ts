@@ -17,4 +17,6 @@ export interface Io {
   readonly stdinIsTTY: boolean;
   /** Columns of the terminal on stdout; Infinity when it is none. */
   readonly width: number;
+  /** Rows of the terminal on stdout; Infinity when it is none. */
+  readonly height: number;
 }

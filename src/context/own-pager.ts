@@ -8,7 +8,7 @@ const FIRST_SCREEN = "\u001b[?25h\u001b[?1049l";
 const TOP_LEFT = "\u001b[H";
 const REST_OF_LINE = "\u001b[0m\u001b[K";
 
-/** Shows a text until the user leaves it; a text that fits on the screen is printed. */
+/** Shows a text until the user leaves it; a text that fits on the screen is printed. Rejects with the signal's reason when the command is ended. */
 export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, text: string): Promise<void> {
   const { stdin, stdout } = process;
   const width = stdout.columns || 80;
@@ -37,6 +37,7 @@ export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, 
     stdin.pause();
     await io.writeOut(FIRST_SCREEN);
   }
+  signal.throwIfAborted();
 }
 
 /** Keys of what a terminal sends at once: an escape sequence is one key. */

@@ -14,8 +14,10 @@ const NO_PAGER = ["", "cat"];
  */
 export async function page(host: PagerHost, text: string): Promise<boolean> {
   const { io, machine, surroundings, flags } = host;
-  const { PAGER, TERM } = surroundings.env;
-  if (flags.json || !io.stdoutIsTTY || !io.stdinIsTTY || TERM === "dumb" || NO_PAGER.includes(PAGER?.trim() ?? "less")) return false;
+  const { SVC_PAGER, TERM } = surroundings.env;
+  const PAGER = SVC_PAGER ?? surroundings.env.PAGER;
+  if (flags.json || !flags.pager || !io.stdoutIsTTY || !io.stdinIsTTY || TERM === "dumb" || NO_PAGER.includes(PAGER?.trim() ?? "less"))
+    return false;
   const less = { LESS: surroundings.env.LESS ?? "-FRX", LESSCHARSET: surroundings.env.LESSCHARSET ?? "utf-8" };
   const program =
     PAGER && surroundings.platform !== "win32" ? ["sh", "-c", PAGER] : machine.which("less") === undefined ? undefined : ["less", "-R"];

@@ -1,11 +1,17 @@
-/** What is going on, on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs with -v and -vv. */
+/**
+ * What is going on, on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs with -v and -vv. Texts may hold what servers and files say, so
+ * their control characters are written visibly.
+ */
 
+import { visibleLines } from "../domain/visible.ts";
 import type { GlobalFlags } from "./context.ts";
 import type { Io } from "./io.ts";
 import type { Progress } from "./prompt.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
+/** Milliseconds from which on a step says how long it took. */
+const TOLD_FROM_MS = 2_000;
 const CLEAR_LINE = "\r\u001b[2K";
 
 /** Where -v and -vv go. */
@@ -31,21 +37,21 @@ export async function createProgress(
   const spinner = new Spinner(io, { animated: flags.spinners && !flags.json && !flags.verbose && io.stderrIsTTY, silent: flags.json });
   const say = (text: string) => spinner.around(() => io.writeErr(text));
   return {
-    step: (label, work) => spinner.run(label, work),
+    step: (label, work, failed) => spinner.run(label, work, failed),
     note(text) {
-      if (!flags.json) say(`${text}\n`);
+      if (!flags.json) say(`${visibleLines(text)}\n`);
     },
-    warn: (text) => say(`Warning: ${text}\n`),
-    verbose: (text) => log && spinner.around(() => log.step(text)),
+    warn: (text) => say(`Warning: ${visibleLines(text)}\n`),
+    verbose: (text) => log && spinner.around(() => log.step(visibleLines(text))),
     debug(text) {
-      if (flags.debug) spinner.around(() => log?.detail(text));
+      if (flags.debug) spinner.around(() => log?.detail(visibleLines(text)));
     },
   };
 }
 
 /** One spinner for all steps: the innermost label is shown. */
 class Spinner {
-  private readonly labels: { text: string }[] = [];
+  private readonly labels: { text: string; readonly since: number }[] = [];
   private timer: ReturnType<typeof setInterval> | undefined;
   private frame = 0;
 
@@ -54,18 +60,18 @@ class Spinner {
     private readonly mode: { readonly animated: boolean; readonly silent: boolean },
   ) {}
 
-  async run<T>(label: string, work: (update: (label: string) => void) => Promise<T>): Promise<T> {
-    const shown = { text: label };
+  async run<T>(label: string, work: (update: (label: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T> {
+    const shown = { text: visibleLines(label), since: performance.now() };
     this.labels.push(shown);
     if (this.mode.animated) this.start();
-    else if (!this.mode.silent) this.io.writeErr(`${label}\n`);
+    else if (!this.mode.silent) this.io.writeErr(`${shown.text}\n`);
     const update = (text: string) => {
-      shown.text = text;
+      shown.text = visibleLines(text);
       this.draw();
     };
     try {
       const result = await work(update);
-      this.end(shown, "✓");
+      this.end(shown, failed?.(result) ? "✗" : "✓");
       return result;
     } catch (error) {
       this.end(shown, "✗");
@@ -97,10 +103,12 @@ class Spinner {
     this.io.writeErr(`${CLEAR_LINE}${FRAMES[this.frame % FRAMES.length]} ${text}`);
   }
 
-  private end(shown: { text: string }, mark: string): void {
+  private end(shown: { text: string; readonly since: number }, mark: string): void {
     this.labels.splice(this.labels.indexOf(shown), 1);
     if (!this.mode.animated) return;
-    this.io.writeErr(`${CLEAR_LINE}${mark} ${shown.text}\n`);
+    const ms = performance.now() - shown.since;
+    const took = ms < TOLD_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
+    this.io.writeErr(`${CLEAR_LINE}${mark} ${shown.text}${took}\n`);
     this.draw();
     if (this.labels.length > 0) return;
     clearInterval(this.timer);

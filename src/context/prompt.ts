@@ -1,6 +1,6 @@
 /** Questions to the user, on stderr, answered on stdin (conventions `confirmation`, `interactive_pick`). */
 export interface Prompt {
-  /** Asks `question [y/n]`; y or yes is true; anything else and end of file are false. A pipe may answer. */
+  /** Asks `question [y/n]`; y or yes is true, anything else false; AbortedError at the end of file. A pipe may answer. */
   confirm(question: string): Promise<boolean>;
   /** Asks for one of several on a terminal; without one throws a UsageError that names `flag`. */
   pick<T>(question: string, options: readonly { label: string; value: T; hint?: string }[], flag: string): Promise<T>;
@@ -8,8 +8,11 @@ export interface Prompt {
 
 /** What is going on, on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with `--json`. */
 export interface Progress {
-  /** Runs `work` under a label; the label stays with a mark when done. */
-  step<T>(label: string, work: (update: (label: string) => void) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` under a label; the label stays with a mark when done: a cross when `work` throws, or gave what `failed` says is no success, and then
+   * the seconds when it took more than two.
+   */
+  step<T>(label: string, work: (update: (label: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T>;
   /** One line of information on stderr (kept with --json off only). */
   note(text: string): void;
   /** A warning on stderr, always. */

@@ -3,8 +3,8 @@
  * stream machinery behind `process.stdout`. Nothing is not written at all: `Bun.write` would empty a file that stdout goes to.
  */
 
-import { fstatSync, statSync, writeSync } from "node:fs";
-import { OutputClosedError } from "../errors/cli-error.ts";
+import { fstatSync, readFileSync, statSync, writeSync } from "node:fs";
+import { CliError, OutputClosedError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Io } from "./io.ts";
 
@@ -25,6 +25,23 @@ function isTerminal(fd: number): boolean {
   }
   const { isatty }: typeof import("node:tty") = require("node:tty");
   return isatty(fd);
+}
+
+/** O_CLOEXEC in the `flags` of `/proc/self/fdinfo`, on every architecture that there are builds for. */
+const CLOSE_ON_EXEC = 0o2000000;
+
+/**
+ * Whether stdout was closed when the process started (`>&-`). The runtime opens the null device in its place, close-on-exec, which no descriptor that was
+ * handed down can be. Where the kernel does not tell flags (macOS, Windows) it is never closed.
+ */
+function stdoutWasClosed(): boolean {
+  try {
+    if (fstatSync(1).rdev !== statSync("/dev/null").rdev) return false;
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync("/proc/self/fdinfo/1", "utf8"))?.[1] ?? "0";
+    return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Lines of stdin as they come. The reader is let go between two reads, so that an unread terminal does not keep the process alive. */
@@ -94,6 +111,7 @@ class Input {
 export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
   const input = new Input(signal);
   let last: Promise<unknown> = Promise.resolve();
+  let closed: boolean | undefined;
   const terminal = new Map<number, boolean>();
   const isTTY = (fd: number): boolean => {
     const known = terminal.get(fd) ?? isTerminal(fd);
@@ -103,6 +121,8 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
   return {
     async writeOut(content) {
       if (content.length === 0) return;
+      closed ??= stdoutWasClosed();
+      if (closed) throw new CliError("cannot write to stdout: it is closed", { code: "output_lost" });
       const before = last;
       const writing = (async () => {
         await before.catch(() => {});
@@ -144,6 +164,10 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
     get width() {
       if (!isTTY(1)) return Number.POSITIVE_INFINITY;
       return process.stdout.columns || 80;
+    },
+    get height() {
+      if (!isTTY(1)) return Number.POSITIVE_INFINITY;
+      return process.stdout.rows || 24;
     },
   };
 }

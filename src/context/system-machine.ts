@@ -40,14 +40,6 @@ async function writeFile(path: string, content: string | Uint8Array, options: { 
   }
 }
 
-/** The program that opens a URL, or undefined when there is no screen to open it on. */
-function opener({ env, platform }: Surroundings): readonly string[] | undefined {
-  if (platform === "darwin") return ["open"];
-  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
-  if (env.BROWSER) return [env.BROWSER];
-  return env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME ? ["xdg-open"] : undefined;
-}
-
 /** The machine that this process runs on. */
 export function systemMachine(surroundings: Surroundings, signal: AbortSignal): Machine {
   const which = (name: string): string | undefined => Bun.which(name, { PATH: surroundings.env.PATH ?? "" }) ?? undefined;
@@ -72,16 +64,7 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
       return { exitCode, stdout, stderr };
     },
     which,
-    async openUrl(url) {
-      if (!/^https?:\/\//.test(url)) return false;
-      const [program, ...rest] = opener(surroundings) ?? [];
-      const path = program && which(program);
-      if (!path) return false;
-      const child = Bun.spawn([path, ...rest, url], { stdin: "ignore", stdout: "ignore", stderr: "ignore", env: surroundings.env });
-      child.unref();
-      const soon = new Promise<number>((resolve) => setTimeout(() => resolve(0), 1_000).unref());
-      return (await Promise.race([child.exited, soon])) === 0;
-    },
+    openUrl: async (url, { privately } = {}) => (await import("./open-url.ts")).openUrl(url, surroundings, which, privately),
     async readText(path) {
       const bytes = await readBytes(path);
       return bytes && new TextDecoder().decode(bytes);

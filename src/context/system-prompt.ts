@@ -1,11 +1,13 @@
 /** Questions on stderr, answered on stdin. */
 
 import { escapeControls } from "../domain/name.ts";
-import { InterruptedError, UsageError } from "../errors/cli-error.ts";
+import { AbortedError, InterruptedError, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { GlobalFlags } from "./context.ts";
 import type { Io } from "./io.ts";
 import type { Prompt } from "./prompt.ts";
+
+const NOBODY_ANSWERED = "Nobody answered: stdin ended. Pass --yes where there is nobody to ask.";
 
 /** Makes the prompts of one command. */
 export function createPrompt(
@@ -16,9 +18,13 @@ export function createPrompt(
   return {
     async confirm(question) {
       io.writeErr(`${question} [y/n] `);
-      const answer = await io.readLine();
+      const answer = await io.readLine().catch((error: unknown) => {
+        io.writeErr("\n");
+        throw error;
+      });
       if (answer === undefined || !io.stdinIsTTY) io.writeErr("\n");
-      return /^\s*y(es)?\s*$/i.test(answer ?? "");
+      if (answer === undefined) throw new AbortedError({ hint: NOBODY_ANSWERED });
+      return /^\s*y(es)?\s*$/i.test(answer);
     },
     async pick(question, options, flag) {
       if (!io.stdinIsTTY || !io.stderrIsTTY || flags.json) {

@@ -1,11 +1,17 @@
 /** The real machine, for `main`. */
 
 import type * as os from "node:os";
-import type { Context, GlobalFlags, Surroundings } from "./context.ts";
+import type { ServerName } from "../client/server-names.ts";
+import type { Context, GlobalFlags, ServerNoun, Surroundings } from "./context.ts";
 import { innerCommands } from "./inner-commands.ts";
+import type { Progress } from "./prompt.ts";
+import { quietFlags, SILENT } from "./quiet.ts";
 import { listenForSignals } from "./signals.ts";
 import { systemIo } from "./streams.ts";
 import { systemClock } from "./system-clock.ts";
+
+/** Milliseconds that completion waits for the server. */
+const COMPLETION_LIMIT_MS = 100;
 
 /** Loaded when it is needed: it takes longer than all of `svc --version`. */
 const nodeOs = (): typeof os => require("node:os");
@@ -45,32 +51,45 @@ export function systemDeps() {
   const io = systemIo(signal);
   say = io.writeErr;
   let asked: GlobalFlags | undefined;
+  const cwd = workingDirectory(surroundings.env);
+  const contextOf = async (flags: GlobalFlags, signal: AbortSignal, progress?: Progress): Promise<Context> => {
+    const [{ createContext }, { systemMachine }, { createPrompt }, { createProgress }] = await Promise.all([
+      import("./create-context.ts"),
+      import("./system-machine.ts"),
+      import("./system-prompt.ts"),
+      import("./progress.ts"),
+    ]);
+    return createContext({
+      flags,
+      io,
+      clock: systemClock,
+      surroundings,
+      machine: systemMachine(surroundings, signal),
+      prompt: createPrompt(io, flags, signal),
+      progress: progress ?? (await createProgress(io, flags)),
+      signal,
+    });
+  };
   return {
     inner: innerCommands({ io, surroundings, clock: systemClock, signal }),
     io,
     surroundings,
-    cwd: workingDirectory(surroundings.env),
+    cwd,
     now: () => systemClock.now(),
     signal,
     crashed,
     async createContext(flags: GlobalFlags): Promise<Context> {
       asked = flags;
-      const [{ createContext }, { systemMachine }, { createPrompt }, { createProgress }] = await Promise.all([
-        import("./create-context.ts"),
-        import("./system-machine.ts"),
-        import("./system-prompt.ts"),
-        import("./progress.ts"),
-      ]);
-      return createContext({
-        flags,
-        io,
-        clock: systemClock,
-        surroundings,
-        machine: systemMachine(surroundings, signal),
-        prompt: createPrompt(io, flags, signal),
-        progress: await createProgress(io, flags),
-        signal,
-      });
+      return contextOf(flags, signal);
+    },
+    /** What completion gets from the server, in the time that a person does not notice; a command line that cannot be read gets nothing. */
+    async serverNames(thing: ServerNoun, given: Readonly<Record<string, string>>): Promise<readonly ServerName[]> {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(COMPLETION_LIMIT_MS)]);
+      const { promise: late, resolve } = Promise.withResolvers<readonly ServerName[]>();
+      limit.addEventListener("abort", () => resolve([]), { once: true });
+      const { serverNames } = await import("../client/server-names.ts");
+      const context = await contextOf({ ...quietFlags(given.dir ?? cwd), ...given }, limit, SILENT);
+      return Promise.race([serverNames(context, thing), late]);
     },
     /** What comes after a command: a word about a newer version, to people only. */
     async afterwards(): Promise<void> {

@@ -1,5 +1,8 @@
 /** What went wrong with a file, in words that both halves can show. */
 
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or directory",
   EACCES: "permission denied",
@@ -31,6 +34,42 @@ const DATABASE_WORDS: Readonly<Record<string, string>> = {
 /** The system's error code of a failed operation, for example `ENOENT`; undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Whether an operation failed because the device, or what may be used of it, is full. Causes are looked at too. */
+export function isOutOfSpace(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(systemCode(at) ?? "")) return true;
+  return false;
+}
+
+/** Whether an operation failed because the device could not do it, which may pass: it is full, or reading or writing failed. */
+export function isDeviceFailure(error: unknown): boolean {
+  return isOutOfSpace(error) || /^(EIO$|SQLITE_IOERR)/.test(systemCode(error) ?? "");
+}
+
+/** Room below which a device counts as full, in bytes. */
+const LEAST_ROOM = 64 * 1024;
+
+/** Why a file could not be used, in words. `path` is the file, whether it is there or not. */
+export function reasonAt(path: string, error: unknown): string {
+  if (isOutOfSpaceAt(path, error)) return WORDS.ENOSPC as string;
+  return systemWords(error) ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** The same of a file. Of a full device SQLite often says only that input or output failed, so the device is asked then. */
+export function isOutOfSpaceAt(path: string, error: unknown): boolean {
+  return isOutOfSpace(error) || (/^SQLITE_(IOERR|CANTOPEN)/.test(systemCode(error) ?? "") && isFull(dirname(path)));
+}
+
+/** Whether the device of a folder has no room; false when it cannot be told. */
+export function isFull(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < LEAST_ROOM;
+  } catch {
+    return false;
+  }
 }
 
 /** What a system error means, in words; undefined when it is none that is known. */

@@ -60,6 +60,7 @@ function createOnce(path: string): void {
 
 async function acquire(database: Database, options: LockOptions): Promise<void> {
   database.run("PRAGMA busy_timeout = 0");
+  database.run("PRAGMA journal_mode = memory");
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (;;) {
     options.signal?.throwIfAborted();

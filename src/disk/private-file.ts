@@ -4,9 +4,10 @@
  * in, and the user's own folder, where all of them are by default, is closed to other users.
  */
 
-import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { DiskError, systemCode } from "./disk-error.ts";
+import { linkRefused, readRegularFile } from "./regular-file.ts";
 import { renameInPlaceSync } from "./rename.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
@@ -23,21 +24,19 @@ export function createPrivateFile(path: string): void {
   chmodSync(path, 0o600);
 }
 
+/** Largest text file that is read, in bytes: far more than svc writes. */
+const LARGEST_TEXT = 16 * 1024 * 1024;
+
 /** Reads a text file; undefined when there is none. By default a symbolic link is followed, because nothing is changed. Throws DiskError. */
 export function readPrivateFile(path: string, { followLinks = true }: { readonly followLinks?: boolean } = {}): string | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | (followLinks ? 0 : NO_FOLLOW));
-    try {
-      return readFileSync(fd, "utf8");
-    } finally {
-      closeSync(fd);
-    }
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "ELOOP") throw linkRefused(path);
-    throw DiskError.from("read", path, error);
-  }
+  return readRegularFile(path, { maxBytes: LARGEST_TEXT, followLinks })?.toString("utf8");
+}
+
+/** Whether the mode of a file lets anybody but its owner read or write it; false where there is none, and on Windows, which knows no modes. */
+export function isOpenToOthers(path: string): boolean {
+  if (process.platform === "win32") return false;
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && (found.mode & 0o066) !== 0;
 }
 
 /**
@@ -96,10 +95,4 @@ export function syncFolder(path: string): void {
   } finally {
     closeSync(fd);
   }
-}
-
-function linkRefused(path: string): DiskError {
-  return new DiskError(`${path} is a symbolic link; secrets are not written through links`, "symlink_refused", {
-    hint: "Remove the link, or name the real file.",
-  });
 }

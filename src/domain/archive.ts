@@ -37,6 +37,8 @@ export type ArchiveEntry =
 
 const BLOCK = 512;
 const MAX_PATH_BYTES = 1024;
+/** Longest name of a file or folder that common file systems take. */
+const MAX_NAME_BYTES = 255;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Archivers fill the end up with zeros. */
 const MAX_PADDING_BYTES = 1024 * 1024;
@@ -75,11 +77,7 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
     if (entry.kind === "5" && /^\.\/?$/.test(path)) continue;
     const segments = safeSegments(path, limits.portableNames ?? false);
     const name = segments.join("/");
-    const folders = entry.kind === "5" ? segments.length : segments.length - 1;
-    for (let length = 1; length <= folders; length++) {
-      const folder = segments.slice(0, length).join("/");
-      if (seen.addFolder(folder)) yield { kind: "folder", path: folder };
-    }
+    for (const folder of seen.addFolders(entry.kind === "5" ? segments : segments.slice(0, -1))) yield { kind: "folder", path: folder };
     if (entry.kind === "5") continue;
     seen.addFile(name);
     total += entry.size;
@@ -99,6 +97,16 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
   }
 }
 
+/** Throws ArchiveRefused when `readArchive` would refuse an archive of files with these paths, whatever is in them. */
+export function checkPaths(paths: Iterable<string>, limits: ArchiveLimits = ARCHIVE_LIMITS): void {
+  const seen = new Entries(limits);
+  for (const path of paths) {
+    const segments = safeSegments(path, limits.portableNames ?? false);
+    seen.addFolders(segments.slice(0, -1));
+    seen.addFile(path);
+  }
+}
+
 class Entries {
   private readonly kinds = new Map<string, "file" | "folder">();
 
@@ -109,12 +117,15 @@ class Entries {
     this.add(path, "file");
   }
 
-  /** Whether the folder is new. */
-  addFolder(path: string): boolean {
-    const kind = this.kinds.get(this.key(path));
-    if (kind === "file") throw new ArchiveRefused(`${JSON.stringify(path)} is both a file and a folder in the archive`);
-    if (kind === undefined) this.add(path, "folder");
-    return kind === undefined;
+  /** Adds a folder and those that it is in; gives the paths of those that are new. */
+  addFolders(segments: readonly string[]): string[] {
+    const paths = segments.map((_, index) => segments.slice(0, index + 1).join("/"));
+    return paths.filter((path) => {
+      const kind = this.kinds.get(this.key(path));
+      if (kind === "file") throw new ArchiveRefused(`${JSON.stringify(path)} is both a file and a folder in the archive`);
+      if (kind === undefined) this.add(path, "folder");
+      return kind === undefined;
+    });
   }
 
   private add(path: string, kind: "file" | "folder"): void {
@@ -140,6 +151,8 @@ function safeSegments(path: string, portable: boolean): string[] {
   for (const segment of segments) {
     if (segment === "..") throw new ArchiveRefused(`the path ${shown} leads out of the archive's root`);
     if (segment === "" || segment === ".") throw new ArchiveRefused(`the path ${shown} is not in its plain form`);
+    if (new TextEncoder().encode(segment).length > MAX_NAME_BYTES)
+      throw new ArchiveRefused(`the name ${JSON.stringify(segment).slice(0, 100)}... is too long`);
     if (portable && !isPortableName(segment)) throw new ArchiveRefused(`the path ${shown} means something else on this system`);
   }
   return segments;

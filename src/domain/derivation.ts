@@ -7,6 +7,7 @@ import type { Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type FeatureSet, type Graph, type JoinKey, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
 import { readPaths } from "./expressions/read-paths.ts";
 import { GraphIndex } from "./graph-index.ts";
+import type { Recursion } from "./recursion.ts";
 
 /** One need of a consumer. */
 export interface Need {
@@ -18,7 +19,7 @@ export interface Need {
   readonly foreign: boolean;
 }
 
-/** A resolver, or the expression of a feature, with what it needs for a run. Optional inputs and `now` are no needs. */
+/** A resolver, or the expression of a feature, with what it needs for a run. `now` is no need. */
 export interface Step {
   /** FQN of the resolver, or of the feature that the expression computes. */
   readonly name: string;
@@ -28,7 +29,18 @@ export interface Step {
   /** Absent for an expression. */
   readonly resolver: Resolver | undefined;
   readonly needs: readonly Need[];
+  /** What its optional inputs read. */
+  readonly wishes: readonly Need[];
   readonly outputs: readonly string[];
+}
+
+/** What a closure leaves out. */
+export interface ClosureOptions {
+  /** Taken to be underivable: a goal that is being worked on does not help itself. */
+  readonly without?: string;
+  readonly onlineOnly?: boolean;
+  /** Steps that could lead to themselves on other rows without end: their optional inputs count as needs and the defaults of their features do not help. */
+  readonly endless?: Recursion;
 }
 
 /** A graph as steps. */
@@ -86,18 +98,22 @@ export class Derivation {
 
   /**
    * The features that can be computed when `given` are known, with the primary keys of all classes, defaults, and what a `select *` may give.
-   * `without` is taken to be underivable: a goal that is being worked on does not help itself.
    */
-  closure(given: Iterable<string>, options: { without?: string; onlineOnly?: boolean } = {}): Set<string> {
+  closure(given: Iterable<string>, options: ClosureOptions = {}): Set<string> {
     const derived = new Set(given);
-    for (const feature of this.index.features.values())
-      if (this.isPrimary(feature.fqn) || hasDefault(feature) || this.#starSets.has(feature.namespace)) derived.add(feature.fqn);
+    const { endless } = options;
+    for (const feature of this.index.features.values()) {
+      const { fqn, namespace } = feature;
+      if (this.isPrimary(fqn) || (hasDefault(feature) && !endless?.features.has(fqn)) || this.#starSets.has(namespace)) derived.add(fqn);
+    }
     if (options.without) derived.delete(options.without);
     let waiting = this.steps.filter((step) => !options.onlineOnly || step.isOnline);
     for (let before = -1; before !== waiting.length; ) {
       before = waiting.length;
       waiting = waiting.filter((step) => {
         if (!step.needs.every((need) => derived.has(need.feature))) return true;
+        if (endless?.steps.has(step) && step.wishes.some((wish) => endless.features.has(wish.feature) && !derived.has(wish.feature)))
+          return true;
         for (const output of step.outputs) if (output !== options.without) derived.add(output);
         return false;
       });
@@ -126,7 +142,9 @@ export class Derivation {
   }
 
   #step(resolver: Resolver): Step {
-    const needs = this.pathsOf(resolver, { onlyRequired: true }).flatMap((path) => this.needsOf(path));
+    const required = new Set(this.pathsOf(resolver, { onlyRequired: true }));
+    const needs = [...required].flatMap((path) => this.needsOf(path));
+    const wishes = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
     if (resolver.body.case === "sql" && resolver.body.value.star) {
       const namespace = resolver.inputs.flatMap((input) =>
         input.kind.case === "feature" ? (input.kind.value.path.split(".")[0] as string) : [],
@@ -136,14 +154,14 @@ export class Derivation {
       if (set) this.#starSets.add(set);
     }
     const { fqn: name, span, outputs } = resolver;
-    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, outputs };
+    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, wishes, outputs };
   }
 
   #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
     const expression = feature.kind.case === "scalar" ? feature.kind.value.expression : undefined;
     if (!expression) return undefined;
     const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
-    return { name: feature.fqn, span: feature.span, isOnline: true, resolver: undefined, needs, outputs: [feature.fqn] };
+    return { name: feature.fqn, span: feature.span, isOnline: true, resolver: undefined, needs, wishes: [], outputs: [feature.fqn] };
   }
 }
 

@@ -34,7 +34,7 @@ export function resolverJson(resolver: Resolver): Record<string, unknown> {
     fqn: resolver.fqn,
     kind: resolverKind(resolver),
     language: resolver.body.case ?? null,
-    inputs: resolver.inputs.map(inputName),
+    inputs: resolver.inputs.flatMap(inputPaths),
     outputs: resolver.outputs,
     tags: resolver.tags,
     environments: resolver.environments,
@@ -51,9 +51,20 @@ export function resolverKind(resolver: Resolver): "online" | "offline" {
   return resolver.kind === ResolverKind.OFFLINE ? "offline" : "online";
 }
 
-/** What a resolver's parameter is given: a feature path, or `now`. */
-export function inputName(input: Resolver["inputs"][number]): string {
-  return input.kind.case === "feature" ? input.kind.value.path : "now";
+/** What a resolver's parameter is given, as paths from its root class: a feature, the columns of a relation's rows or the relation itself, the columns of a table, or `now`. */
+export function inputPaths({ kind }: Resolver["inputs"][number]): string[] {
+  switch (kind.case) {
+    case "feature":
+      return [kind.value.path];
+    case "rows": {
+      const { path, columns } = kind.value;
+      return columns.length === 0 ? [path] : columns.map((column) => `${path}.${column.slice(column.indexOf(".") + 1)}`);
+    }
+    case "table":
+      return kind.value.columns;
+    default:
+      return ["now"];
+  }
 }
 
 function kindJson(feature: Feature): Record<string, unknown> {

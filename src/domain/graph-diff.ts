@@ -13,6 +13,7 @@ import {
 import { type Feature, FeatureSchema, type Graph, type JoinKey, type Resolver, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "./duration.ts";
+import { compareNames } from "./name.ts";
 import { durationToMs } from "./proto-time.ts";
 import { fromProtoValue } from "./proto-value.ts";
 import { toPlainJson, typeName } from "./value.ts";
@@ -124,7 +125,7 @@ function kindOf(old: unknown, now: unknown, same: () => boolean): ChangeKind | u
 function pair<T extends { fqn: string }>(before: readonly T[], after: readonly T[]): [string, T | undefined, T | undefined][] {
   const olds = new Map(before.map((item) => [item.fqn, item]));
   const nows = new Map(after.map((item) => [item.fqn, item]));
-  return [...new Set([...olds.keys(), ...nows.keys()])].sort().map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
+  return [...new Set([...olds.keys(), ...nows.keys()])].sort(compareNames).map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
 }
 
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -4,10 +4,12 @@
  * A query may give any feature as an input, through relations too. So a feature that nothing computes is no mistake in itself; what is, by rule:
  * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from them (nor from the primary keys of its root class).
  *   Warning: a resolver reads a feature through a relation that nothing computes: only queries that give it can run the resolver.
- * - 161 error: features that are computed only from each other, so that every way to one of them goes in a circle, and no named query gives one.
+ * - 161 error: features that are computed only from each other, so that every way to one of them goes in a circle, and no named query gives one. Where the
+ *   circle goes through relations, from row to row, defaults and optional inputs do not end it.
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment, tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a named query.
+ * - 165 warning: a resolver has a schedule, which nothing runs.
  * - 170 error: a named query has a planner option that there is not, or a value that it cannot have: no query by that name could be planned.
  */
 
@@ -16,6 +18,7 @@ import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver }
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { errorAt, mergeFindings, warningAt } from "./finding.ts";
 import { readPlannerOptions } from "./planner-options.ts";
+import { findRecursion } from "./recursion.ts";
 
 /** Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103). */
 export function checkGraph(graph: Graph): Diagnostic[] {
@@ -29,6 +32,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...ambiguityFindings(derivation),
     ...orphanFindings(derivation),
     ...offlineOnlyFindings(derivation),
+    ...scheduleFindings(derivation),
     ...plannerOptionFindings(derivation),
   ]);
 }
@@ -39,11 +43,15 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
     .filter((feature) => !derivation.providers.has(feature.fqn))
     .map((feature) => feature.fqn);
   const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
-  const derived = derivation.closure([...given, ...asked]);
+  const recursion = findRecursion(derivation);
+  const derived = derivation.closure([...given, ...asked], { endless: recursion });
   const stuck = new Map<string, { next: string[]; via: Step }>();
   for (const [fqn, steps] of derivation.providers) {
     if (derived.has(fqn)) continue;
-    const next = steps.flatMap((step) => step.needs.map((need) => need.feature).filter((need) => !derived.has(need)));
+    const next = steps.flatMap((step) => {
+      const needs = recursion.steps.has(step) ? [...step.needs, ...step.wishes] : step.needs;
+      return needs.map((need) => need.feature).filter((need) => !derived.has(need));
+    });
     const via = steps[0] as Step;
     if (next.length > 0) stuck.set(fqn, { next, via });
   }
@@ -71,7 +79,9 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
       errorAt(161, steps[0]?.span, `cycle: ${shown}; each of these features is computed only from the next`, {
         label: "begins here",
         related,
-        hint: "Give one of them a default, or a resolver that needs none of the others.",
+        hint: cycle.some((fqn) => recursion.features.has(fqn))
+          ? "A query follows relations so often as its features say, never until there is no more row: write each level as a feature of its own, or have the database follow them with a recursive query."
+          : "Give one of them a default, or a resolver that needs none of the others.",
       }),
     );
   }
@@ -249,6 +259,16 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
       .map((fqn) => warn(fqn, `named query '${queryName(query)}'`, query.span));
   });
   return [...resolvers, ...queries];
+}
+
+/** 165. */
+function scheduleFindings({ graph }: Derivation): Diagnostic[] {
+  return graph.resolvers.flatMap(({ fqn, schedule, span }) => {
+    if (schedule === "") return [];
+    const text = `${fqn} has the schedule '${schedule}', and nothing runs it: this version of svc has no schedules`;
+    const hint = "Queries compute its features when they are asked for; take `cron` out, or run a query by a scheduler of your own.";
+    return [warningAt(165, span, text, { label: "never runs by itself", hint })];
+  });
 }
 
 /** 170 for planner options. */

@@ -8,14 +8,14 @@ import { formatDuration, parseDuration } from "./duration.ts";
 /** The window that the word `all` stands for: 36,500 days. */
 export const ALL_WINDOW_MS = 36_500 * 86_400_000;
 
-const READABLE_WINDOW = /\[\s*["']?([^\]"']+)["']?\s*\]$/;
+const READABLE_WINDOW = /^\[\s*["']?([^[\]"']+)["']?\s*\]$/;
 const RAW_WINDOW = /__(\d+)__$/;
 
 /** `snake_case` of a class name, without a trailing `Features`: `MNISTDataPoint` is `mnist_data_point`, `UserFeatures` is `user`. */
 export function namespaceOf(className: string): string {
   const base = className.length > 8 && className.endsWith("Features") ? className.slice(0, -8) : className;
   return base
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1_$2")
+    .replace(/(?<=[A-Z])(?=[A-Z][a-z])/g, "_")
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase();
 }
@@ -29,10 +29,10 @@ export function parseWindow(text: string): number | undefined {
 
 /** Rewrites a readable window at the end of a name to the raw one; other names, and windows that are none, stay. */
 export function rawName(name: string): string {
-  const match = READABLE_WINDOW.exec(name);
-  if (!match) return name;
-  const ms = parseWindow(match[1] as string);
-  return ms === undefined ? name : `${name.slice(0, match.index)}__${ms / 1000}__`;
+  const at = name.endsWith("]") ? name.lastIndexOf("[") : -1;
+  const match = at < 0 ? null : READABLE_WINDOW.exec(name.slice(at));
+  const ms = match ? parseWindow(match[1] as string) : undefined;
+  return ms === undefined ? name : `${name.slice(0, at)}__${ms / 1000}__`;
 }
 
 /** Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is `user.fails[10m]`. Other names stay. */
@@ -42,6 +42,14 @@ export function readableName(name: string): string {
   const ms = Number(match[1]) * 1000;
   if (ms === 0 || !Number.isSafeInteger(ms)) return name;
   return `${name.slice(0, match.index)}[${ms === ALL_WINDOW_MS ? "all" : formatDuration(ms)}]`;
+}
+
+/** Orders names as people expect: by text, and the windows of one feature by their length. */
+export function compareNames(left: string, right: string): number {
+  const [a, b] = [RAW_WINDOW.exec(left), RAW_WINDOW.exec(right)];
+  const [leftBase, rightBase] = [left.slice(0, a?.index), right.slice(0, b?.index)];
+  if (leftBase !== rightBase) return leftBase < rightBase ? -1 : 1;
+  return Number(a?.[1] ?? 0) - Number(b?.[1] ?? 0);
 }
 
 /** A name with control characters written visibly (`\x1b`), safe to print on a terminal. */

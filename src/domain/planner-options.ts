@@ -95,6 +95,9 @@ export function plannerOptionLines(): string[] {
   ]);
 }
 
+/** Unknown options for which others that were meant are looked for. */
+const MAX_GUESSES = 20;
+
 /** Reads options as texts. `problems` has a sentence for each that there is not, or whose value it cannot be. */
 export function readPlannerOptions(given: Readonly<Record<string, string>>): {
   readonly options: PlannerOptions;
@@ -109,8 +112,12 @@ export function readPlannerOptions(given: Readonly<Record<string, string>>): {
     if (read) options = { ...options, ...read };
     else if (option) problems.push(`planner option '${name}': expected ${option.values}, got '${text}'`);
     else {
-      const names = Object.keys(PLANNER_OPTIONS);
-      problems.push(`unknown planner option '${name}'; ${didYouMean(name, names) || `the options are ${names.join(", ")}`}`);
+      const names = problems.length < MAX_GUESSES ? Object.keys(PLANNER_OPTIONS) : [];
+      problems.push(
+        names.length > 0
+          ? `unknown planner option '${name}'; ${didYouMean(name, names) || `the options are ${names.join(", ")}`}`
+          : `unknown planner option '${name}'`,
+      );
     }
   }
   return { options, problems };

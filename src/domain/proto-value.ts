@@ -66,7 +66,9 @@ function primitiveKind(value: FeatureValue, type: PrimitiveType): Kind {
       return instant ? { case: "timestampValue", value: microsToTimestamp(instant.micros) } : untypedKind(value);
     }
     case PrimitiveType.TIMEDELTA:
-      return typeof value === "number" ? { case: "durationValue", value: microsToDuration(BigInt(value)) } : untypedKind(value);
+      return typeof value === "number" || typeof value === "bigint"
+        ? { case: "durationValue", value: microsToDuration(BigInt(value)) }
+        : untypedKind(value);
     case PrimitiveType.DECIMAL:
       return typeof value === "string" ? { case: "decimalValue", value } : untypedKind(value);
     default:
@@ -127,7 +129,7 @@ export function fromProtoValue(value: Value, options: { readonly markDurations?:
     case "timestampValue":
       return formatMicros(timestampToMicros(kind.value));
     case "durationValue": {
-      const micros = Number(durationToMicros(kind.value));
+      const micros = normalizeInt(durationToMicros(kind.value));
       return options.markDurations ? { $micros: micros } : micros;
     }
     case "listValue":

@@ -1,4 +1,12 @@
-/** Finding names by a pattern that people type: a glob when it has `*` or `?`, else letters that occur in order. */
+/** Finding names and texts by a pattern that people type: a glob when it has `*` or `?`, else letters that occur in order, or words of a text. */
+
+/** Whether a text, such as a description or a tag, has the pattern in it; a glob must fit one of its words or all of it. Case is ignored. */
+export function fitsText(pattern: string, text: string): boolean {
+  const [wanted, given] = [pattern.trim().toLowerCase(), text.toLowerCase()];
+  if (wanted === "" || given === "") return false;
+  if (!/[*?]/.test(wanted)) return given.includes(wanted);
+  return fitsGlob(wanted, given) || given.split(/\s+/).some((word) => fitsGlob(wanted, word));
+}
 
 /** Names that the pattern fits, best first; equal ones by name. Case is ignored. */
 export function searchNames(pattern: string, names: readonly string[]): string[] {

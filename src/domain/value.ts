@@ -5,12 +5,12 @@
  * | type | in memory | plain JSON |
  * |---|---|---|
  * | int64 | number when safe, else bigint | number, or a string beyond 2^53 |
- * | float64 | number | number; NaN and infinities as `{"$float": "NaN"}` |
+ * | float64 | number | number, -0 as `-0.0`; NaN and infinities as `{"$float": "NaN"}` |
  * | string, bool, null | as such | as such |
  * | bytes | Uint8Array | base64 text |
  * | date | `YYYY-MM-DD` | the same |
  * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | RFC 3339 |
- * | timedelta | integer microseconds | number of seconds |
+ * | timedelta | integer microseconds, as an int64 | number of seconds; text such as `63113904000.123456s` where that would not be exact |
  * | decimal | text of the digits | the same |
  * | list | array | array |
  * | struct | object with the fields in order | object |
@@ -68,6 +68,11 @@ export function typeName(type: DataType | undefined): string {
   }
 }
 
+/** The primitive type, of an enum its base; `UNSPECIFIED` for lists and structs. */
+export function primitiveOf({ kind }: DataType): PrimitiveType {
+  return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
+}
+
 /** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`. Long text is cut. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
@@ -80,6 +85,11 @@ export function describeValue(value: unknown): string {
   return "struct";
 }
 
+/** A plain value as a message shows it where its type is known: `5`, `"abc"`. */
+export function describeBare(value: unknown): string {
+  return describeValue(value).replace(/^(?:int|float|str|bool) /, "");
+}
+
 /** Takes a bigint to a number when that loses nothing. */
 export function normalizeInt(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
@@ -88,10 +98,11 @@ export function normalizeInt(value: bigint): number | bigint {
 /**
  * How far a value may be from its type and still be taken.
  * - `strict`: what a resolver returns; int where float is wanted is widened, nothing else is converted.
+ * - `key`: what a resolver returns for a key; as `strict`, but an int and the text that spells it stand for each other.
  * - `lenient`: what a user or a database gives; text that spells the type is read (`"5"` for int, `"true"` for bool, ISO 8601 for times), an
  *   integer becomes text where text is wanted, 0 and 1 become bool.
  */
-export type Leniency = "strict" | "lenient";
+export type Leniency = "strict" | "key" | "lenient";
 
 /** Brings values to a type, compiled once per type. Throws TypeMismatch. Never given null: nullability is the caller's to check. */
 export type Coercer = (value: unknown) => FeatureValue;
@@ -99,8 +110,10 @@ export type Coercer = (value: unknown) => FeatureValue;
 /** Compiles the coercion to a type. */
 export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
   switch (type.kind.case) {
-    case "primitive":
-      return primitiveCoercer(type.kind.value, leniency === "lenient");
+    case "primitive": {
+      const isKeyType = type.kind.value === PrimitiveType.INT64 || type.kind.value === PrimitiveType.STRING;
+      return primitiveCoercer(type.kind.value, leniency === "lenient" || (leniency === "key" && isKeyType));
+    }
     case "list": {
       const { element, elementNullable, set } = type.kind.value;
       if (!element) throw new Error("a list type without an element type");
@@ -184,13 +197,16 @@ function at<T>(path: string, run: () => T): T {
   }
 }
 
-/** JSON with integers beyond 2^53 kept exactly, as bigints. Throws SyntaxError. */
+/**
+ * JSON with integers beyond 2^53 kept exactly, as bigints; those of more than 400 digits are no number that there is, and infinite like other such numbers.
+ * Throws SyntaxError.
+ */
 export function parseExactJson(text: string): unknown {
   return /\d{16}/.test(text) ? JSON.parse(text, keepInteger as (key: string, value: unknown) => unknown) : JSON.parse(text);
 }
 
-/** The JSON that a text holds; the text itself when it is none. */
-function jsonOf(text: string): unknown {
+/** The JSON that a text holds, read by `parseExactJson`; the text itself when it is none. */
+export function jsonOf(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
@@ -200,7 +216,7 @@ function jsonOf(text: string): unknown {
 
 function keepInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value) || !context?.source) return value;
-  return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+  return /^-?\d{1,400}$/.test(context.source) ? BigInt(context.source) : value;
 }
 
 function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
@@ -225,7 +241,11 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
       return (value) => {
         if (typeof value === "number") return value;
         if (typeof value === "bigint") return Number(value);
-        if (value !== null && typeof value === "object" && "$float" in value) return Number(value.$float);
+        if (value !== null && typeof value === "object" && "$float" in value) {
+          const { $float } = value;
+          if (typeof $float === "string" && SPECIAL_FLOATS.has($float)) return Number($float);
+          throw new TypeMismatch(`${wanted} ({"$float": ...} is "NaN", "Infinity" or "-Infinity")`, describeValue($float));
+        }
         if (lenient && typeof value === "string" && value.trim() !== "") {
           const text = value.trim().toLowerCase();
           const named = (
@@ -279,8 +299,12 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
       };
     case PrimitiveType.TIMEDELTA:
       return (value) => {
-        const micros = value !== null && typeof value === "object" && "$micros" in value ? Number(value.$micros) : microsOf(value, lenient);
-        return micros !== undefined && Number.isFinite(micros) ? Math.round(micros) + 0 : refuse(value);
+        const tagged = value !== null && typeof value === "object" && "$micros" in value ? value.$micros : undefined;
+        const micros = tagged === undefined ? microsOf(value, lenient) : taggedMicros(tagged);
+        if (micros === undefined) return refuse(value);
+        if (micros > LONGEST_MICROS || micros < -LONGEST_MICROS)
+          throw new TypeMismatch("timedelta of at most 10,000 years", `one of ${secondsText(micros)}`);
+        return normalizeInt(micros);
       };
     case PrimitiveType.DECIMAL:
       return (value) => {
@@ -295,18 +319,55 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
   }
 }
 
+/** Floats that JSON has no number for, and the one that it may lose the sign of. */
+const SPECIAL_FLOATS: ReadonlySet<string> = new Set(["NaN", "Infinity", "-Infinity", "-0"]);
+
 /** Whether a date is one that Python's calendar has: year 1 to 9999. */
 function isInCalendar(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1 && year <= 9999;
 }
 
-/** Microseconds of a length of time: a number of microseconds (lenient: of seconds), or text such as `1h30m` or `-5s`. */
-function microsOf(value: unknown, lenient: boolean): number | undefined {
-  if (typeof value === "number" || typeof value === "bigint") return Number(value) * (lenient ? 1e6 : 1);
+/** The longest length of time that the contract has, 10,000 years, in microseconds. */
+export const LONGEST_MICROS = 315_576_000_000_000_000n;
+
+const SECONDS = /^([+-]?)(\d{1,15})(?:\.(\d{1,6}))?s$/;
+
+/** Microseconds of a length of time: a number of microseconds (lenient: of seconds), or text such as `1h30m` or `-5s`. Undefined for what is none. */
+function microsOf(value: unknown, lenient: boolean): bigint | undefined {
+  if (typeof value === "bigint") return lenient ? value * 1_000_000n : value;
+  if (typeof value === "number") return whole(value, lenient ? 1_000_000 : 1);
   if (typeof value !== "string") return undefined;
+  const seconds = SECONDS.exec(value.trim());
+  if (seconds) return BigInt(`${seconds[1]}${seconds[2]}${(seconds[3] ?? "").padEnd(6, "0")}`.replace("+", ""));
   const ms = parseDuration(value.trim().replace(/^-/, ""));
-  return ms === undefined ? undefined : ms * (value.trim().startsWith("-") ? -1000 : 1000);
+  return ms === undefined ? undefined : whole(ms, value.trim().startsWith("-") ? -1000 : 1000);
+}
+
+/** Microseconds as the worker writes them. Undefined for what it would not write, which is a value that only looks like a length of time. */
+function taggedMicros(tagged: unknown): bigint | undefined {
+  const isWhole = typeof tagged === "string" ? /^-?\d{1,20}$/.test(tagged) : typeof tagged === "bigint" || Number.isSafeInteger(tagged);
+  return isWhole ? BigInt(tagged as string | number | bigint) : undefined;
+}
+
+/** A number times a whole one, rounded; what is before the point is multiplied exactly. */
+function whole(value: number, times: number): bigint | undefined {
+  if (!Number.isFinite(value)) return undefined;
+  const before = Math.trunc(value);
+  return BigInt(before) * BigInt(times) + BigInt(Math.round((value - before) * times));
+}
+
+/** Seconds of a length of time as exact text: `1.5s`. */
+function secondsText(micros: bigint): string {
+  const digits = (micros < 0n ? -micros : micros).toString().padStart(7, "0");
+  const fraction = digits.slice(-6).replace(/0+$/, "");
+  return `${micros < 0n ? "-" : ""}${digits.slice(0, -6)}${fraction && `.${fraction}`}s`;
+}
+
+/** A length of time in microseconds as plain JSON: a number of seconds where that is exact to the microsecond, else text. */
+export function plainLength(micros: number | bigint): number | string {
+  const seconds = Number(micros) / 1e6;
+  return Math.abs(seconds) < 2 ** 32 ? seconds : secondsText(BigInt(micros));
 }
 
 function fromBase64(text: string): Uint8Array {
@@ -319,16 +380,21 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+/** Stands for -0 until `JSON.stringify`, which has no number for it. */
+const NEGATIVE_ZERO: unknown = (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON("-0.0");
+
 /** The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and text stand as they are. */
 export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
   if (value === null) return null;
+  const isLength = type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA;
+  if (isLength && (typeof value === "bigint" || Number.isFinite(value))) return plainLength(value as number | bigint);
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number") {
     if (!Number.isFinite(value))
       return {
         $float: Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity",
       };
-    return type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA ? value / 1e6 : value;
+    return Object.is(value, -0) ? NEGATIVE_ZERO : value;
   }
   if (typeof value === "string") {
     if (type?.kind.case === "primitive" && type.kind.value === PrimitiveType.DATETIME) return value.replace(/\.?0*Z$/, "Z");

@@ -45,16 +45,26 @@ export interface YamlProblem {
   readonly end: number;
 }
 
+/** Longest text, in UTF-16 units: the time that parsing takes grows with its square. */
+const LONGEST = 1_048_576;
 const DEEPEST = 40;
 const MOST_NODES = 20_000;
+
+const TOO_DEEP = "it is nested too deeply or refers to itself";
+
+/** What the parser says in words of its first line; it hands on the runtime's when it runs out of stack. */
+export function yamlMessage(error: Error): string {
+  return /call stack/i.test(error.message) ? TOO_DEEP : (error.message.split("\n")[0] ?? "");
+}
 
 /** Reads a YAML document. Never throws; an empty document has no root. */
 export function readYaml(text: string): { root: YamlNode | undefined; problems: YamlProblem[] } {
   const yaml = require("yaml") as typeof Yaml;
   try {
+    if (text.length > LONGEST) throw new TooLarge("it is longer than a mebibyte");
     const document = yaml.parseDocument(text, { prettyErrors: false, logLevel: "silent", stringKeys: false, intAsBigInt: false });
     const problems = document.errors.map((error) => ({
-      message: error.message.split("\n")[0] as string,
+      message: yamlMessage(error),
       start: error.pos[0],
       end: error.pos[1],
     }));
@@ -62,7 +72,7 @@ export function readYaml(text: string): { root: YamlNode | undefined; problems: 
     const builder = new TreeBuilder(yaml, document);
     return { root: document.contents ? builder.build(document.contents, 0) : undefined, problems };
   } catch (error) {
-    const message = error instanceof TooLarge ? error.message : "it is nested too deeply or refers to itself";
+    const message = error instanceof TooLarge ? error.message : TOO_DEEP;
     return { root: undefined, problems: [{ message, start: 0, end: Math.min(1, text.length) }] };
   }
 }
@@ -76,16 +86,35 @@ class TooLarge extends Error {}
 
 class TreeBuilder {
   #nodes = 0;
+  #targets: ReadonlyMap<Yaml.Alias, Yaml.Node> | undefined;
   constructor(
     readonly yaml: typeof Yaml,
     readonly document: Yaml.Document.Parsed,
   ) {}
 
+  /** What each alias stands for: the last node before it with its anchor. Found in one walk; the package's own `resolve` walks the document for each alias. */
+  #targetOf(alias: Yaml.Alias): Yaml.Node | undefined {
+    if (!this.#targets) {
+      const anchored = new Map<string, Yaml.Node>();
+      const targets = new Map<Yaml.Alias, Yaml.Node>();
+      this.yaml.visit(this.document, {
+        Node: (_, node) => {
+          if (this.yaml.isAlias(node)) {
+            const target = anchored.get(node.source);
+            if (target) targets.set(node, target);
+          } else if (node.anchor) anchored.set(node.anchor, node);
+        },
+      });
+      this.#targets = targets;
+    }
+    return this.#targets.get(alias);
+  }
+
   build(node: unknown, depth: number, at = 0): YamlNode {
     const { yaml } = this;
     if (depth > DEEPEST) throw new TooLarge(`it is nested deeper than ${DEEPEST} levels`);
     if (++this.#nodes > MOST_NODES) throw new TooLarge(`it has more than ${MOST_NODES} values`);
-    if (yaml.isAlias(node)) return this.build(node.resolve(this.document), depth + 1, node.range?.[0] ?? at);
+    if (yaml.isAlias(node)) return this.build(this.#targetOf(node), depth + 1, node.range?.[0] ?? at);
     const range = yaml.isNode(node) ? node.range : undefined;
     const [start, rangeEnd] = range ? [range[0], range[1]] : [at, at];
     if (yaml.isMap(node)) {

@@ -29,6 +29,13 @@ export class CliError extends Error {
   }
 }
 
+const UNANSWERED: readonly string[] = ["unreachable", "timeout", "connection_lost"];
+
+/** Whether an error says that no answer came, or that it was cut: what was asked for may have been done or not. */
+export function isUnanswered(error: unknown): error is CliError {
+  return error instanceof CliError && UNANSWERED.includes(error.code);
+}
+
 /** The command line itself is wrong: exit 2. */
 export class UsageError extends CliError {
   override readonly name = "UsageError";
@@ -50,11 +57,11 @@ export class AuthError extends CliError {
   }
 }
 
-/** The user said no, or there was nobody to ask. Exit 1. */
+/** The user said no, or there was nobody to ask, which the hint says. Exit 1. */
 export class AbortedError extends CliError {
   override readonly name = "AbortedError";
-  constructor() {
-    super("Aborted.", { code: "aborted" });
+  constructor(options: Pick<CliErrorOptions, "hint"> = {}) {
+    super("Aborted.", { code: "aborted", ...options });
   }
 }
 

@@ -1,7 +1,10 @@
 /** The exit codes of `svc`. */
 export const exitCodes = {
   ok: 0,
-  /** API errors, validation or lint errors, an aborted question, a failed test or wait. */
+  /**
+   * API errors, validation or lint errors, an aborted question, a failed test or wait; a network that failed too: with --json the `code` of the error says
+   * which (`unreachable`, `timeout`, `connection_lost`).
+   */
   failure: 1,
   /** Unknown command or flag, bad value, broken rule between flags. */
   usage: 2,
@@ -13,6 +16,17 @@ export const exitCodes = {
   interrupted: 130,
   terminated: 143,
 } as const;
+
+/** What the exit codes mean, as help and README say it. */
+export const EXIT_CODE_MEANINGS: Readonly<Record<number, string>> = {
+  [exitCodes.ok]: "done",
+  [exitCodes.failure]: "failed",
+  [exitCodes.usage]: "wrong usage",
+  [exitCodes.auth]: "not logged in or refused",
+  [exitCodes.hangup]: "terminal closed",
+  [exitCodes.interrupted]: "interrupted",
+  [exitCodes.terminated]: "terminated",
+};
 
 /** Signals that end a command early. */
 export type EndingSignal = "SIGINT" | "SIGTERM" | "SIGHUP";

@@ -1,7 +1,7 @@
 /** Telling the user about an error: text with a hint, or one JSON object, on stderr. No stack without -vv. */
 
 import type { Io } from "../context/io.ts";
-import { escapeControls } from "../domain/name.ts";
+import { escapeUnseen, visibleLines } from "../domain/visible.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { fromSystem } from "./from-system.ts";
@@ -50,18 +50,18 @@ function asJson(error: CliError): string {
   const { code, message, hint, details } = error;
   const known = details === undefined || details === null ? {} : details;
   const extended = hint && typeof known === "object" && !Array.isArray(known) ? { ...known, hint } : details;
-  return JSON.stringify({ error: { code, message, details: extended ?? undefined } }, (_, value: unknown) =>
+  const text = JSON.stringify({ error: { code, message, details: extended ?? undefined } }, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );
+  return escapeUnseen(text);
 }
 
 function asText(error: CliError, options: ReportOptions): string {
   const mark = options.mark ?? ((text: string) => text);
-  const safe = (text: string) => text.split("\n").map(escapeControls).join("\n");
   const bare = error.code === "interrupted" || error.code === "aborted" || /^(Error|Warning)\[/.test(error.message);
-  const message = bare ? safe(error.message) : `${mark("Error:")} ${safe(error.message)}`;
+  const message = bare ? visibleLines(error.message) : `${mark("Error:")} ${visibleLines(error.message)}`;
   const details = options.debug && error.details !== undefined ? `\n${asJson(error)}` : "";
-  return `${message}${error.hint ? `\n${safe(error.hint)}` : ""}${details}\n`;
+  return `${message}${error.hint ? `\n${visibleLines(error.hint)}` : ""}${details}\n`;
 }
 
 function stacks(error: unknown): string {
@@ -69,5 +69,5 @@ function stacks(error: unknown): string {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     text += `${depth === 0 ? "" : "caused by "}${at.stack ?? at.message}\n`;
   }
-  return text;
+  return visibleLines(text);
 }

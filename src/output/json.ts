@@ -1,5 +1,7 @@
 /** JSON on stdout: bigint safe, nothing lost silently, nothing a terminal would obey. */
 
+import { escapeUnseen } from "../domain/visible.ts";
+
 /** bigints as numbers up to 2^53 and as text beyond; NaN and the infinities as text, since JSON has no word for them; bytes as base64. */
 function replacer(this: unknown, _key: string, value: unknown): unknown {
   if (typeof value === "bigint") {
@@ -10,14 +12,6 @@ function replacer(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Map) return Object.fromEntries(value);
   if (value instanceof Set) return [...value];
   return value;
-}
-
-/** C1 controls and direction marks, which JSON lets through, as `\u` escapes. */
-function escapeUnseen(text: string): string {
-  return text.replace(
-    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /** A document, indented by two spaces, without newline at the end. */

@@ -1,5 +1,6 @@
 /** The only door to stdout: a command's data and its view become a table, text, or JSON. */
 
+import type { ColorChoice } from "../context/context.ts";
 import type { Io } from "../context/io.ts";
 import { jsonDocument, jsonLine } from "./json.ts";
 import { createStyle } from "./style.ts";
@@ -9,9 +10,13 @@ import type { Style, TableView, TextView, View } from "./view.ts";
 /** How to render. */
 export interface RenderOptions {
   readonly json: boolean;
-  readonly color: boolean;
+  readonly color: ColorChoice;
+  /** Whether a terminal shows hyperlinks. */
+  readonly links?: boolean;
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
+  /** Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then. */
+  readonly page?: (text: string) => Promise<boolean>;
 }
 
 /** Whether data comes item by item. */
@@ -23,7 +28,7 @@ export function isStream(data: unknown): data is AsyncIterable<unknown> {
 export async function render<Data>(
   data: Data | AsyncIterable<Data>,
   view: View<Data>,
-  io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width">,
+  io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width" | "height">,
   options: RenderOptions,
 ): Promise<void> {
   const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
@@ -37,7 +42,12 @@ export async function render<Data>(
     return;
   }
   const isTTY = io.stdoutIsTTY;
-  const style = await createStyle({ isTTY, color: options.color, width: isTTY ? io.width : Number.POSITIVE_INFINITY });
+  const style = await createStyle({
+    isTTY,
+    color: options.color,
+    links: options.links === true,
+    width: isTTY ? io.width : Number.POSITIVE_INFINITY,
+  });
   const printers = new Map<unknown, (item: Data) => Promise<void>>();
   const show = (item: Data): Promise<void> => {
     const chosen = viewOf(item);
@@ -45,7 +55,16 @@ export async function render<Data>(
     printers.set(chosen, printer);
     return printer(item);
   };
-  if (!isStream(data)) return show(data as Data);
+  if (!isStream(data)) {
+    if (!options.page || !isTTY || !viewOf(data as Data).long) return show(data as Data);
+    const printed: string[] = [];
+    const printer = createPrinter(viewOf(data as Data), style, { ...io, writeOut: async (text) => void printed.push(String(text)) });
+    await printer(data as Data);
+    const text = printed.join("");
+    const lines = text.split("\n").length - 1;
+    if (lines < io.height || !(await options.page(text))) await io.writeOut(text);
+    return;
+  }
   for await (const item of data as AsyncIterable<Data>) {
     await show(item);
     options.signal?.throwIfAborted();

@@ -1,19 +1,63 @@
-/** Colours: on a terminal, unless NO_COLOR or --no-color says otherwise. */
+/** Colours: on a terminal, unless the environment or --no-color says otherwise. */
 
+import type { ColorChoice } from "../context/context.ts";
 import type { Style } from "./view.ts";
 
+/**
+ * The choice of the flag, else of the environment: NO_COLOR (no-color.org) before FORCE_COLOR and CLICOLOR_FORCE, which reach pipes too, before CLICOLOR=0
+ * (bixense.com/clicolors) and a terminal that knows no colours.
+ */
+export function colorChoice(env: Readonly<Record<string, string | undefined>>, noColor?: boolean): ColorChoice {
+  if (noColor !== undefined) return noColor ? "never" : "auto";
+  if (env.NO_COLOR) return "never";
+  const isSet = (value: string | undefined) => value !== undefined && !/^(0|false)$/i.test(value);
+  if (isSet(env.FORCE_COLOR) || (env.CLICOLOR_FORCE && isSet(env.CLICOLOR_FORCE))) return "always";
+  return env.FORCE_COLOR !== undefined || env.CLICOLOR === "0" || env.TERM === "dumb" ? "never" : "auto";
+}
+
+/** Whether a stream gets colours. */
+function hasColor(color: ColorChoice, isTTY: boolean): boolean {
+  return color === "always" || (color === "auto" && isTTY);
+}
+
 const same = (text: string): string => text;
+
+/**
+ * Whether a terminal shows hyperlinks: FORCE_HYPERLINK, else what the known ones say of themselves. Multiplexers and unknown terminals get addresses.
+ */
+export function showsLinks(env: Readonly<Record<string, string | undefined>>): boolean {
+  if (env.FORCE_HYPERLINK !== undefined) return env.FORCE_HYPERLINK !== "0";
+  if (env.TERM === "dumb" || env.TMUX || /^(screen|tmux)/.test(env.TERM ?? "")) return false;
+  if (/^(iTerm\.app|WezTerm|vscode|ghostty|Hyper|rio)$/.test(env.TERM_PROGRAM ?? "")) return true;
+  return (
+    Number(env.VTE_VERSION ?? 0) >= 5000 ||
+    env.WT_SESSION !== undefined ||
+    /^(xterm-kitty|alacritty|foot|xterm-ghostty)/.test(env.TERM ?? "")
+  );
+}
+
+/** A hyperlink in the form OSC 8. The address must hold no control characters. */
+function hyperlink(url: string, text: string): string {
+  return `\u001b]8;;${url}\u001b\\${text}\u001b]8;;\u001b\\`;
+}
 
 /** A style that adds nothing. */
 export function plainStyle(options: { readonly width?: number; readonly isTTY?: boolean } = {}): Style {
   const { width = Number.POSITIVE_INFINITY, isTTY = false } = options;
-  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, width, isTTY };
+  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY };
 }
 
 /** The style for a stream. The colour package is loaded only when there is colour. */
-export async function createStyle(stream: { readonly isTTY: boolean; readonly color: boolean; readonly width: number }): Promise<Style> {
-  if (!stream.isTTY || !stream.color) return plainStyle(stream);
+export async function createStyle(stream: {
+  readonly isTTY: boolean;
+  readonly color: ColorChoice;
+  readonly width: number;
+  /** Whether the terminal shows hyperlinks. */
+  readonly links?: boolean;
+}): Promise<Style> {
+  const link = stream.isTTY && stream.links ? hyperlink : same;
+  if (!hasColor(stream.color, stream.isTTY)) return { ...plainStyle(stream), link };
   const { default: picocolors } = await import("picocolors");
   const { dim, bold, red, yellow, green, cyan } = picocolors.createColors(true);
-  return { dim, bold, red, yellow, green, cyan, width: stream.width, isTTY: true };
+  return { dim, bold, red, yellow, green, cyan, link, width: stream.width, isTTY: stream.isTTY };
 }

@@ -1,9 +1,16 @@
-/** Tables: aligned columns with two spaces between them; on a terminal cut to its width. */
+/**
+ * Tables: aligned columns with two spaces between them. On a terminal too narrow for them the flexible columns are cut, and where that is not enough
+ * each row becomes a block of lines, one for a column.
+ */
 
 import { escapeControls } from "../domain/name.ts";
 import type { Column, Style } from "./view.ts";
 
 const GAP = "  ";
+/** Columns below which a flexible column is not cut. */
+const FLEXIBLE_FLOOR = 16;
+/** Columns that a block leaves to a value at least. */
+const VALUE_FLOOR = 10;
 let segmenter: Intl.Segmenter | undefined;
 
 /** What a reader sees as one character each. */
@@ -38,7 +45,7 @@ export function truncate(text: string, width: number): string {
  */
 export function fitWidths(natural: readonly number[], available: number, floor = 6): number[] {
   const widths = [...natural];
-  let excess = widths.reduce((sum, width) => sum + width, 0) - available;
+  let excess = sum(widths) - available;
   while (excess > 0) {
     const widest = Math.max(...widths);
     if (widest <= floor) break;
@@ -54,10 +61,10 @@ export function fitWidths(natural: readonly number[], available: number, floor =
   return widths;
 }
 
-/** Lays rows out under one header; keeps the column widths from one call to the next, so that a stream stays aligned. */
+/** Lays rows out under one header; keeps layout and column widths from one call to the next, so that a stream stays aligned. */
 export class TableLayout<Row> {
   private widths: number[] = [];
-  private started = false;
+  private layout: "columns" | "blocks" | undefined;
 
   constructor(
     private readonly columns: readonly Column<Row>[],
@@ -66,15 +73,32 @@ export class TableLayout<Row> {
 
   /** The header (the first time) and the rows, each ended by a newline. */
   rows(rows: readonly Row[]): string {
-    const cells = rows.map((row) => this.columns.map((column) => escapeControls(column.cell(row))));
-    const headers = this.columns.map((column) => column.header);
+    const cells = rows.map((row) => this.columns.map((column) => escapeControls(column.cell(row, this.style))));
     const natural = this.columns.map((column, i) =>
       cells.reduce((widest, line) => Math.max(widest, displayWidth(line[i] as string)), this.widths[i] ?? displayWidth(column.header)),
     );
-    this.widths = fitWidths(natural, this.style.width - GAP.length * (this.columns.length - 1));
+    const isFirst = this.layout === undefined;
+    this.layout ??= this.fits(natural) ? "columns" : "blocks";
+    return this.layout === "blocks" ? this.blocks(rows, cells, isFirst) : this.lines(rows, cells, natural, isFirst);
+  }
+
+  private fits(natural: readonly number[]): boolean {
+    const least = natural.map((width, i) => (this.columns[i]?.flexible ? Math.min(width, FLEXIBLE_FLOOR) : width));
+    return this.columns.length < 2 || sum(least) <= this.available();
+  }
+
+  private available(): number {
+    return this.style.width - GAP.length * (this.columns.length - 1);
+  }
+
+  private lines(rows: readonly Row[], cells: readonly string[][], natural: readonly number[], isFirst: boolean): string {
+    const isFlexible = (_: number, i: number) => this.columns[i]?.flexible === true;
+    const rigid = sum(natural.filter((width, i) => !isFlexible(width, i)));
+    const fitted = fitWidths(natural.filter(isFlexible), this.available() - rigid);
+    this.widths = natural.map((width, i) => (isFlexible(width, i) ? (fitted.shift() as number) : width));
     const lines: string[] = [];
-    if (!this.started) lines.push(this.line(headers, (text) => this.style.dim(text)));
-    this.started = true;
+    const headers = this.columns.map((column) => column.header);
+    if (isFirst) lines.push(this.line(headers, (text) => this.style.dim(text)));
     rows.forEach((row, at) => {
       lines.push(this.line(cells[at] as string[], (text, i) => this.columns[i]?.style?.(text, this.style, row) ?? text));
     });
@@ -94,4 +118,28 @@ export class TableLayout<Row> {
     });
     return this.style.isTTY ? line : line.trimEnd();
   }
+
+  /** One line for a column, long values wrapped below their beginning, and a blank line between two rows. Empty cells are left out. */
+  private blocks(rows: readonly Row[], cells: readonly string[][], isFirst: boolean): string {
+    const labelWidth = Math.max(...this.columns.map(({ header }) => displayWidth(header)));
+    const indent = labelWidth + GAP.length;
+    const valueWidth = Math.max(VALUE_FLOOR, this.style.width - indent);
+    const blocks = rows.map((row, at) =>
+      this.columns.flatMap((column, i) => {
+        const cell = cells[at]?.[i] ?? "";
+        if (cell === "") return [];
+        const label = column.header + " ".repeat(indent - displayWidth(column.header));
+        return Bun.wrapAnsi(cell, valueWidth, { hard: true, trim: false })
+          .split("\n")
+          .map((line) => line.trimEnd())
+          .map((line, n) => (n === 0 ? this.style.dim(label) : " ".repeat(indent)) + (column.style?.(line, this.style, row) ?? line));
+      }),
+    );
+    const text = blocks.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
+    return isFirst || text === "" ? text : `\n${text}`;
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

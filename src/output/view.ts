@@ -8,6 +8,8 @@ export interface Style {
   yellow(text: string): string;
   green(text: string): string;
   cyan(text: string): string;
+  /** An address; on a terminal that can, a text that leads to it. */
+  link(url: string, text: string): string;
   /** Columns of the terminal; Infinity when output is not a terminal. */
   readonly width: number;
   /** Whether output is a terminal. */
@@ -19,9 +21,11 @@ export interface Column<Row> {
   /** Header, as the inventory spells it. */
   readonly header: string;
   /** The cell's text. Control characters are escaped by the renderer. */
-  cell(row: Row): string;
+  cell(row: Row, style: Style): string;
   /** Numbers are aligned to the right. Default left. */
   readonly align?: "left" | "right";
+  /** Whether a narrow terminal may cut the cell. Default false: ids and names are shown whole, if need be below each other. */
+  readonly flexible?: boolean;
   /** A mark for the cell, for example green for a check mark. */
   style?(text: string, style: Style, row: Row): string;
 }
@@ -39,6 +43,8 @@ export interface TableView<Data, Row> {
   after?(data: Data, style: Style): string;
   /** The data as a JSON document; default: the data itself. */
   json?(data: Data): unknown;
+  /** Whether a terminal shows it in a pager when it is higher than the screen. */
+  readonly long?: boolean;
 }
 
 /** Text made by the command's view. No newline at the end is needed. */
@@ -47,6 +53,8 @@ export interface TextView<Data> {
   text(data: Data, style: Style): string;
   /** The data as a JSON document; default: the data itself. */
   json?(data: Data): unknown;
+  /** Whether a terminal shows it in a pager when it is higher than the screen. */
+  readonly long?: boolean;
 }
 
 /** The view of a command whose data has several shapes. */
@@ -65,8 +73,12 @@ export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): 
 }
 
 /** Declares a text view. */
-export function textView<Data>(text: (data: Data, style: Style) => string, json?: (data: Data) => unknown): View<Data> {
-  return { kind: "text", text, json };
+export function textView<Data>(
+  text: (data: Data, style: Style) => string,
+  json?: (data: Data) => unknown,
+  { long = false }: { readonly long?: boolean } = {},
+): View<Data> {
+  return { kind: "text", text, json, long };
 }
 
 /** Declares a view that depends on the data. Each view it chooses is only shown data of its own shape. */

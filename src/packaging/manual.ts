@@ -1,7 +1,7 @@
 /** Manual pages in the man macros (man-pages(7)), made of the tree of commands: `svc.1`, and one for each command with its verbs. */
 
 import type { CommandInfo, FlagInfo, TreeInfo } from "../cli/describe.ts";
-import { exitCodes } from "../errors/exit-codes.ts";
+import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 
 /** What stands at the foot of every page. */
 export interface ManualEdition {
@@ -21,14 +21,6 @@ export function manualPages(tree: TreeInfo, categories: readonly string[], editi
   }
   return pages;
 }
-
-const EXITS: readonly (readonly [number, string])[] = [
-  [exitCodes.ok, "done"],
-  [exitCodes.failure, "failed, or a check found something"],
-  [exitCodes.usage, "wrong usage"],
-  [exitCodes.auth, "not logged in, or the credentials were refused"],
-  [exitCodes.interrupted, "interrupted"],
-];
 
 const FILES: readonly (readonly [string, string])[] = [
   ["~/.config/svc.yml", "credentials and settings"],
@@ -54,7 +46,7 @@ function rootPage({ globals, commands }: TreeInfo, categories: readonly string[]
     section("GLOBAL FLAGS", flagItems(globals)),
     section(
       "EXIT STATUS",
-      EXITS.flatMap(([code, meaning]) => item(bold(String(code)), meaning)),
+      Object.entries(EXIT_CODE_MEANINGS).flatMap(([code, meaning]) => item(bold(code), meaning)),
     ),
     section(
       "FILES",

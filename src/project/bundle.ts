@@ -5,6 +5,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { ArchiveRefused, checkPaths } from "../domain/archive.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { ProjectFile, SourceBundle } from "./project.ts";
 
@@ -14,6 +15,7 @@ const BLOCK = 512;
 
 /** Packs files of a folder. Throws a CliError that names the largest files when they are too many bytes. */
 export async function bundleFiles(root: string, files: readonly ProjectFile[], limit = LARGEST_BUNDLE): Promise<SourceBundle> {
+  refuseUnpackable(files);
   refuseTooLarge(files, limit);
   const parts: Uint8Array[] = [];
   const packed: ProjectFile[] = [];
@@ -32,6 +34,20 @@ export async function bundleFiles(root: string, files: readonly ProjectFile[], l
   const bytes = Bun.gzipSync(Buffer.concat(parts), { level: 6 });
   bytes.set([0, 0, 0, 0, 0, 255], 4);
   return { bytes, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), files: packed };
+}
+
+/** Throws a CliError when a server would refuse to unpack the files: for a name that means something else elsewhere, or because they are too many. */
+export function refuseUnpackable(files: readonly ProjectFile[]): void {
+  try {
+    checkPaths(files.map(({ path }) => path));
+  } catch (error) {
+    if (!(error instanceof ArchiveRefused)) throw error;
+    throw new CliError(`The project cannot be uploaded: ${error.message}.`, {
+      code: "bundle_refused",
+      hint: "Rename what is meant, or name what the code does not need in .svcignore.",
+      cause: error,
+    });
+  }
 }
 
 function refuseTooLarge(files: readonly ProjectFile[], limit: number): void {

@@ -1,19 +1,27 @@
 /**
- * Which files of a project are left out of a deployment: `.gitignore` and `.svcignore` files in every folder, the ignore file of an environment, and
- * what is never uploaded. The rules are git's: a deeper file wins over a higher one, a later line over an earlier one, `!` takes a file back in, and
+ * Which files of a project are left out of a deployment: `.gitignore` and `.svcignore` files in every folder, the ignore file of an environment, what
+ * looks like a secret, and what is never uploaded. The rules are git's: a deeper file wins over a higher one, a later line over an earlier one, `!` takes a file back in, and
  * nothing below an ignored folder comes back. In one folder `.svcignore` is read behind `.gitignore`, so that it can take back in what git ignores.
  */
 
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { isUtf8 } from "node:buffer";
+import type { Dirent } from "node:fs";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { escapeControls } from "../domain/name.ts";
 import { isPortableName } from "../domain/portable-name.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { ProjectFile } from "./project.ts";
+import { liesAmongSecrets, looksLikeSecret, takesBackByName } from "./secrets.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** Names of ignore files, in the order in which they are read. */
 export const IGNORE_FILES = [".gitignore", ".svcignore"] as const;
 const NEVER_UPLOADED = [".git", "__pycache__", ".venv", "node_modules", "*.pyc"];
+
+/** Longest line that is a pattern, in UTF-16 units; no path is longer. */
+const LONGEST_PATTERN = 4096;
 
 /** What listing a project may be told. */
 export interface ListOptions {
@@ -21,7 +29,20 @@ export interface ListOptions {
   readonly ignoreFile?: string;
   /** Called with a line for each thing that is left out for another reason than an ignore rule. */
   readonly note?: (text: string) => void;
+  /** Called with the path of each file, or folder (ending in `/`), that is left out because it looks like a secret. */
+  readonly onSecret?: (path: string) => void;
 }
+
+/** What holds in a folder. */
+interface Rules {
+  /** What the ignore files say. */
+  readonly all: Ignore;
+  /** What those of svc take back in by name, which alone counts for secrets. */
+  readonly named: Ignore;
+}
+
+/** Something in a folder, by a name that is valid UTF-8. */
+type Entry = Pick<Dirent, "name" | "isDirectory" | "isFile" | "isSymbolicLink">;
 
 /** The files of a folder that are not ignored, sorted by path. Links are followed when they stay inside of the root. */
 export async function listFiles(root: string, options: ListOptions = {}): Promise<ProjectFile[]> {
@@ -46,9 +67,9 @@ class Lister {
   }
 
   /** Rules of the folders above, up to the top of the git work tree; none when they ignore the project's folder itself. */
-  async #rulesAbove(): Promise<Ignore> {
+  async #rulesAbove(): Promise<Rules> {
     const folders: string[] = [];
-    const none = ignore({ ignorecase: false });
+    const none: Rules = { all: ignore({ ignorecase: false }), named: ignore({ ignorecase: false }) };
     for (let folder = this.root; ; folder = dirname(folder)) {
       folders.unshift(folder);
       if (await exists(join(folder, ".git"))) break;
@@ -58,70 +79,101 @@ class Lister {
     const inside = relative(top, this.root).split(sep).join("/");
     if (inside === "") return none;
     let rules = none;
-    for (const folder of folders.slice(0, -1)) rules = await this.#withRulesOf(folder, relative(top, folder).split(sep).join("/"), rules);
-    if (rules.ignores(`${inside}/`)) return none;
+    for (const folder of folders.slice(0, -1)) rules = this.#withRulesOf(folder, relative(top, folder).split(sep).join("/"), rules);
+    if (rules.all.ignores(`${inside}/`)) return none;
     this.#inside = `${inside}/`;
     return rules;
   }
 
   /** The rules with those of a folder behind them, which is at `prefix` from the top of the rules. */
-  async #withRulesOf(folder: string, prefix: string, rules: Ignore): Promise<Ignore> {
-    const texts = await Promise.all(IGNORE_FILES.map((name) => readIfThere(join(folder, name))));
-    if (folder === this.root) texts.push(await this.#environmentRules());
-    const found = texts.filter((text) => text !== undefined);
-    if (found.length === 0) return rules;
-    return ignore({ ignorecase: false })
-      .add(rules)
-      .add(found.flatMap((text) => patternsBelow(prefix, text)));
+  #withRulesOf(folder: string, prefix: string, rules: Rules): Rules {
+    const [git, own] = IGNORE_FILES.map((name) => readTextFile(join(folder, name)));
+    const texts = [git, own, folder === this.root ? this.#environmentRules() : undefined];
+    const [ofGit = [], ...ofSvc] = texts.map((text) => (text === undefined ? [] : patternsBelow(prefix, text)));
+    const behind = (before: Ignore, lines: readonly string[]) =>
+      lines.length === 0 ? before : ignore({ ignorecase: false }).add(before).add(lines);
+    return { all: behind(rules.all, [...ofGit, ...ofSvc.flat()]), named: behind(rules.named, ofSvc.flat().filter(takesBackByName)) };
   }
 
-  async #environmentRules(): Promise<string | undefined> {
+  #environmentRules(): string | undefined {
     const { ignoreFile } = this.options;
     if (!ignoreFile) return undefined;
-    const text = await readIfThere(resolve(this.root, ignoreFile));
+    const text = readTextFile(resolve(this.root, ignoreFile));
     if (text !== undefined) return text;
     throw new CliError(`The ignore file ${ignoreFile} named in the project file does not exist.`, { code: "ignore_file_missing" });
   }
 
   /** `trail` holds the real folders on the way, against links that go in circles. */
-  async #walk(prefix: string, folder: string, above: Ignore, trail: readonly string[]): Promise<void> {
-    const rules = await this.#withRulesOf(folder, (this.#inside + prefix).slice(0, -1), above);
-    const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-      throw new CliError(`Cannot read the folder ${prefix || this.root}: ${error.message}.`, { code: "unreadable", cause: error });
-    });
-    for (const entry of entries) {
+  async #walk(prefix: string, folder: string, above: Rules, trail: readonly string[]): Promise<void> {
+    const rules = this.#withRulesOf(folder, (this.#inside + prefix).slice(0, -1), above);
+    for (const entry of await this.#entriesOf(prefix, folder)) {
       const path = prefix + entry.name;
       const full = join(folder, entry.name);
       const isFolder = entry.isDirectory();
-      if (this.#isIgnored(path, isFolder, rules)) continue;
+      if (this.#isLeftOut(path, isFolder, rules)) continue;
       if (process.platform === "win32" && !isPortableName(entry.name)) {
-        this.options.note?.(`Skipped ${path}: Windows takes the name for something else.`);
+        this.#skip(path, "Windows takes the name for something else");
         continue;
       }
       if (isFolder) await this.#walk(`${path}/`, full, rules, [...trail, full]);
       else if (entry.isFile()) this.#files.push({ path, size: (await stat(full)).size });
       else if (entry.isSymbolicLink()) await this.#link(path, full, rules, trail);
-      else this.options.note?.(`Skipped ${path}: it is no file.`);
+      else this.#skip(path, "it is no file");
     }
   }
 
-  async #link(path: string, full: string, rules: Ignore, trail: readonly string[]): Promise<void> {
+  async #link(path: string, full: string, rules: Rules, trail: readonly string[]): Promise<void> {
     const target = await realpath(full).catch(() => undefined);
-    if (target === undefined) this.options.note?.(`Skipped ${path}: the link leads nowhere.`);
+    const found = target === undefined ? undefined : await stat(target).catch(() => undefined);
+    if (target === undefined || found === undefined) this.#skip(path, "the link leads nowhere");
     else if (target !== this.root && !target.startsWith(this.root + sep))
-      this.options.note?.(`Skipped ${path}: the link leads out of the project, to ${target}.`);
-    else {
-      const found = await stat(target);
-      if (found.isFile()) this.#files.push({ path, size: found.size });
-      else if (trail.some((folder) => folder === target || folder.startsWith(target + sep)))
-        this.options.note?.(`Skipped ${path}: the link leads to a folder that it is in.`);
-      else if (found.isDirectory() && !this.#isIgnored(path, true, rules)) await this.#walk(`${path}/`, target, rules, [...trail, target]);
+      this.#skip(path, `the link leads out of the project, to ${target}`);
+    else if (!found.isFile() && trail.some((folder) => folder === target || folder.startsWith(target + sep)))
+      this.#skip(path, "the link leads to a folder that it is in");
+    else if (
+      liesAmongSecrets(relative(this.root, target).split(sep).join("/") + (found.isDirectory() ? "/" : "")) &&
+      this.#withholds(path, rules)
+    )
+      return;
+    else if (found.isFile()) this.#files.push({ path, size: found.size });
+    else if (found.isDirectory() && !this.#isLeftOut(path, true, rules)) await this.#walk(`${path}/`, target, rules, [...trail, target]);
+  }
+
+  /** What is in a folder. Names that are no text cannot be told apart once they are read as such, so they are looked for as bytes. */
+  async #entriesOf(prefix: string, folder: string): Promise<readonly Entry[]> {
+    try {
+      const entries = await readdir(folder, { withFileTypes: true });
+      if (!entries.some(({ name }) => name.includes("\ufffd"))) return entries;
+      const names = await readdir(folder, { encoding: "buffer" });
+      for (const name of names.filter((bytes) => !isUtf8(bytes))) this.#skip(prefix + escapedBytes(name), "its name is not UTF-8");
+      return await Promise.all(
+        names.filter(isUtf8).map(async (bytes) => {
+          const name = bytes.toString("utf8");
+          return Object.assign(await lstat(join(folder, name)), { name });
+        }),
+      );
+    } catch (error) {
+      const { message } = error as NodeJS.ErrnoException;
+      throw new CliError(`Cannot read the folder ${prefix || this.root}: ${message}.`, { code: "unreadable", cause: error });
     }
   }
 
-  #isIgnored(path: string, isFolder: boolean, rules: Ignore): boolean {
+  #isLeftOut(path: string, isFolder: boolean, rules: Rules): boolean {
     const name = path.slice(path.lastIndexOf("/") + 1);
-    return this.#never.ignores(name) || rules.ignores(this.#inside + path + (isFolder ? "/" : ""));
+    const shown = path + (isFolder ? "/" : "");
+    if (this.#never.ignores(name) || rules.all.ignores(this.#inside + shown)) return true;
+    return looksLikeSecret(shown) && this.#withholds(shown, rules);
+  }
+
+  /** Whether a secret stays out; says so when it does. */
+  #withholds(path: string, rules: Rules): boolean {
+    if (rules.named.test(this.#inside + path).unignored) return false;
+    this.options.onSecret?.(path);
+    return true;
+  }
+
+  #skip(path: string, reason: string): void {
+    this.options.note?.(`Skipped ${escapeControls(path)}: ${escapeControls(reason)}.`);
   }
 }
 
@@ -131,7 +183,7 @@ function patternsBelow(prefix: string, text: string): string[] {
     .replace(/^\ufeff/, "")
     .split(/\r?\n/)
     .map((line) => line.replace(/(?<!\\) +$/, ""))
-    .filter((line) => !/^(?:#.*|!?\/?)$/.test(line));
+    .filter((line) => line.length <= LONGEST_PATTERN && !/^(?:#.*|!?\/?)$/.test(line));
   if (prefix === "") return lines;
   const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (sign) => `\\${sign}`);
   return lines.map((line) => {
@@ -142,14 +194,15 @@ function patternsBelow(prefix: string, text: string): string[] {
   });
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}.`, { code: "unreadable", cause: error });
+/** Bytes as text, with those that are none as `\\xff`. */
+function escapedBytes(bytes: Buffer): string {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = [1, 2, 3, 4].find((size) => isUtf8(bytes.subarray(at, at + size))) ?? 0;
+    parts.push(length === 0 ? `\\x${bytes.toString("hex", at, at + 1)}` : bytes.toString("utf8", at, at + length));
+    at += length || 1;
   }
+  return parts.join("");
 }
 
 async function exists(path: string): Promise<boolean> {

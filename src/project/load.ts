@@ -1,6 +1,6 @@
 /** Finding and reading the project file, `svc.yaml` or `svc.yml`. */
 
-import { readFile, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { errorAt } from "../domain/finding.ts";
@@ -10,24 +10,31 @@ import { CliError } from "../errors/cli-error.ts";
 import { formatDiagnostic } from "../output/diagnostic.ts";
 import { bundleFiles } from "./bundle.ts";
 import { listFiles } from "./ignore.ts";
-import type { Project, ProjectEnvironment, ProjectFile } from "./project.ts";
+import type { Listing, Project, ProjectEnvironment, ProjectFile } from "./project.ts";
 import { readProjectFile } from "./project-file.ts";
+import { readTextFile } from "./text-file.ts";
+import { refuseForeign } from "./trust.ts";
 
 /** Names of the project file, in the order in which they are looked for. */
 export const PROJECT_FILES = ["svc.yaml", "svc.yml"] as const;
 
 /** What loading a project may be told. */
 export interface ProjectDeps {
+  /** Environment variables: they say which projects of other users are trusted. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Called with a line for each file that is skipped for another reason than an ignore rule. */
   readonly note?: (text: string) => void;
 }
 
+const UNTRUSTING: ProjectDeps = { env: {} };
+
 /**
  * The project of a folder: the project file is looked for in it and in its parents.
- * Throws a CliError when there is none (`no_project`) or when it is no YAML (`bad_project_file`); wrong keys and values are findings 190.
+ * Throws a CliError when there is none (`no_project`), when it is another user's (`untrusted_project`), or when it is no YAML (`bad_project_file`); wrong
+ * keys and values are findings 190.
  */
-export async function loadProject(dir: string, deps: ProjectDeps = {}): Promise<Project> {
-  const { configPath, text } = await findProjectFile(resolve(dir));
+export async function loadProject(dir: string, deps: ProjectDeps = UNTRUSTING): Promise<Project> {
+  const { configPath, text } = await findProjectFile(resolve(dir), deps);
   const root = await realpath(dirname(configPath));
   const file = basename(configPath);
   const lines = new LineMap(file, text);
@@ -39,9 +46,9 @@ export async function loadProject(dir: string, deps: ProjectDeps = {}): Promise<
   return new LoadedProject(root, join(root, file), { ...read, diagnostics: [...read.diagnostics, ...missing] }, deps);
 }
 
-/** Path of the project file of a folder, which need not be readable as one. Throws the CliError `no_project` when there is none. */
-export async function projectFileOf(dir: string): Promise<string> {
-  return (await findProjectFile(resolve(dir))).configPath;
+/** Path of the project file of a folder, which need not be YAML. Throws the CliErrors `no_project` and `untrusted_project`. */
+export async function projectFileOf(dir: string, deps: ProjectDeps): Promise<string> {
+  return (await findProjectFile(resolve(dir), deps)).configPath;
 }
 
 class LoadedProject implements Project {
@@ -49,6 +56,7 @@ class LoadedProject implements Project {
   readonly environments: readonly ProjectEnvironment[];
   readonly validation: Project["validation"];
   readonly diagnostics: readonly Diagnostic[];
+  readonly #noted = new Set<string>();
 
   constructor(
     readonly root: string,
@@ -68,8 +76,25 @@ class LoadedProject implements Project {
   }
 
   async files(environment?: string): Promise<readonly ProjectFile[]> {
+    return (await this.list(environment)).files;
+  }
+
+  async list(environment?: string): Promise<Listing> {
     const { ignoreFile } = this.environment(environment);
-    return await listFiles(this.root, { note: this.deps.note, ...(ignoreFile ? { ignoreFile } : {}) });
+    const secrets: string[] = [];
+    const files = await listFiles(this.root, {
+      note: (text) => this.#note(text),
+      onSecret: (path) => secrets.push(path),
+      ...(ignoreFile ? { ignoreFile } : {}),
+    });
+    return { files, secrets: secrets.sort() };
+  }
+
+  /** Says each thing once, however often the folder is read. */
+  #note(text: string): void {
+    if (this.#noted.has(text)) return;
+    this.#noted.add(text);
+    this.deps.note?.(text);
   }
 
   async bundle(environment?: string) {
@@ -77,14 +102,16 @@ class LoadedProject implements Project {
   }
 }
 
-async function findProjectFile(dir: string): Promise<{ configPath: string; text: string }> {
+async function findProjectFile(dir: string, deps: ProjectDeps): Promise<{ configPath: string; text: string }> {
   const searched: string[] = [];
   for (let folder = dir; ; folder = dirname(folder)) {
     searched.push(folder);
     for (const name of PROJECT_FILES) {
       const configPath = join(folder, name);
-      const text = await readText(configPath);
-      if (text !== undefined) return { configPath, text };
+      const text = readTextFile(configPath);
+      if (text === undefined) continue;
+      await refuseForeign(configPath, deps.env);
+      return { configPath, text };
     }
     if (dirname(folder) === folder) break;
   }
@@ -93,16 +120,6 @@ async function findProjectFile(dir: string): Promise<{ configPath: string; text:
     hint: "Run `svc init` in the project's folder, or name the folder with `--dir`.",
     details: { searched },
   });
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
-    throw new CliError(`Cannot read the project file ${path}: ${message}.`, { code: "unreadable", cause: error });
-  }
 }
 
 function listOf(folders: readonly string[]): string {
@@ -131,7 +148,7 @@ async function missingFiles(root: string, environments: readonly ProjectEnvironm
       ["ignore_file", environment.ignoreFile],
     ] as const) {
       const full = path === undefined ? undefined : resolve(root, path);
-      if (path === undefined || full === undefined || (await readText(full)) !== undefined) continue;
+      if (path === undefined || full === undefined || readTextFile(full) !== undefined) continue;
       const at = lines.text.indexOf(path);
       const outside = relative(root, full).startsWith("..");
       found.push(

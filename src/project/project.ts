@@ -35,6 +35,14 @@ export interface ProjectFile {
   readonly size: number;
 }
 
+/** What a project's folder holds. */
+export interface Listing {
+  /** Files that are uploaded, sorted. */
+  readonly files: readonly ProjectFile[];
+  /** Paths of files, and of folders with a `/` behind, that look like secrets, sorted. */
+  readonly secrets: readonly string[];
+}
+
 /** A project on disk. */
 export interface Project {
   /** Absolute path of the folder with the project file. */
@@ -50,6 +58,8 @@ export interface Project {
   environment(name: string | undefined): ProjectEnvironment;
   /** Files that are uploaded, sorted. */
   files(environment?: string): Promise<readonly ProjectFile[]>;
+  /** The same, with what is not uploaded because it looks like a secret. */
+  list(environment?: string): Promise<Listing>;
   /** A gzip-compressed tar of those files, deterministic for equal content. */
   bundle(environment?: string): Promise<SourceBundle>;
 }

@@ -12,6 +12,7 @@ import { isError, mergeFindings } from "../domain/finding.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
 import type { SourceText } from "../output/diagnostic.ts";
 import type { Project, ProjectEnvironment } from "./project.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** What to validate. */
 export interface ValidateOptions {
@@ -58,36 +59,40 @@ export async function validateProject(context: Context, options: ValidateOptions
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
   const texts = new Map(files.map((file) => [file.path, file.text]));
-  const config = await context.machine.readText(project.configPath);
+  const config = readTextFile(project.configPath);
   if (config !== undefined) texts.set(project.configPath.slice(project.root.length + 1), config);
-  const requirements = environment.requirements ? await context.machine.readText(join(project.root, environment.requirements)) : undefined;
-  const local = await context.progress.step("Validating the project", async (update) => {
-    const started = Promise.withResolvers<void>();
-    const analysis = context.python().analyze({
-      root: project.root,
-      files: files.map((file) => file.path),
-      validation: project.validation,
-      onProgress: update,
-      onStart: started.resolve,
-      signal: context.signal,
-      ...(environment.runtime ? { runtime: environment.runtime } : {}),
-      ...(requirements === undefined ? {} : { requirements }),
-      ...(name === undefined ? {} : { environmentName: name }),
-    });
-    const settled = analysis.then(
-      () => undefined,
-      () => undefined,
-    );
-    const [{ lintStatically }] = await Promise.all([import("./lint/lint.ts"), Promise.race([started.promise, settled])]);
-    const found = lintStatically({
-      files,
-      policy: project.validation,
-      skipDrivers: options.skipDrivers ?? false,
-      ...(environment.runtime ? { runtime: environment.runtime } : {}),
-      ...(requirements === undefined ? {} : { requirements }),
-    });
-    return await withAnalysis(found, analysis, project);
-  });
+  const requirements = environment.requirements ? readTextFile(join(project.root, environment.requirements)) : undefined;
+  const local = await context.progress.step(
+    "Validating the project",
+    async (update) => {
+      const started = Promise.withResolvers<void>();
+      const analysis = context.python().analyze({
+        root: project.root,
+        files: files.map((file) => file.path),
+        validation: project.validation,
+        onProgress: update,
+        onStart: started.resolve,
+        signal: context.signal,
+        ...(environment.runtime ? { runtime: environment.runtime } : {}),
+        ...(requirements === undefined ? {} : { requirements }),
+        ...(name === undefined ? {} : { environmentName: name }),
+      });
+      const settled = analysis.then(
+        () => undefined,
+        () => undefined,
+      );
+      const [{ lintStatically }] = await Promise.all([import("./lint/lint.ts"), Promise.race([started.promise, settled])]);
+      const found = lintStatically({
+        files,
+        policy: project.validation,
+        skipDrivers: options.skipDrivers ?? false,
+        ...(environment.runtime ? { runtime: environment.runtime } : {}),
+        ...(requirements === undefined ? {} : { requirements }),
+      });
+      return await withAnalysis(found, analysis, project);
+    },
+    hasErrors,
+  );
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
   const here = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
@@ -95,10 +100,14 @@ export async function validateProject(context: Context, options: ValidateOptions
   const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined };
   if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
-    context.progress.step("Validating against the deployment", async () => {
-      const deployments = await context.api.deployments();
-      return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
-    }),
+    context.progress.step(
+      "Validating against the deployment",
+      async () => {
+        const deployments = await context.api.deployments();
+        return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
+      },
+      hasErrors,
+    ),
   );
   if (!answer) return { ...alone, unasked: failure };
   return {
@@ -108,6 +117,10 @@ export async function validateProject(context: Context, options: ValidateOptions
     diff: answer.diff,
     unasked: undefined,
   };
+}
+
+function hasErrors({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): boolean {
+  return diagnostics.some(isError);
 }
 
 /** What work gives, or why it failed; throws when the command was interrupted meanwhile. */

@@ -13,6 +13,7 @@ import { linkSqlFiles } from "../domain/sql/link.ts";
 import { crashedAt, lastWords } from "./crash.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";
 import type { AnalyzeOptions } from "./toolchain.ts";
+import { userCodeEnv } from "./user-code-env.ts";
 
 /** What the analyzer's process is started with. */
 export interface AnalyzerOptions {
@@ -30,27 +31,6 @@ export interface AnalyzerOptions {
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** Lines of stderr that a finding shows. */
 const SHOWN_LINES = 8;
-
-const PASSED_VARIABLES = [
-  "PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP SystemRoot LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split(" "),
-  "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy".split(" "),
-].flat();
-
-/**
- * The part of an environment that user code may see: what programs need to run at all, and no credentials.
- * @param root becomes `TARGET_ROOT`, the folder of the deployed source
- */
-export function userCodeEnv(
-  env: Readonly<Record<string, string | undefined>>,
-  root: string,
-  environmentName: string | undefined,
-): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const name of PASSED_VARIABLES) if (env[name] !== undefined) passed[name] = env[name];
-  passed.TARGET_ROOT = root;
-  if (environmentName) passed.SVC_ENVIRONMENT_NAME = environmentName;
-  return passed;
-}
 
 /**
  * Imports the project in a process of its own, links the SQL files into its graph and checks the whole. Whatever user code does, the result is a
@@ -86,9 +66,14 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
     const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out, ...policy];
     const running = runProgram(argv, {
       cwd: root,
-      env: userCodeEnv(analyzer.env, root, options.environmentName),
+      env: {
+        ...userCodeEnv(analyzer.env),
+        TARGET_ROOT: root,
+        ...(options.environmentName ? { SVC_ENVIRONMENT_NAME: options.environmentName } : {}),
+      },
       timeoutMs,
       timeoutSignal: "SIGABRT",
+      heldOpen: true,
       ...(options.signal && { signal: options.signal }),
     });
     options.onStart?.();

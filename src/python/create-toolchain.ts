@@ -17,7 +17,7 @@ import { ensureVenv } from "./venv.ts";
 export interface ToolchainOptions {
   /** Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie below it. */
   readonly home: string;
-  /** Environment variables: `PATH` is searched for interpreters and `uv`; pip and uv are given all of them. */
+  /** Environment variables: `PATH` is searched for interpreters and `uv`; what of them user code and installers see is said in `user-code-env.ts`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: that of this machine. */
   readonly platform?: NodeJS.Platform;

@@ -1,8 +1,9 @@
 /** Requirements files: what is installed, and what two equal ones have in common. */
 
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve } from "node:path";
+import { DiskError } from "../disk/disk-error.ts";
+import { readRegularFile } from "../disk/regular-file.ts";
 
 /** Requirements ready to be installed. */
 export interface Requirements {
@@ -17,6 +18,8 @@ export class RequirementsError extends Error {
   override readonly name = "RequirementsError";
 }
 
+/** Largest included file, in bytes. */
+const LARGEST_FILE = 1024 * 1024;
 const SDK_LINE = /^svc\s*(\[[^\]]*\]\s*)?($|[<>=!~@;(])/i;
 const INCLUDE = /^(?:-r|--requirement)(?:\s+|=)?(.+)$/;
 const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
@@ -35,10 +38,10 @@ export async function readRequirements(text: string, root: string | undefined): 
       if (include) {
         if (depth > 10) throw new RequirementsError(`requirements include each other: '-r ${include}'`);
         const path = projectPath(include, folder, root);
-        await visit(await readIncluded(path, include), resolve(path, ".."), depth + 1);
+        await visit(readIncluded(path, include), resolve(path, ".."), depth + 1);
       } else if (constraint) {
         const path = projectPath(constraint, folder, root);
-        hash.update(`constraint\0${logicalLines(await readIncluded(path, constraint)).join("\n")}\0`);
+        hash.update(`constraint\0${logicalLines(readIncluded(path, constraint)).join("\n")}\0`);
         lines.push(`-c ${path}`);
       } else if (!SDK_LINE.test(line)) {
         hash.update(`${line}\0`);
@@ -74,10 +77,13 @@ function projectPath(path: string, folder: string | undefined, root: string | un
   return absolute;
 }
 
-async function readIncluded(path: string, name: string): Promise<string> {
+function readIncluded(path: string, name: string): string {
   try {
-    return await readFile(path, "utf8");
-  } catch {
-    throw new RequirementsError(`requirements name the file '${name}', which is not among the project's files`);
+    const text = readRegularFile(path, { maxBytes: LARGEST_FILE })?.toString("utf8");
+    if (text !== undefined) return text;
+  } catch (error) {
+    if (error instanceof DiskError) throw new RequirementsError(`requirements name the file '${name}': ${error.message}`);
+    throw error;
   }
+  throw new RequirementsError(`requirements name the file '${name}', which is not among the project's files`);
 }

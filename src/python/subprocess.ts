@@ -6,9 +6,11 @@ export interface RunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Longest run; the whole process group is killed after it. */
   readonly timeoutMs?: number;
-  /** Sent at the time limit, before the group is killed, to make the program say where it is; it gets 500 ms to do so. */
+  /** Sent to the group at the time limit, before it is killed, to make the program say where it is; it gets 500 ms to do so. */
   readonly timeoutSignal?: NodeJS.Signals;
   readonly signal?: AbortSignal;
+  /** Gives the program a stdin that nothing is written to, and that is closed when this process ends, however it does. */
+  readonly heldOpen?: boolean;
   /** Called with every line of stdout and stderr. */
   readonly onLine?: (line: string) => void;
   /** How much of the end of each stream is kept, in bytes; default 64 KiB. */
@@ -36,14 +38,16 @@ const OUTPUT_GRACE_MS = 500;
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
-  const child = Bun.spawn([...argv], {
-    cwd: options.cwd,
-    env: options.env,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    detached: process.platform !== "win32",
-  });
+  const child = privately(() =>
+    Bun.spawn([...argv], {
+      cwd: options.cwd,
+      env: options.env,
+      stdin: options.heldOpen ? "pipe" : "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      detached: process.platform !== "win32",
+    }),
+  );
   let timedOut = false;
   const kill = () => killGroup(child.pid, "SIGKILL");
   const timers: Timer[] = [];
@@ -52,7 +56,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
       setTimeout(() => {
         timedOut = true;
         if (!options.timeoutSignal) return kill();
-        child.kill(options.timeoutSignal);
+        killGroup(child.pid, options.timeoutSignal);
         timers.push(setTimeout(kill, 500));
       }, options.timeoutMs),
     );
@@ -69,6 +73,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
     options.signal?.removeEventListener("abort", kill);
     stdout.stop();
     stderr.stop();
+    if (typeof child.stdin === "object") void child.stdin.end();
   }
   options.signal?.throwIfAborted();
   return {
@@ -78,6 +83,16 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
     stdout: stdout.text(),
     stderr: stderr.text(),
   };
+}
+
+/** Runs what starts a process so that the files which that makes are its owner's alone, whatever the umask is here. */
+export function privately<T>(spawn: () => T): T {
+  const before = process.umask(0o077);
+  try {
+    return spawn();
+  } finally {
+    process.umask(before);
+  }
 }
 
 /** Sends a signal to a process group; one that has ended is left alone. On Windows only the process itself is ended. */

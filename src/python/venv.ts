@@ -13,6 +13,7 @@ import type { SearchPlaces } from "./interpreter.ts";
 import type { Requirements } from "./requirements.ts";
 import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
 import { type Interpreter, ToolchainError } from "./toolchain.ts";
+import { installerEnv } from "./user-code-env.ts";
 
 /** What a virtual environment is made of. */
 export interface VenvOptions {
@@ -78,7 +79,7 @@ async function build(target: string, python: string, options: VenvOptions): Prom
   const step = async (what: string, argv: readonly string[]): Promise<void> => {
     say(`$ ${argv.join(" ")}`);
     const result = await runProgram(argv, {
-      env: { ...places.env, PIP_NO_INPUT: "1", PIP_DISABLE_PIP_VERSION_CHECK: "1", UV_PYTHON_DOWNLOADS: "never", VIRTUAL_ENV: undefined },
+      env: { ...installerEnv(places.env), PIP_NO_INPUT: "1", PIP_DISABLE_PIP_VERSION_CHECK: "1", UV_PYTHON_DOWNLOADS: "never" },
       cwd: options.root,
       timeoutMs: INSTALL_TIMEOUT_MS,
       onLine: say,

@@ -1,6 +1,6 @@
 /** Files of a release host over HTTP: as many bytes as are wanted and no more, no step back from https, and no waiting for ever. */
 
-import { transientNetwork, type WireFetch } from "../client/fetch.ts";
+import { NetworkError, transientNetwork, type WireFetch } from "../client/fetch.ts";
 import { type RetryPolicy, retryAfterMs, type Transient } from "../client/retry.ts";
 import { systemCode } from "../disk/disk-error.ts";
 import { CliError } from "../errors/cli-error.ts";
@@ -99,7 +99,7 @@ async function* bodyFrom(access: HttpAccess, url: string, offset: number, maxByt
 
 function failure(error: unknown, origin: Origin, url: string): unknown {
   if (error instanceof ReleaseError) return error;
-  if (error instanceof CliError && error.code === "unreachable") {
+  if (error instanceof NetworkError) {
     const transient = transientNetwork(error);
     if (transient) return new PassingError(error.message, transient, error);
     return new ReleaseError(error.message, "release_unreachable", {

@@ -4,6 +4,7 @@ import { existsSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { createWireFetch } from "../client/fetch.ts";
+import { createProxies } from "../client/proxy.ts";
 import { createRedactor } from "../client/redact.ts";
 import { createCommandRetries } from "../client/retry.ts";
 import type { Context } from "../context/context.ts";
@@ -46,7 +47,7 @@ export function openOrigin(host: ReleaseHost, from: string | undefined, stallMs?
   const redactor = createRedactor();
   return releaseFiles({
     origin: requireOrigin(from, host.surroundings, host.flags.dir),
-    fetch: createWireFetch(host, redactor),
+    fetch: createWireFetch(host, { redactor, proxies: createProxies(host.surroundings.env) }),
     retry: createCommandRetries(host, redactor),
     stallMs,
   });

@@ -4,9 +4,11 @@
  */
 
 import { Database } from "bun:sqlite";
-import { readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createPrivateFile, makePrivateFolder, writePrivateFile } from "../disk/private-file.ts";
+import { reasonAt, systemCode } from "../disk/disk-error.ts";
+import { createPrivateFile, makePrivateFolder, syncFolder, writePrivateFile } from "../disk/private-file.ts";
+import { renameInPlaceSync } from "../disk/rename.ts";
 import { StartError } from "./failure.ts";
 
 /** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
@@ -23,11 +25,16 @@ export interface DataDirectory {
   readonly path: string;
   /** Absolute path of a file or folder in it. */
   file(name: string): string;
+  /** Moves all state out of the way, into a folder of the directory; undefined when there is none. Nothing of it may be open. */
+  setAside(now: number): string | undefined;
   /** Writes `server.json`. */
   announce(note: ServerNote): void;
   /** Removes `server.json` and lets go of the lock. */
   release(): void;
 }
+
+/** Names of what a server keeps in its data directory, apart from its log, its note and its lock. */
+const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
 /** Reads who last announced itself in a data directory; undefined when nobody did or the note is unreadable. */
 export function readServerNote(path: string): ServerNote | undefined {
@@ -50,18 +57,20 @@ export function holdDataDirectory(path: string): DataDirectory {
     makePrivateFolder(path);
     createPrivateFile(lockFile);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError("data_unusable", `The data directory ${path} cannot be used: ${reason}.`, "Choose another one with `--data-dir`.");
+    throw new StartError(
+      "data_unusable",
+      `The data directory ${path} cannot be used: ${reasonAt(lockFile, error)}.`,
+      "Choose another one with `--data-dir`.",
+    );
   }
   const lock = new Database(lockFile, { strict: true });
   try {
     lock.run("pragma busy_timeout = 0");
-    lock.run("pragma journal_mode = delete");
+    lock.run("pragma journal_mode = memory");
     lock.run("begin exclusive");
   } catch (error) {
     lock.close();
-    const code = (error as { code?: unknown }).code;
-    if (typeof code !== "string" || !code.startsWith("SQLITE_BUSY")) throw error;
+    if (!systemCode(error)?.startsWith("SQLITE_BUSY")) throw unlockable(lockFile, error);
     const holder = readServerNote(path);
     throw new StartError(
       "locked",
@@ -75,6 +84,15 @@ export function holdDataDirectory(path: string): DataDirectory {
   return {
     path,
     file: (name) => join(path, name),
+    setAside(now) {
+      const state = readdirSync(path).filter((name) => STATE.test(name));
+      if (state.length === 0) return undefined;
+      const folder = join(path, `set-aside-${new Date(now).toISOString().replace(/[:.]/g, "-")}`);
+      makePrivateFolder(folder);
+      for (const name of state) renameInPlaceSync(join(path, name), join(folder, name));
+      syncFolder(path);
+      return folder;
+    },
     announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false }),
     release() {
       rmSync(note, { force: true });
@@ -82,4 +100,15 @@ export function holdDataDirectory(path: string): DataDirectory {
       lock.close();
     },
   };
+}
+
+function unlockable(path: string, error: unknown): StartError {
+  const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(systemCode(error) ?? "");
+  return new StartError(
+    "data_unusable",
+    `The lock file ${path} cannot be used: ${reasonAt(path, error)}.`,
+    isDamaged
+      ? "No server holds it, and nothing is kept in it: delete it and start again."
+      : "Choose another data directory with `--data-dir`.",
+  );
 }

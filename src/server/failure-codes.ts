@@ -10,6 +10,7 @@ export const FAILURE_CODES: Readonly<Record<FailureKind, readonly [ErrorCode, Er
   already_exists: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
   permission_denied: [ErrorCode.UNAUTHORIZED, ErrorCategory.NETWORK],
   resource_exhausted: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
+  out_of_space: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
   failed_precondition: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
   unimplemented: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
   unavailable: [ErrorCode.INTERNAL_SERVER_ERROR, ErrorCategory.NETWORK],

@@ -1,6 +1,7 @@
 /** Failures that the server means: each knows the Connect code it is answered with. Everything else that is thrown is a fault of the server. */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import { isOutOfSpace } from "../disk/disk-error.ts";
 
 /** The Connect codes that the server's own rules use, in their wire spelling. */
 export type FailureKind =
@@ -9,6 +10,7 @@ export type FailureKind =
   | "already_exists"
   | "permission_denied"
   | "resource_exhausted"
+  | "out_of_space"
   | "failed_precondition"
   | "unimplemented"
   | "unavailable"
@@ -34,6 +36,14 @@ export class Failure extends Error {
   }
 }
 
+/** What a caller is told when the disk had no room for what was to be kept in a folder; undefined when the error is another. */
+export function outOfSpace(error: unknown, folder: string): Failure | undefined {
+  if (!isOutOfSpace(error)) return undefined;
+  return new Failure("out_of_space", `No space is left on the device of ${folder}: nothing was kept.`, {
+    hint: "Make room there and try again; the server runs on and need not be started again.",
+  });
+}
+
 /** Why a server did not start, for the command that wanted it. */
 export type StartErrorCode =
   | "locked"
@@ -41,6 +51,8 @@ export type StartErrorCode =
   | "host_refused"
   | "newer_schema"
   | "data_unusable"
+  | "data_damaged"
+  | "data_missing"
   | "setting_invalid"
   | "releases_unusable";
 

@@ -1,22 +1,55 @@
-/** What surrounds every call of a service: the permission check before it, and the translation of what it throws after it. */
+/** What surrounds every call of a service: who was let in before it, and the translation of what it throws after it. */
 
-import { create, getOption } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextKey, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { create } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { ErrorCategory, ErrorCode, type ErrorDetail, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { permission } from "../../gen/svc/v1/options_pb.ts";
-import { authorize } from "./access.ts";
-import type { Caller, Tokens } from "./auth/tokens.ts";
-import { Failure, type FailureKind } from "./failure.ts";
+import type { Caller } from "./auth/tokens.ts";
+import { Failure, type FailureKind, outOfSpace } from "./failure.ts";
 import { FAILURE_CODES } from "./failure-codes.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
 import { QueryRefused } from "./query/refusal.ts";
 
-const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined, { description: "caller" });
+/** What was decided of a call from its headers, before its body was read. */
+type Admission = { readonly caller: Caller | undefined } | { readonly refused: unknown };
+
+const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
+  { refused: new ConnectError("Nobody was asked whether the call may be made.", Code.PermissionDenied) },
+  { description: "admission" },
+);
+
+/** Address of whoever called, where the door knows it. */
+export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
+
+/** The values of a call from an address that may be made; `caller` is undefined for methods that need no credentials. */
+export function admit(caller: Caller | undefined, address: string): ContextValues {
+  return createContextValues().set(admissionKey, { caller }).set(addressKey, address);
+}
+
+/** The values of a call that is answered with an error and nothing else. */
+export function refuse(error: unknown): ContextValues {
+  return createContextValues().set(admissionKey, { refused: error });
+}
+
+/** Ends a call that was refused, or of which nothing was decided, before its body is looked at. */
+export function requestGate(context: HandlerContext): void {
+  const admission = context.values.get(admissionKey);
+  if ("refused" in admission) throw admission.refused;
+}
 
 /** Who calls, inside a method that needs credentials. */
 export function callerOf(context: HandlerContext): Caller {
-  const caller = context.values.get(callerKey);
+  const admission = context.values.get(admissionKey);
+  const caller = "caller" in admission ? admission.caller : undefined;
   if (!caller) throw new Error("a method without credentials asked who calls");
   return caller;
 }
@@ -27,23 +60,15 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   already_exists: Code.AlreadyExists,
   permission_denied: Code.PermissionDenied,
   resource_exhausted: Code.ResourceExhausted,
+  out_of_space: Code.ResourceExhausted,
   failed_precondition: Code.FailedPrecondition,
   unimplemented: Code.Unimplemented,
   unavailable: Code.Unavailable,
   unauthenticated: Code.Unauthenticated,
 };
 
-/** Refuses calls whose token does not hold the permission that the method's option names. */
-export function permissionInterceptor(tokens: Tokens): Interceptor {
-  return (next) => async (request) => {
-    const caller = await authorize(tokens, request.header, getOption(request.method, permission));
-    request.contextValues.set(callerKey, caller);
-    return next(request);
-  };
-}
-
 /** Turns what a method throws into what the caller may see. */
-export function errorInterceptor(platform: Pick<Platform, "log" | "clock">): Interceptor {
+export function errorInterceptor(platform: ErrorContext): Interceptor {
   return (next) => async (request) => {
     const method = `${request.service.typeName}/${request.method.name}`;
     try {
@@ -64,21 +89,25 @@ async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unk
   }
 }
 
+/** What turning errors into answers needs of the platform. */
+type ErrorContext = Pick<Platform, "log" | "clock" | "dataDir">;
+
 /**
- * The error that a caller sees: a Failure with its code and detail, a refused query as INVALID_ARGUMENT, a ConnectError as it is. Everything else is a fault of
+ * The error that a caller sees: a Failure with its code and detail, a full disk as RESOURCE_EXHAUSTED, a refused query as INVALID_ARGUMENT, a ConnectError as it is. Everything else is a fault of
  * the server: its log keeps the error under an id, and the caller gets the id.
  */
-export function toConnectError(platform: Pick<Platform, "log" | "clock">, what: string, error: unknown): ConnectError {
-  if (error instanceof Failure) {
-    const [code, category] = FAILURE_CODES[error.kind];
+export function toConnectError(platform: ErrorContext, what: string, error: unknown): ConnectError {
+  const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
+  if (failure) {
+    const [code, category] = FAILURE_CODES[failure.kind];
     const detail = create(ErrorDetailSchema, {
       code,
       category,
-      message: error.message,
-      hint: error.detail.hint ?? "",
-      diagnostics: [...(error.detail.diagnostics ?? [])],
+      message: failure.message,
+      hint: failure.detail.hint ?? "",
+      diagnostics: [...(failure.detail.diagnostics ?? [])],
     });
-    return withDetails(error.message, CODES[error.kind], [detail]);
+    return withDetails(failure.message, CODES[failure.kind], [detail]);
   }
   if (error instanceof QueryRefused) {
     return withDetails(

@@ -3,8 +3,10 @@
 import { join } from "node:path";
 import type { DataDirectory } from "./data-directory.ts";
 import type { Deployments } from "./deployments/deployments.ts";
+import { createFirstTenant } from "./first-tenant.ts";
+import { type KeptStore, readKnownStores } from "./known-stores.ts";
 import type { Log } from "./log.ts";
-import type { StartOptions } from "./start.ts";
+import type { InitialCredentials, StartOptions } from "./start.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "./stores/metadata/sqlite.ts";
 import type { MetadataStore } from "./stores/metadata/store.ts";
@@ -14,7 +16,7 @@ import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "./stores/offline/sch
 import type { OfflineStore } from "./stores/offline/store.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./stores/online/schema.ts";
 import type { OnlineStore } from "./stores/online.ts";
-import { inspectDatabase } from "./stores/sqlite/open.ts";
+import { inspectDatabase, isDamage, setAside } from "./stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./stores/telemetry/schema.ts";
 import type { TelemetryStore } from "./stores/telemetry/store.ts";
 import type { ValueSinks } from "./writes/value-sinks.ts";
@@ -22,6 +24,8 @@ import type { ValueSinks } from "./writes/value-sinks.ts";
 /** The parts. The functions load on first use and give the same part ever after. */
 export interface Parts {
   readonly metadata: MetadataStore;
+  /** Sees to it that the metadata have a tenant; gives the credentials when it was created now. Throws StartError when it is gone. */
+  openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly offline: () => Promise<OfflineStore>;
@@ -42,24 +46,60 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     offline: directory.file("offline.db"),
     telemetry: directory.file("telemetry.db"),
   };
-  inspectDatabase({ path: files.metadata, applicationId: METADATA_APPLICATION_ID, migrations: METADATA_MIGRATIONS, programVersion });
-  inspectDatabase({ path: files.online, applicationId: ONLINE_APPLICATION_ID, migrations: ONLINE_MIGRATIONS, programVersion });
-  inspectDatabase({ path: files.offline, applicationId: OFFLINE_APPLICATION_ID, migrations: OFFLINE_MIGRATIONS, programVersion });
-  inspectDatabase({ path: files.telemetry, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion });
+  const kept = {
+    "meta.db": inspectDatabase({
+      path: files.metadata,
+      applicationId: METADATA_APPLICATION_ID,
+      migrations: METADATA_MIGRATIONS,
+      programVersion,
+    }),
+    "offline.db": inspectDatabase({
+      path: files.offline,
+      applicationId: OFFLINE_APPLICATION_ID,
+      migrations: OFFLINE_MIGRATIONS,
+      programVersion,
+    }),
+  };
+  const renewable = {
+    "online.db": { path: files.online, applicationId: ONLINE_APPLICATION_ID, migrations: ONLINE_MIGRATIONS, programVersion },
+    "telemetry.db": { path: files.telemetry, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion },
+  };
+  const renewed = (name: keyof typeof renewable, damage: unknown, keptAt: string): void =>
+    log.warning(`${name} was damaged: it was set aside, and begun anew`, { reason: textOf(damage), kept: keptAt });
+  const isEmpty = (store: KeptStore): boolean => (kept[store]?.version ?? 0) === 0;
+  const known = readKnownStores(directory, isEmpty);
+  const noteStore = (store: KeptStore): void => {
+    try {
+      known.add(store);
+    } catch (error) {
+      log.warning("the stores of the data directory could not be noted", { store, error: textOf(error) });
+    }
+  };
+  for (const [name, database] of Object.entries(renewable)) {
+    try {
+      const isBegun = (inspectDatabase(database)?.version ?? 0) > 0;
+      if (!isBegun && !isEmpty("meta.db")) log.info(`${name} is missing or empty: it is begun anew`);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      renewed(name as keyof typeof renewable, error, setAside(database.path));
+    }
+  }
   const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion });
+  if (!isEmpty("offline.db")) noteStore("offline.db");
   const objects = createDirectoryObjectStore(directory.file("objects"));
 
   const online = once(async () => {
-    const { openSqliteOnlineStore } = await import("./stores/online/sqlite.ts");
-    return openSqliteOnlineStore(files.online, {
+    const { openRenewableOnlineStore } = await import("./stores/online/renewable.ts");
+    return openRenewableOnlineStore(files.online, {
       now: () => clock.now(),
       programVersion,
+      onRenewal: (damage, keptAt) => renewed("online.db", damage, keptAt),
       onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
     });
   });
   const offline = once(async () => {
     const { createSqliteOfflineStore } = await import("./stores/offline/sqlite.ts");
-    return createSqliteOfflineStore({ path: files.offline, programVersion, now: () => clock.now() });
+    return createSqliteOfflineStore({ path: files.offline, programVersion, now: () => clock.now(), onOpen: () => noteStore("offline.db") });
   });
   const sinks = once(async () => {
     const { createValueSinks } = await import("./writes/value-sinks.ts");
@@ -72,6 +112,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       programVersion,
       clock,
       deleteObject: (sha256) => objects.delete(sha256),
+      onRenewal: (reason, keptAt) => renewed("telemetry.db", reason, keptAt),
       onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
       onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),
     });
@@ -96,6 +137,12 @@ export function openParts({ directory, options, log }: { directory: DataDirector
 
   return {
     metadata,
+    openTenant: async () => {
+      if ((await metadata.environments()).length === 0) known.refuseEmpty("meta.db");
+      const created = await createFirstTenant(metadata, clock.now());
+      noteStore("meta.db");
+      return created;
+    },
     objects,
     online,
     offline,
@@ -111,6 +158,10 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       await metadata.close();
     },
   };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 interface Once<T> {

@@ -1,10 +1,14 @@
 /** What the server's services and pages work with: its stores and capabilities, made once by `start`. */
 
 import type { Clock } from "../context/clock.ts";
+import type { BrowserSessions } from "./auth/browser-sessions.ts";
+import type { Callers } from "./auth/callers.ts";
+import type { Clients } from "./auth/clients.ts";
 import type { ServerKeys } from "./auth/keys.ts";
 import type { LoginSessions } from "./auth/login-sessions.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Deployments } from "./deployments/deployments.ts";
+import type { BodyBudget } from "./http/body-budget.ts";
 import type { ObjectAddresses } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 import type { Log } from "./log.ts";
@@ -20,13 +24,22 @@ export interface Platform {
   readonly version: string;
   /** Base address of the API and of the dashboard, without a slash at the end. */
   readonly url: string;
+  /** The same as whoever sent these headers has to write it: that of the proxy which the request came through, where that is an allowed host. */
+  readonly addressFor: (headers: Headers) => string;
+  /** Absolute folder of all state. */
+  readonly dataDir: string;
   readonly headless: boolean;
   /** The releases that it serves; undefined when this server is no mirror. */
   readonly releases: ReleaseMirror | undefined;
   readonly keys: ServerKeys;
   readonly tokens: Tokens;
+  readonly clients: Clients;
+  readonly callers: Callers;
+  readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
   readonly addresses: ObjectAddresses;
+  /** Room for the bodies of requests. */
+  readonly bodies: BodyBudget;
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;

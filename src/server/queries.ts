@@ -29,8 +29,11 @@ export interface Queries {
   recordSpans(spans: readonly Omit<SpanRecord, "environmentId">[]): void;
   /** Keeps what the steps of a query gave; false when that failed, which the server's log says. */
   keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
-  /** Page of the dashboard that shows a run that is recorded now; empty when there is no dashboard, or the log is too busy to keep the run. */
-  pageOf(queryId: string, environmentId: string): string;
+  /**
+   * Page of the dashboard that shows a run that is recorded now, for whoever sent these headers; empty when there is no dashboard, or the log is too busy to keep
+   * the run.
+   */
+  pageOf(queryId: string, environmentId: string, headers: Headers): string;
 }
 
 const loaded = new WeakMap<Platform, Promise<Queries>>();
@@ -46,7 +49,7 @@ export function queriesOf(platform: Platform): Promise<Queries> {
 }
 
 async function createQueries(platform: Platform): Promise<Queries> {
-  const { clock, log, metadata, headless, url } = platform;
+  const { addressFor, clock, log, metadata, headless } = platform;
   const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
   const places = new Map<string, { readonly environmentId: string; readonly branch: string }>();
   return {
@@ -76,7 +79,7 @@ async function createQueries(platform: Platform): Promise<Queries> {
         return false;
       }
     },
-    pageOf: (queryId, environmentId) =>
-      headless || !telemetry.hasRoom() ? "" : `${url}/environments/${environmentId}/query-runs/${queryId}`,
+    pageOf: (queryId, environmentId, headers) =>
+      headless || !telemetry.hasRoom() ? "" : `${addressFor(headers)}/environments/${environmentId}/query-runs/${queryId}`,
   };
 }

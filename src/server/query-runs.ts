@@ -27,7 +27,7 @@ export interface QueryRun {
 /** Reads an entry of the log. */
 export function readQueryRun({ encoding, request, response, origins }: QueryLogEntry): QueryRun {
   if (encoding === "json") {
-    const body = requestMessage(readQueryBody(textOf(request)));
+    const body = requestMessage(readQueryBody(bytesOf(request)).body);
     return response === undefined
       ? { request: body }
       : { request: body, response: withOrigins(responseMessage(textOf(response)), origins) };

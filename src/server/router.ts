@@ -1,12 +1,15 @@
 /** The server's one door: every request goes through the guard, then by its path to a service, an HTTP endpoint or a page. What costs time to load is loaded on first use. */
 
-import { Failure } from "./failure.ts";
-import { BodyRefused, readBody } from "./http/body.ts";
-import type { Guard } from "./http/guard.ts";
+import type { Caller } from "./auth/tokens.ts";
+import { Failure, outOfSpace } from "./failure.ts";
+import { BodyRefused, hasUnreadBody, readBody } from "./http/body.ts";
+import type { BodyShare } from "./http/body-budget.ts";
+import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
+import { type Guard, isLoopbackPeer } from "./http/guard.ts";
 import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
-import type { ServiceHandlers } from "./services/mount.ts";
+import type { ServiceMethods } from "./services/mount.ts";
 
 /** What the listener knows of a request beside the request. */
 export interface Connection {
@@ -19,12 +22,66 @@ export interface Connection {
 /** Answers requests. Never rejects. */
 export type FetchHandler = (request: Request, connection?: Connection) => Promise<Response>;
 
-/** Longest body of a call; a graph of some thousand features has about 2 MB. */
-const MAX_CALL_BYTES = 32 * 1024 * 1024;
-/** Longest body of a bulk query. */
-const MAX_BULK_BYTES = 256 * 1024 * 1024;
-const BULK_PATH = "/svc.v1.QueryService/QueryBulk";
 const RPC_PATH = /^\/svc\.v1\.\w+\/\w+$/;
+
+/** A request with what belongs to it. */
+interface Arrival {
+  readonly request: Request;
+  readonly url: URL;
+  readonly connection: Connection;
+  /** What it holds of the server's room for bodies. */
+  readonly share: BodyShare;
+}
+
+type Endpoint = (platform: Platform, arrival: Arrival) => Response | Promise<Response>;
+
+/** The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all paths below it. */
+export const ENDPOINTS: Readonly<Record<string, () => Promise<Endpoint>>> = {
+  "/health": async () => health,
+  "/v1/query/online": async () => {
+    const { serveQuery } = await import("./http/query.ts");
+    return (platform, { request, connection, share }) => serveQuery(platform, request, connection, share);
+  },
+  "/v1/query/bulk": async () => {
+    const { serveBulkQuery } = await import("./http/query.ts");
+    return (platform, { request, connection, share }) => serveBulkQuery(platform, request, connection, share);
+  },
+  "/v1/oauth/token": async () => {
+    const { exchangeToken } = await import("./http/token.ts");
+    return (platform, { request }) => exchangeToken(platform, request);
+  },
+  "/v1/who-am-i": async () => {
+    const { whoAmI } = await import("./http/who-am-i.ts");
+    return (platform, { request }) => whoAmI(platform, request);
+  },
+  "/v1/objects/": async () => {
+    const { serveObject } = await import("./http/objects.ts");
+    return (platform, { request, url }) => serveObject(platform, request, url);
+  },
+  "/v1/":
+    async () =>
+    (_, { url }) =>
+      jsonError(404, "not_found", `There is nothing at ${url.pathname}.`),
+  "/": async () => {
+    const { servePage } = await import("./ui/pages.ts");
+    return (platform, { request, url }) => servePage(platform, request, url);
+  },
+};
+
+/** This machine is told the process too, so that `svc server stop` ends no other. */
+function health({ version }: Platform, { request, connection }: Arrival): Response {
+  if (!isRead(request)) return methodNotAllowed("GET");
+  return json({ status: "ok", version, ...(isLoopbackPeer(clientAddress(request.headers, connection.peer)) ? { pid: process.pid } : {}) });
+}
+
+const FOLDERS = Object.keys(ENDPOINTS)
+  .filter((path) => path.endsWith("/"))
+  .sort((a, b) => b.length - a.length);
+
+/** The endpoint of a path: its own, else that with the longest path that it is below. */
+function endpointOf(path: string): string {
+  return Object.hasOwn(ENDPOINTS, path) ? path : (FOLDERS.find((folder) => path.startsWith(folder)) ?? "/");
+}
 
 /** What is asked so often that its successes are worth a line only when debugging; queries have a log of their own. */
 const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/query/online", "/svc.v1.QueryService/Query"]);
@@ -32,37 +89,38 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/query/online",
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   const { clock, log } = platform;
-  let services: Promise<ServiceHandlers> | undefined;
-  let serveQuery: typeof import("./http/query.ts").serveQuery | undefined;
-  const loadServices = (): Promise<ServiceHandlers> => {
-    services ??= import("./services/mount.ts").then(({ createServiceHandlers }) => createServiceHandlers(platform));
+  let services: Promise<ServiceMethods> | undefined;
+  const endpoints = new Map<string, Endpoint>();
+  const loadServices = (): Promise<ServiceMethods> => {
+    services ??= import("./services/mount.ts").then(({ createServiceMethods }) => createServiceMethods(platform));
     return services;
   };
 
-  const call = async (request: Request, path: string, connection: Connection): Promise<Response> => {
-    const handlers = await loadServices();
-    const handle = await handlers.find(path);
-    if (!handle) return jsonError(404, "not_found", `There is no method ${path}.`);
-    const body = await readBody(request, path === BULK_PATH ? MAX_BULK_BYTES : MAX_CALL_BYTES);
+  const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
+    const method = await (await loadServices()).find(path);
+    if (!method) return jsonError(404, "not_found", `There is no method ${path}.`);
+    if (request.method !== "POST") return methodNotAllowed("POST");
+    let caller: Caller | undefined;
+    try {
+      caller = await method.authorize(request.headers);
+    } catch (error) {
+      return method.refuse(request, error);
+    }
+    const body = await readBody(request, method.maxBodyBytes, { share });
     connection.unhurried?.();
-    return handle(request, body);
+    return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
   };
 
-  const route = async (request: Request, url: URL, connection: Connection): Promise<Response> => {
-    const path = url.pathname;
-    if (RPC_PATH.test(path)) return call(request, path, connection);
-    if (path === "/v1/query/online") {
-      serveQuery ??= (await import("./http/query.ts")).serveQuery;
-      return serveQuery(platform, request, connection);
+  const route = async (arrival: Arrival): Promise<Response> => {
+    const path = arrival.url.pathname;
+    if (RPC_PATH.test(path)) return call(arrival, path);
+    const key = endpointOf(path);
+    let endpoint = endpoints.get(key);
+    if (!endpoint) {
+      endpoint = await (ENDPOINTS[key] as () => Promise<Endpoint>)();
+      endpoints.set(key, endpoint);
     }
-    if (path === "/v1/query/bulk") return (await import("./http/query.ts")).serveBulkQuery(platform, request, connection);
-    if (path === "/health") return isRead(request) ? json({ status: "ok", version: platform.version }) : methodNotAllowed("GET");
-    if (path === "/v1/oauth/token") return (await import("./http/token.ts")).exchangeToken(platform, request);
-    if (path === "/v1/who-am-i") return (await import("./http/who-am-i.ts")).whoAmI(platform, request);
-    if (path.startsWith("/v1/objects/")) return (await import("./http/objects.ts")).serveObject(platform, request, url);
-    if (path.startsWith("/v1/")) return jsonError(404, "not_found", `There is nothing at ${path}.`);
-    const peer = connection.peer?.();
-    return (await import("./ui/pages.ts")).servePage(platform, request, url, peer);
+    return endpoint(platform, arrival);
   };
 
   /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
@@ -73,6 +131,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   return async (request, connection = {}) => {
     const began = performance.now();
+    dropForeignClaims(request.headers, connection.peer);
     const mirrored = mirrorUrl(request);
     const refused = mirrored ? undefined : guard(request.headers, connection.peer);
     const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
@@ -80,13 +139,17 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     if (!url)
       response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
     else {
+      const share = platform.bodies.share();
       try {
         const fromMirror = mirrored && platform.releases?.serve(request, url, connection.peer?.());
-        response = await (fromMirror ?? route(request, url, connection));
+        response = await (fromMirror ?? route({ request, url, connection, share }));
       } catch (error) {
         response = errorResponse(error, request, url);
+      } finally {
+        share.release();
       }
     }
+    if (hasUnreadBody(request)) response.headers.set("connection", "close");
     const path = url?.pathname ?? "";
     const quiet = response.ok && QUIET_PATHS.has(path);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
@@ -98,9 +161,13 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   };
 
   function errorResponse(error: unknown, request: Request, url: URL): Response {
-    if (error instanceof Failure) return failureResponse(error);
+    const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
+    if (failure) return failureResponse(failure);
     if (error instanceof BodyRefused)
-      return jsonError(error.status, error.status === 413 ? "body_too_large" : "body_too_slow", error.message);
+      return jsonError(error.status, error.code, error.message, {
+        connection: "close",
+        ...(error.status === 503 ? { "retry-after": "1" } : {}),
+      });
     if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
     const id = newId("req", clock.now());
     log.error("unexpected error", {

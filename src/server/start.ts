@@ -1,13 +1,18 @@
 /** The embedded server: `start(options)` takes everything it depends on and returns a running server. */
 
 import type { Clock } from "../context/clock.ts";
+import { createBrowserSessions } from "./auth/browser-sessions.ts";
+import { createCallers } from "./auth/callers.ts";
+import { createClients } from "./auth/clients.ts";
 import { loadServerKeys } from "./auth/keys.ts";
 import { createLoginSessions } from "./auth/login-sessions.ts";
+import { createOwner, OWNER_FILE } from "./auth/owner.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
 import { StartError } from "./failure.ts";
-import { createFirstTenant } from "./first-tenant.ts";
-import { createGuard, isLoopback } from "./http/guard.ts";
+import { createBodyBudget } from "./http/body-budget.ts";
+import { isEncrypted } from "./http/forwarded.ts";
+import { createGuard, isLoopback, proxyHosts } from "./http/guard.ts";
 import { createObjectAddresses, MAX_OBJECT_BYTES } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 import { listen } from "./listener.ts";
@@ -33,7 +38,9 @@ export interface StartOptions {
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly logLevel?: LogLevel;
-  /** Serve no dashboard pages other than the login page. */
+  /** Set all state of the data directory aside, into a folder in it, and begin with none. */
+  readonly anew?: boolean;
+  /** Serve no pages but those of logging in. */
   readonly headless?: boolean;
   readonly clock: Clock;
   /** Environment variables of integrations, by name. */
@@ -43,8 +50,8 @@ export interface StartOptions {
   /** Version shown by `GET /health`. */
   readonly version: string;
   /**
-   * Says that an address which other machines reach is meant. Without it such a `host` is refused. Calls need a token in any case; the dashboard and the login
-   * page's buttons stay closed to other machines, and the traffic is not encrypted: put a TLS proxy in front.
+   * Says that an address which other machines reach is meant. Without it such a `host` is refused. Everything needs a token or a browser session, from wherever it
+   * comes, but the traffic is not encrypted: put a TLS proxy in front.
    */
   readonly remote?: boolean;
   /**
@@ -52,7 +59,7 @@ export interface StartOptions {
    * nothing but the releases.
    */
   readonly releases?: string;
-  /** Further names that may stand in the Host header, for example that of a proxy. */
+  /** Further names of the server, for example that of a proxy in front: as they stand in the Host header. */
   readonly allowedHosts?: readonly string[];
   /** Absolute folder of virtual environments and of the Python SDK; default `$SVC_HOME`, else `$HOME/.svc`, else the data directory. */
   readonly home?: string;
@@ -96,10 +103,11 @@ export async function start(options: StartOptions): Promise<Server> {
     throw new StartError(
       "host_refused",
       `${host} can be reached from other machines, and the server speaks plain HTTP.`,
-      "Bind 127.0.0.1 and let a TLS proxy forward to it. With --releases, other machines get the releases and nothing else.",
+      "Bind 127.0.0.1, let a TLS proxy forward to it, and name the proxy's host with `--allowed-host`. With --releases, other machines get the releases and nothing else.",
     );
   }
   workerMemoryLimit(options.env);
+  if (options.env.SVC_WORKER_ENV) (await import("./worker-env.ts")).refuseWrongWorkerEnv(options.env);
   const releases = options.releases === undefined ? undefined : (await import("./http/releases.ts")).openReleaseMirror(options.releases);
   const directory = holdDataDirectory(options.dataDir);
   try {
@@ -118,24 +126,50 @@ async function startIn(
 ): Promise<Server> {
   const { clock, version } = options;
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
-  const keys = loadServerKeys(directory.file("server.key"));
-  const tokens = createTokens({ key: keys.tokens, clock });
+  if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = openParts({ directory, options, log });
   const { metadata, objects } = parts;
+  /** What ends what was begun, the last first. */
+  const ends: (() => void | Promise<void>)[] = [parts.close];
+  const close = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end();
+  };
   try {
-    const initialCredentials = await createFirstTenant(metadata, clock.now());
-    const listener = listen(host, options.port, 2 * MAX_OBJECT_BYTES);
+    const keys = loadServerKeys(directory.file("server.key"));
+    const tokens = createTokens({ key: keys.tokens, clock });
+    const initialCredentials = await parts.openTenant();
+    if (keys.isNew && !initialCredentials)
+      log.warning("server.key was missing: a new one was made, and tokens given out before are not taken");
+    const now = clock.now();
+    const [environment] = await metadata.environments();
+    const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
+    const { drain, port, serve, url } = listen(host, options.port, 2 * MAX_OBJECT_BYTES);
+    ends.push(owner.withdraw, drain);
+    const allowedHosts = options.allowedHosts ?? [];
+    const proxies = proxyHosts(allowedHosts, port);
+    const clients = createClients({ metadata, clock, log, owner: owner.client });
+    const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const platform: Platform = {
       clock,
       log,
       version,
-      url: listener.url,
+      url,
+      addressFor(headers) {
+        if (proxies.size === 0) return url;
+        const named = headers.get("host")?.toLowerCase() ?? "";
+        return proxies.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
+      },
+      dataDir: directory.path,
       headless: options.headless === true,
       releases,
       keys,
       tokens,
+      clients,
+      callers: createCallers({ tokens, clients, sessions: browserSessions }),
+      browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
       addresses: createObjectAddresses({ key: keys.objects, clock }),
+      bodies: createBodyBudget(),
       metadata,
       objects,
       online: parts.online,
@@ -144,13 +178,14 @@ async function startIn(
     };
     const guard = createGuard({
       host,
-      port: listener.port,
-      allowedHosts: options.allowedHosts ?? [],
+      port,
+      allowedHosts,
       othersRefused: isLoopback(host) || options.remote === true ? undefined : RELEASES_ONLY,
     });
-    listener.serve(createRouter(platform, guard));
-    directory.announce({ pid: process.pid, url: listener.url, version, startedAt: new Date(clock.now()).toISOString() });
-    log.info("server started", { url: listener.url, data_directory: directory.path, version, pid: process.pid });
+    serve(createRouter(platform, guard));
+    owner.announce(url);
+    directory.announce({ pid: process.pid, url, version, startedAt: new Date(clock.now()).toISOString() });
+    log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
     const ready = Bun.sleep(WARM_UP_AFTER_MS)
@@ -159,13 +194,12 @@ async function startIn(
       .catch((error: unknown) => log.error("the deployments could not be restored", { error: String(error) }));
     const stop = async (): Promise<void> => {
       log.info("server stopping");
-      await listener.drain();
-      await parts.close();
+      await close();
       directory.release();
     };
     return {
-      url: listener.url,
-      port: listener.port,
+      url,
+      port,
       ...(initialCredentials ? { initialCredentials } : {}),
       ready,
       stop() {
@@ -174,7 +208,7 @@ async function startIn(
       },
     };
   } catch (error) {
-    await parts.close();
+    await close();
     throw error;
   }
 }

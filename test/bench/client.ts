@@ -25,7 +25,7 @@ export async function serve(sandbox: Sandbox, files: Record<string, string>, env
   const cwd = await sandbox.write(files);
   const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd, env });
   if (applied.exitCode !== 0) throw new Error(`apply: ${applied.stdout}${applied.stderr}`);
-  const authorization = `Bearer ${await accessToken(sandbox, url, cwd)}`;
+  const { authorization } = await sandbox.authorized();
   const place = { host: url.hostname, port: Number(url.port) };
   return {
     ...place,
@@ -74,23 +74,4 @@ export async function firstLine(stream: ReadableStream<Uint8Array>): Promise<str
     if (text.includes("\n")) break;
   }
   return text.split("\n")[0] ?? "";
-}
-
-/** A token for the credentials that the first start gave the command line. */
-async function accessToken(sandbox: Sandbox, url: URL, cwd: string): Promise<string> {
-  const shown = await sandbox.svc(["config", "--format", "env"], { cwd });
-  const settings = new Map(
-    shown.stdout.split("\n").map((line) => [line.split("=")[0] ?? "", line.slice(line.indexOf("=") + 1).replace(/^['"]|['"]$/g, "")]),
-  );
-  const answer = await fetch(new URL("/v1/oauth/token", url), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      client_id: settings.get("SVC_CLIENT_ID"),
-      client_secret: settings.get("SVC_CLIENT_SECRET"),
-      grant_type: "client_credentials",
-    }),
-  });
-  if (!answer.ok) throw new Error(`no token: ${answer.status} ${await answer.text()}`);
-  return ((await answer.json()) as { access_token: string }).access_token;
 }

@@ -1,7 +1,7 @@
 /** The binary where files, variables and limits of its surroundings are against it: it works, or says in words why not. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox } from "../harness/sandbox.ts";
 
@@ -107,6 +107,123 @@ test("nothing that variables of the runtime name is loaded", async () => {
   }
 });
 
+test("programs and modules of the working directory are not run for those of the same name", async () => {
+  const planted = `#!/bin/sh\n: > ${marker}\n`;
+  const module = `open(${JSON.stringify(marker)}, "w").close()\n`;
+  const programs = Object.fromEntries(["python3", "python", "git", "sh", "less", "diff", "uv"].map((name) => [name, planted]));
+  const modules = Object.fromEntries(["json", "re", "os", "sitecustomize", "usercustomize", "svc"].map((name) => [`${name}.py`, module]));
+  const bare = await sandbox.write({ ...programs, ...modules }, "planted");
+  const dir = await sandbox.write({ ...PROJECT, ...programs }, "planted-project");
+  const shadowed = await sandbox.write({ ...PROJECT, "json.py": module, "re.py": module }, "shadowed");
+  for (const folder of [bare, dir]) for (const name of Object.keys(programs)) chmodSync(join(folder, name), 0o755);
+  const run = async (cwd: string, args: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await sandbox.svc(args, { cwd });
+    expect([cwd, args, existsSync(marker), stderr.match(BROKEN)]).toEqual([cwd, args, false, null]);
+    return { exitCode, text: stdout + stderr };
+  };
+  for (const args of [["version"], ["config"], ["doctor"], ["server", "status"]]) await run(bare, args);
+  for (const args of [["files"], ["project"], ["apply", "--force"]]) await run(dir, args);
+  expect((await run(dir, ["lint", "--local"])).exitCode).toBe(0);
+  const refused = await run(shadowed, ["lint", "--local"]);
+  expect([refused.exitCode, refused.text]).toEqual([1, expect.stringMatching(/json\.py|'json'/)]);
+}, 60_000);
+
+test("variables of interpreters, of git and of the system run nothing, print no secret and end no command without a word", async () => {
+  const evil = join(sandbox.root, "evil-python");
+  const module = `open(${JSON.stringify(marker)}, "w").close()\n`;
+  for (const name of ["json", "sitecustomize", "usercustomize", "features"]) await Bun.write(join(evil, `${name}.py`), module);
+  await Bun.write(join(evil, "a-file"), "");
+  const secret = "svcs_CANARY_of_variables";
+  const variables: Readonly<Record<string, string>>[] = [
+    { PYTHONPATH: evil },
+    { PYTHONSTARTUP: join(evil, "json.py") },
+    { PYTHONHOME: evil },
+    { PYTHONUSERBASE: evil },
+    { PYTHONINSPECT: "1" },
+    { PYTHONBREAKPOINT: "json.loads" },
+    { PYTHONPLATLIBDIR: "../../evil-python" },
+    { PYTHONPYCACHEPREFIX: evil },
+    { PYTHONDONTWRITEBYTECODE: "1" },
+    { PYTHONOPTIMIZE: "2" },
+    { PYTHONWARNINGS: "error" },
+    { PYTHONVERBOSE: "1" },
+    { PYTHONIOENCODING: "utf-16" },
+    { PYTHONUTF8: "0", LC_ALL: "C" },
+    { PYTHONMALLOC: "debug" },
+    { VIRTUAL_ENV: evil },
+    { BUN_JSC_useJIT: "0" },
+    { BUN_JSC_dumpOptions: "1" },
+    { JSC_useJIT: "0" },
+    { JSC_validateOptions: "1" },
+    { BUN_CONFIG_VERBOSE_FETCH: "curl" },
+    { BUN_INSTALL: evil },
+    { BUN_RUNTIME_TRANSPILER_CACHE_PATH: evil },
+    { BUN_GARBAGE_COLLECTOR_LEVEL: "2" },
+    { NODE_DEBUG: "http,net,fs" },
+    { NODE_EXTRA_CA_CERTS: join(evil, "a-file") },
+    { NODE_V8_COVERAGE: evil },
+    { NODE_REPL_EXTERNAL_MODULE: join(evil, "json.py") },
+    { SSL_CERT_FILE: join(evil, "a-file") },
+    { SSLKEYLOGFILE: join(evil, "keys") },
+    { GIT_DIR: evil },
+    { GIT_EXEC_PATH: evil },
+    { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "core.fsmonitor", GIT_CONFIG_VALUE_0: `touch ${marker}` },
+    { GIT_EXTERNAL_DIFF: `touch ${marker}` },
+    { PAGER: `touch ${marker}`, EDITOR: `touch ${marker}`, BROWSER: `touch ${marker}` },
+    { TMPDIR: join(evil, "a-file") },
+    { TZ: "../../../etc/passwd" },
+    { TZ: ":\u00ff" },
+    { LANG: "x".repeat(5_000) },
+    { COLUMNS: "0" },
+    { COLUMNS: "-1" },
+    { COLUMNS: "99999999999" },
+    { LINES: "x" },
+    { SHELL: "/nonexistent", USER: "", LOGNAME: "\u001b[31m" },
+    { NO_COLOR: "1", FORCE_COLOR: "3", CLICOLOR_FORCE: "1", CI: "1" },
+  ];
+  for (const env of variables) {
+    const given = { ...env, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: secret, SVC_API_SERVER: "http://127.0.0.1:9" };
+    const commands = [["config"], ["files"], ["lint", "--local"], ["user"]];
+    const outcomes = await Promise.all(commands.map((args) => sandbox.svc(args, { cwd: project, env: given })));
+    for (const [i, { exitCode, stdout, stderr }] of outcomes.entries()) {
+      const args = commands[i];
+      expect([env, args, exitCode === 0 || exitCode === 1, (stdout + stderr).match(BROKEN)]).toEqual([env, args, true, null]);
+      expect([env, args, stdout + stderr]).toEqual([env, args, expect.not.stringContaining(secret)]);
+      if (exitCode === 1) expect([env, args, stdout + stderr]).not.toEqual([env, args, ""]);
+    }
+    expect([env, existsSync(marker)]).toEqual([env, false]);
+  }
+}, 240_000);
+
+test("project and config files that are bombs of aliases, or no text, are said to be wrong", async () => {
+  const levels = Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(10).fill(`*a${i}`).join(", ")}]`);
+  const bomb = `a0: &a0 x\n${levels.join("\n")}\nproject: *a30\n`;
+  const files: Readonly<Record<string, string | Uint8Array<ArrayBuffer>>> = {
+    aliases: bomb,
+    merges: `a: &a {b: 1}\n${Array.from({ length: 6_000 }, (_, i) => `c${i}: {<<: *a}`).join("\n")}\nproject: [*a]\n`,
+    "a circle": "project: &a [*a]\n",
+    bytes: Uint8Array.from({ length: 3_000 }, (_, i) => (i * 7_919) & 0xff),
+    zeros: new Uint8Array(10_000),
+    "a tag": 'project: !!js/function "function () {}"\nx: !!python/object/apply:os.system [touch]\n',
+  };
+  for (const [name, content] of Object.entries(files)) {
+    const dir = join(sandbox.work, `yaml-${name.replaceAll(" ", "-")}`);
+    await Bun.write(join(dir, "svc.yaml"), content);
+    for (const args of [["files"], ["lint", "--local"], ["config", "--auth-config", join(dir, "svc.yaml")]]) {
+      const { exitCode, stdout, stderr } = await sandbox.svc(args, { cwd: dir, timeoutMs: 60_000 });
+      const text = stdout + stderr;
+      expect([name, args, exitCode === 0 || exitCode === 1, text.match(BROKEN), text.length < 100_000]).toEqual([
+        name,
+        args,
+        true,
+        null,
+        true,
+      ]);
+      if (args[0] === "lint") expect([name, exitCode]).toEqual([name, 1]);
+    }
+  }
+}, 120_000);
+
 test("BUN_BE_BUN makes the binary the runtime that it carries, as it does every program built with it", async () => {
   const outcome = await sandbox.svc(["--version"], { env: { BUN_BE_BUN: "1" } });
   expect(outcome.stdout.trim()).toBe(Bun.version);
@@ -143,6 +260,12 @@ const SURROUNDINGS: Record<string, Surroundings> = {
   "TERM=dumb and 40 columns": { env: { TERM: "dumb", COLUMNS: "40" } },
   "the year 1970": { env: { FAKETIME: "@1970-01-01 00:00:10" }, needs: faketime === undefined ? "no libfaketime" : undefined },
   "the year 2040": { env: { FAKETIME: "@2040-02-02 00:00:00" }, needs: faketime === undefined ? "no libfaketime" : undefined },
+  "the year 2106": { env: { FAKETIME: "@2106-02-08 00:00:00" }, needs: faketime === undefined ? "no libfaketime" : undefined },
+  "10 open files": { before: 'ulimit -n 10; exec "$@"' },
+  "24 open files": { before: 'ulimit -n 24; exec "$@"' },
+  "a working directory of 5,000 characters": {
+    before: 'i=0; while [ $i -lt 25 ]; do mkdir -p "$(printf %0200d $i)" && cd "$(printf %0200d $i)"; i=$((i+1)); done; exec "$@"',
+  },
   "64 open files": { before: 'ulimit -n 64; exec "$@"' },
   "files of no size": { before: 'ulimit -f 0; exec "$@"' },
   "no PATH": { env: { PATH: undefined }, before: 'unset PATH; exec "$@"' },
@@ -189,8 +312,13 @@ describe("every command, with", () => {
     });
 });
 
-test.skipIf(!isLinux)("a terminal of 40 columns, and one that is dumb", async () => {
-  for (const env of [{ TERM: "xterm-256color" }, { TERM: "dumb" }])
+test.skipIf(!isLinux)("a terminal of 40 columns, one that is dumb, and narrower ones than there are", async () => {
+  const terminals = [
+    { env: { TERM: "xterm-256color" }, cols: 40 },
+    { env: { TERM: "dumb" }, cols: 40 },
+    ...[0, 1, 10].map((cols) => ({ env: { TERM: "xterm-256color" }, cols })),
+  ];
+  for (const { env, cols } of terminals)
     for (const args of COMMANDS) {
       let shown = "";
       const child = Bun.spawn([sandbox.binary, ...args], {
@@ -198,7 +326,7 @@ test.skipIf(!isLinux)("a terminal of 40 columns, and one that is dumb", async ()
         env: { ...sandbox.env, ...env, PAGER: "cat" },
         timeout: 20_000,
         terminal: {
-          cols: 40,
+          cols,
           rows: 10,
           data(terminal, chunk) {
             shown += chunk.toString();

@@ -5,7 +5,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox } from "../harness/sandbox.ts";
 
@@ -15,6 +15,7 @@ const FEATURES = `import ctypes
 import hashlib
 import os
 import subprocess
+import threading
 import time
 
 from svc import SQLiteSource, _, online
@@ -44,6 +45,15 @@ class Item:
     x_int: int
     n_back: int
     n_more: int
+    exits: int
+    interrupts: int
+    closes: int
+    threads: int
+    forks: int
+    recurses: int
+    says: int
+    grows: str
+    prints: int
 
 
 @online
@@ -106,6 +116,56 @@ def crashes(id: Item.id) -> Item.crashes:
 
 
 @online
+def exits(id: Item.id) -> Item.exits:
+    raise SystemExit(0)
+
+
+@online
+def interrupts(id: Item.id) -> Item.interrupts:
+    raise KeyboardInterrupt
+
+
+@online(timeout="5s")
+def closes(id: Item.id) -> Item.closes:
+    os.closerange(0, 256)
+    return 1
+
+
+@online
+def threads(id: Item.id) -> Item.threads:
+    for _number in range(50):
+        threading.Thread(target=time.sleep, args=(600,)).start()
+    return id
+
+
+@online
+def forks(id: Item.id) -> Item.forks:
+    return -1 if os.fork() == 0 else id
+
+
+@online
+def recurses(id: Item.id) -> Item.recurses:
+    return recurses(id)
+
+
+@online
+def says(id: Item.id) -> Item.says:
+    raise ValueError("x" * 10_000_000)
+
+
+@online(timeout="60s")
+def grows(id: Item.id) -> Item.grows:
+    return "x" * (1024**3 // 4)
+
+
+@online(timeout="60s")
+def prints(id: Item.id) -> Item.prints:
+    for _number in range(30):
+        os.write(1, b"x" * 1_000_000)
+    return id
+
+
+@online
 def x_back(x: Item.x) -> Item.x_back:
     return float(repr(x))
 
@@ -165,7 +225,7 @@ beforeAll(async () => {
   const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd: project });
   expect(applied.stderr).not.toContain("Error");
   expect(applied.exitCode).toBe(0);
-  headers = { authorization: `Bearer ${await accessToken()}`, "content-type": "application/json" };
+  headers = await sandbox.authorized();
 }, 60_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
@@ -177,18 +237,6 @@ function writeShop(price: number): void {
   db.run("insert into item values (1, ?)", [price]);
   db.close();
   renameSync(next, shop);
-}
-
-async function accessToken(): Promise<string> {
-  const file = readFileSync(join(sandbox.home, ".config/svc.yml"), "utf8");
-  const told = (name: string) => new RegExp(`${name}: *"?([^"\\s]+)`, "i").exec(file)?.[1];
-  const body = { client_id: told("client_?id"), client_secret: told("client_?secret"), grant_type: "client_credentials" };
-  const response = await fetch(`${sandbox.url}/v1/oauth/token`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return ((await response.json()) as { access_token: string }).access_token;
 }
 
 async function post(path: string, body: string): Promise<string> {
@@ -297,6 +345,45 @@ test("a segmentation fault names the signal and the line", async () => {
   expect(message).toContain("was killed by SIGSEGV");
   expect(message).toContain(lineWith("string_at"));
 });
+
+test.each(["exits", "interrupts"])("one that %s raises what nothing but itself is to end for", async (name) => {
+  const { code, message } = await failureOf(name, "features.py");
+  expect(code).toBe("RESOLVER_FAILED");
+  expect(message).toMatch(/SystemExit|KeyboardInterrupt|exited with code/);
+});
+
+test("one that closes all of its worker's files fails, and the next call has another worker", async () => {
+  expect((await failureOf("closes", "features.py")).code).toMatch(/^RESOLVER_(FAILED|TIMED_OUT|CRASHED)$/);
+});
+
+test("a recursion without end is its exception", async () => {
+  const { code, message } = await failureOf("recurses", "features.py");
+  expect([code, message]).toEqual(["RESOLVER_FAILED", expect.stringContaining("RecursionError")]);
+});
+
+test("an exception of ten megabytes is cut", async () => {
+  const { code, message } = await failureOf("says", "features.py");
+  expect([code, message.length < 20_000]).toEqual(["RESOLVER_FAILED", true]);
+});
+
+test("threads and forks that go on are no harm: the value is its caller's", async () => {
+  for (const name of ["threads", "forks"]) {
+    const { data, errors } = await meanwhile(query({ "item.id": 5 }, [`item.${name}`, "item.digest"]));
+    expect([name, errors, data.map(({ value }) => value)]).toEqual([name, undefined, [5, sha(5)]]);
+    await expectHealthy();
+  }
+});
+
+test("a value of 256 MB is refused", async () => {
+  expect((await failureOf("grows", "features.grows")).message).toMatch(/MemoryError|too large|larger than/);
+}, 120_000);
+
+test("30 MB that a resolver prints past Python are cut, and it is answered", async () => {
+  const { data, errors } = await meanwhile(query({ "item.id": 5 }, ["item.prints", "item.digest"]));
+  expect([errors, data.map(({ value }) => value)]).toEqual([undefined, [5, sha(5)]]);
+  expect(statSync(join(sandbox.home, ".svc/data/server.log")).size).toBeLessThan(50 * 1024 ** 2);
+  await expectHealthy();
+}, 120_000);
 
 test("NaN and infinities go in and out as they are, and are no integers", async () => {
   const shown = async (args: string[]) => {

@@ -110,9 +110,9 @@ test("a traced query prints its spans, or has them in its JSON", async () => {
 test("stages are on the page that it names", async () => {
   const done = await query("--bulk", "--in", "user.id=1", "--in", "user.id=2", "--out", "user.spent", "--store-plan-stages", ...NOW);
   const [, count, url = ""] = /^(\d+) stages are kept: (\S+)#stages\n$/.exec(done.stderr) ?? [];
-  const links = [...(await (await fetch(url)).text()).matchAll(/href="([^"]+\/stages\/\d+)"/g)].map(([, link]) => link ?? "");
+  const links = [...(await sandbox.page(url)).matchAll(/href="([^"]+\/stages\/\d+)"/g)].map(([, link]) => link ?? "");
   expect(links).toHaveLength(Number(count));
-  const pages = await Promise.all(links.map(async (link) => (await fetch(new URL(link, url))).text()));
+  const pages = await Promise.all(links.map(async (link) => sandbox.page(new URL(link, url).href)));
   expect(pages.some((page) => page.includes("user.items.price") && page.includes("<code>2.5</code>"))).toBe(true);
 }, 60_000);
 
@@ -166,8 +166,7 @@ test("--repeat asks until it is interrupted, an object a line", async () => {
 
 test("a correlation id is in the log's page; figures reach StatsD; a load test writes its file", async () => {
   const done = await query("--in", "user.id=1", "--out", "user.risk", "--correlation-id", "order-77");
-  const [url = ""] = done.stdout.split("\n");
-  expect(await (await fetch(url)).text()).toContain("order-77");
+  expect(await sandbox.page(lastLine(done))).toContain("order-77");
   const received: string[] = [];
   const statsd = await Bun.udpSocket({ hostname: "127.0.0.1", socket: { data: (_socket, data) => void received.push(data.toString()) } });
   const file = join(sandbox.work, "load.json");
@@ -184,7 +183,7 @@ test("a correlation id is in the log's page; figures reach StatsD; a load test w
 test("the table of a failing query ends with what failed, and a pipe has no colour", async () => {
   const done = await query("--in", "user.id=9", "--out", "user.name,user.risk");
   expect(done.exitCode).toBe(1);
-  expect(lastLine(done)).toMatch(/^user\.risk +usual\/9$/);
+  expect(done.stdout).toMatch(/^user\.risk +usual\/9$/m);
   expect(done.stdout).toMatch(/^user\.name +\(failed\)$/m);
   expect(done.stderr).toContain("users (users.svc.sql:1) found no row with user.id = 9");
   expect(done.stdout + done.stderr).not.toContain("\u001b");

@@ -4,6 +4,7 @@
  */
 
 import { afterAll, expect, test } from "bun:test";
+import { seed } from "../domain/seed.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import { SmallFeeds } from "../harness/small-release.ts";
@@ -69,7 +70,6 @@ test.skipIf(!STRACE).each(Object.entries(CLASSES))(
 test.skipIf(!STRACE)(
   "killed at a random moment of an update of real builds",
   async () => {
-    const seed = Math.floor(Math.random() * 1e9);
     for (let turn = 0; turn < 6; turn++) {
       using machine = new InstalledMachine(feed, ["v0.1.0"]);
       const child = Bun.spawn([machine.svc, "update", "--version", "v0.2.0"], {

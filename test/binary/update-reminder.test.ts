@@ -65,7 +65,7 @@ describe("says nothing and asks nobody", () => {
     ["with SVC_NO_UPDATE_CHECK", ["version"], { SVC_NO_UPDATE_CHECK: "1" }],
     ["with --no-update-check", ["version", "--no-update-check"], {}],
     ["for --version", ["--version"], {}],
-    ["for help", ["--help"], {}],
+    ["for help", ["--help"], { PAGER: "cat" }],
   ];
   test.each(quiet)("%s", async (_, args, env) => {
     await using host = await ReleaseHost.serve(small.dir);

@@ -37,6 +37,54 @@ describe("words that fit", () => {
   });
 });
 
+describe("names that the server knows", () => {
+  const NAMES: Readonly<Record<string, readonly string[]>> = {
+    feature: ["user.id", "user.email"],
+    output: ["user", "user.id", "user.email"],
+    branch: ["main", "try"],
+    environment: ["default"],
+    deployment: ["dpl_1"],
+    source: ["main", "dpl_1"],
+  };
+  const asked: [string, object][] = [];
+  const names = async (...given: string[]) => {
+    const text = await complete(commandTree, given, async (noun, globals) => {
+      asked.push([noun, globals]);
+      return (NAMES[noun] ?? []).map((value) => ({ value, meaning: "from the server" }));
+    });
+    return text
+      .trimEnd()
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => line.split("\t")[0]);
+  };
+
+  test("features, classes, branches, environments and deployments, where they are asked for", async () => {
+    expect(await names("query", "--out", "user.")).toEqual(["user.id", "user.email"]);
+    expect(await names("query", "--out", "")).toEqual(["user", "user.id", "user.email"]);
+    expect(await names("query", "--out=user.e")).toEqual(["--out=user.email"]);
+    expect(await names("query", "--out", "user.id,user.e")).toEqual(["user.id,user.email"]);
+    expect(await names("query", "--in", "user.i")).toEqual(["user.id="]);
+    expect(await names("query", "--in", "user.id=1")).toEqual([]);
+    expect(await names("query", "--deployment", "")).toEqual(["dpl_1"]);
+    expect(await names("apply", "--branch=t")).toEqual(["--branch=try"]);
+    expect(await names("environment", "")).toEqual(["default"]);
+    expect(await names("source", "")).toEqual(["dpl_1"]);
+    expect(await names("diff", "main", "d")).toEqual(["dpl_1"]);
+    expect(await names("features", "resolve", "--fqns", "user.id,")).toEqual(["user.id,user.id", "user.id,user.email"]);
+  });
+
+  test("the flags before them say which server, environment and branch", async () => {
+    asked.length = 0;
+    await names("--environment", "prod", "query", "--api-server=http://x", "--branch=b", "--in", "user.id=1", "--out", "");
+    expect(asked).toEqual([["output", { environment: "prod", apiHost: "http://x", branch: "b" }]]);
+  });
+
+  test("without a server there are none", async () => {
+    expect((await words("query", "--out", "")).lines).toEqual([":none"]);
+  });
+});
+
 describe("scripts", () => {
   let dir: string;
   beforeAll(() => {

@@ -21,6 +21,7 @@ import {
 } from "../../src/cli/flag.ts";
 import { type ParseSpec, parse } from "../../src/cli/parse.ts";
 import { UsageError } from "../../src/errors/cli-error.ts";
+import { seeded } from "../domain/seed.ts";
 
 const NOW = Date.UTC(2024, 4, 1, 12);
 const BASE = { now: NOW, cwd: "/projects", homeDir: "/home/me" };
@@ -216,6 +217,21 @@ describe("refusals name the flag, what was wanted and what was given", () => {
     expect(exitCode).toBe(2);
   });
 
+  test("secrets are warned of once for each flag, and never repeated", () => {
+    const spec: ParseSpec = { path: "x", flags: { key: text("key", { aliases: ["-k"], secret: "a prompt" }), name: text("name") } };
+    const warnings = (after: readonly string[], before: readonly string[] = []) => parse(spec, { before, after }, BASE).warnings;
+    expect(warnings(["--name", "n"])).toEqual([]);
+    expect(
+      warnings(["-k", "hidden", "--client_secret=hidden", "--token=hidden"]).map((line) => line.replace(/ can be seen.*; /, " ... ")),
+    ).toEqual([
+      "a secret on the command line (-k) ... a prompt avoids that",
+      "a secret on the command line (--client_secret) ... `svc login` alone, or SVC_CLIENT_SECRET avoids that",
+      "a secret on the command line (--token) ... SVC_ACCESS_TOKEN avoids that",
+    ]);
+    expect(warnings([], ["--client-secret", "hidden"]).length).toBe(1);
+    expect(refused(["-k", "hidden", "-k", "other"], spec).message).toBe("--key was given twice with different values");
+  });
+
   test("arguments: missing, surplus, and not one of the words", () => {
     const one: ParseSpec = { path: "x", args: { shell: arg("the shell", { values: ["bash", "zsh"] }) } };
     expect(refused([], one).message).toBe("missing argument <shell>: the shell");
@@ -276,7 +292,6 @@ test("canonical words parse to the same input", () => {
 });
 
 describe("properties", () => {
-  const seed = Number(process.env.SVC_TEST_SEED) || Date.now() % 2 ** 31;
   const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).filter((given) => !given.startsWith("-"));
   const flagWords = fc.oneof(
     fc.integer().map((value) => ["--limit", String(value)]),
@@ -297,7 +312,6 @@ describe("properties", () => {
   );
 
   test("parsing is the same after a round through the canonical form", () => {
-    console.log(`seed ${seed}`);
     fc.assert(
       fc.property(fc.array(flagWords, { maxLength: 8 }), (groups) => {
         const words = groups.flat();
@@ -312,12 +326,11 @@ describe("properties", () => {
         expect(second.input).toEqual(first.input);
         expect(second.globals).toEqual(first.globals);
       }),
-      { seed, numRuns: 500 },
+      seeded(500),
     );
   });
 
   test("any words are parsed or refused with a UsageError, and every positional arrives", () => {
-    console.log(`seed ${seed}`);
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string(), fc.constantFrom("--", "-", "--limit", "-y", "--tags", "--branch")), { maxLength: 10 }),
@@ -331,12 +344,11 @@ describe("properties", () => {
           }
         },
       ),
-      { seed, numRuns: 500 },
+      seeded(500),
     );
   });
 
   test("key=value and repeated flags keep every value in order", () => {
-    console.log(`seed ${seed}`);
     const pair = fc.tuple(
       fc.string({ minLength: 1 }).filter((key) => !key.includes("=")),
       fc.string(),
@@ -346,7 +358,7 @@ describe("properties", () => {
         const parsed = run(pairs.map(([key, value]) => `--set=${key}=${value}`));
         expect(parsed.input.set).toEqual(pairs);
       }),
-      { seed, numRuns: 300 },
+      seeded(300),
     );
   });
 });

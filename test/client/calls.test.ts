@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AuthService } from "../../gen/svc/v1/auth_pb.ts";
@@ -9,6 +9,7 @@ import { HealthService } from "../../gen/svc/v1/health_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { updateEntry } from "../../src/config/file.ts";
 import type { CliError } from "../../src/errors/cli-error.ts";
+import { startCountingProxy } from "../harness/counting-proxy.ts";
 import { errorAnswer, type FakeServer, fakeServer, protoAnswer, tokenAnswer } from "./fake-server.ts";
 import { tempFolder, testContext } from "./test-context.ts";
 
@@ -140,13 +141,22 @@ describe("answers that svc does not give", () => {
       "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
       /closed before the answer/,
     ],
-    ["broken gzip", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", /does not speak HTTP as svc does/],
+    ["broken gzip", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", /cut or broken/],
   ];
   for (const [name, reply, said] of raw) {
     test(name, async () => {
       expect((await failure(check(await rawServer(reply)))).message).toMatch(said);
     });
   }
+  test("an answer whose end does not show is not taken for a whole one", async () => {
+    const head = "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\n";
+    for (const headers of [`${head}\r\n`, `${head}Content-Encoding: gzip\r\nContent-Length: 0\r\n\r\n`]) {
+      expect(await failure(check(await rawServer(headers)))).toMatchObject({ code: "connection_lost" });
+    }
+    for (const headers of [`${head}Content-Length: 0\r\n\r\n`, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`]) {
+      expect((await check(await rawServer(headers))).checks).toEqual([]);
+    }
+  });
   const hanging: [name: string, reply: string][] = [
     ["silence", ""],
     ["headers and then silence", "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\nContent-Length: 100\r\n\r\n"],
@@ -166,6 +176,19 @@ describe("answers that svc does not give", () => {
     const { context } = await testContext({ env: { SVC_API_SERVER: server.url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" } });
     expect((await failure(context.http.session())).message).toContain('web page ("Proxy")');
   });
+  test("a token that no header can hold, from the exchange, as a flag, or from a cache", async () => {
+    for (const bad of ["abc\r\nx-evil: 1", "a b", "", "t\u00f6ken", "a\u0000"]) {
+      const server = serve({ exchange: () => Response.json({ access_token: bad, token_type: "Bearer", expires_in: 60 }) });
+      const { context } = await testContext({ env: { SVC_API_SERVER: server.url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" } });
+      expect(await failure(context.http.session())).toMatchObject({ code: "broken_answer", exitCode: 1 });
+      if (bad === "") continue;
+      const given = await failure(check(server.url, { env: { SVC_ACCESS_TOKEN: bad } }));
+      expect(given.message).toContain("environment variable SVC_ACCESS_TOKEN");
+      expect(given.message).not.toContain(bad);
+      expect(given.code).toBe("unauthenticated");
+      expect(server.requests.length).toBe(1);
+    }
+  });
   test("an exchange without a token", async () => {
     const server = serve({ exchange: () => Response.json({ hello: 1 }) });
     const { context } = await testContext({ env: { SVC_API_SERVER: server.url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" } });
@@ -174,12 +197,34 @@ describe("answers that svc does not give", () => {
 });
 
 describe("what is sent again", () => {
-  test("a read-only call: 503, 429 and broken connections", async () => {
+  test("a read-only call: once more when the server refuses and does not say for how long", async () => {
     for (const status of [503, 429, 502, 504]) {
-      const server = serve({ call: (_, attempt) => (attempt < 3 ? new Response("busy", { status }) : protoAnswer(health, {})) });
+      const server = serve({ call: (_, attempt) => (attempt === 1 ? new Response("busy", { status }) : protoAnswer(health, {})) });
       await check(server.url);
-      expect(server.requests.length).toBe(3);
+      expect(server.requests.length).toBe(2);
+      const busy = serve({ call: () => new Response("busy", { status }) });
+      expect((await failure(check(busy.url))).code).toBe("unavailable");
+      expect(busy.requests.length).toBe(2);
     }
+  });
+  test("with one reset in a hundred, all calls come through at little cost", async () => {
+    let connections = 0;
+    const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    const server = createServer((socket) => {
+      connections++;
+      socket.on("error", () => undefined);
+      if (connections % 100 === 50) socket.resetAndDestroy();
+      else socket.once("data", () => socket.end(answer));
+    });
+    closing.push(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const { context } = await testContext({ clock: noSleep, env: { ...token, SVC_API_SERVER: `http://127.0.0.1:${port}` } });
+    const service = await context.api.health();
+    const calls = 1_000;
+    for (let call = 0; call < calls; call++) await service.checkHealth({});
+    expect(connections).toBeGreaterThan(calls);
+    expect(connections).toBeLessThanOrEqual(1.2 * calls);
   });
   test("Retry-After is waited for", async () => {
     const slept: number[] = [];
@@ -291,6 +336,33 @@ describe("refusals of the server", () => {
   });
 });
 
+describe("redirects of downloads", () => {
+  const download = async (url: string, env: Record<string, string> = {}) =>
+    (await testContext({ env: { ...token, SVC_API_SERVER: url, ...env } })).context.http.download("/v1/objects/1");
+  const moved = (location: string) => new Response(null, { status: 302, headers: { location } });
+
+  test("each address is reached the way that is right for it", async () => {
+    const server = serve({
+      call: (request) => {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/v1/objects/1") return moved("http://svc.example.test/2");
+        return pathname === "/2" ? moved(`${server.url}/3`) : new Response("the bytes");
+      },
+    });
+    const proxy = await startCountingProxy({ "svc.example.test:80": Number(new URL(server.url).port) });
+    expect(new TextDecoder().decode(await download(server.url, { http_proxy: proxy.url }))).toBe("the bytes");
+    expect(server.requests.map(({ path }) => path)).toEqual(["/v1/objects/1", "/2", "/3"]);
+    expect(proxy.requests).toEqual(["GET http://svc.example.test/2 HTTP/1.1"]);
+    await proxy.stop();
+  });
+  test("in circles, or to what is no web address, are refused", async () => {
+    const server = serve({ call: () => moved("/v1/objects/1") });
+    expect(await failure(download(server.url))).toMatchObject({ code: "redirected" });
+    expect(server.requests.length).toBe(6);
+    expect(await failure(download(serve({ call: () => moved("file:///etc/passwd") }).url))).toMatchObject({ code: "redirected" });
+  });
+});
+
 describe("streams", () => {
   const frame = (flags: number, body: Uint8Array | string) => {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -316,6 +388,16 @@ describe("streams", () => {
     const { headers } = server.requests[0] ?? { headers: new Headers() };
     expect([headers.get("authorization"), headers.get("svc-branch")]).toEqual(["Bearer given-token", "b"]);
   });
+  test("a stream goes through the proxy that other calls go through, and past it on this machine", async () => {
+    const server = serve({ call: () => stream(state(DeploymentStatus.LIVE), frame(2, "{}")) });
+    const proxy = await startCountingProxy({ "svc.example.test:80": Number(new URL(server.url).port) });
+    const env = { ...token, http_proxy: proxy.url };
+    expect(await follow(server.url, env)).toEqual([DeploymentStatus.LIVE]);
+    expect(proxy.requests).toEqual([]);
+    expect(await follow("http://svc.example.test", env)).toEqual([DeploymentStatus.LIVE]);
+    expect(proxy.requests).toEqual(["POST http://svc.example.test/svc.v1.DeploymentService/WatchDeployment HTTP/1.1"]);
+    await proxy.stop();
+  });
   test("an error at the end is the server's", async () => {
     const server = serve({
       call: () => stream(frame(2, JSON.stringify({ error: { code: "not_found", message: "no deployment dpl_1" } }))),
@@ -324,9 +406,33 @@ describe("streams", () => {
   });
   test("a stream that is cut says that the connection broke", async () => {
     const server = serve({ call: () => stream(state(DeploymentStatus.QUEUED)) });
-    expect(await failure(follow(server.url))).toMatchObject({ code: "unreachable" });
+    expect(await failure(follow(server.url))).toMatchObject({ code: "connection_lost" });
     const half = serve({ call: () => stream(state(DeploymentStatus.QUEUED).subarray(0, 7)) });
-    expect(await failure(follow(half.url))).toMatchObject({ code: "unreachable" });
+    expect(await failure(follow(half.url))).toMatchObject({ code: "connection_lost" });
+  });
+  test("a message that is announced as too long ends the stream before it comes", async () => {
+    const announced = new Uint8Array([0, 0xff, 0xff, 0xff, 0xff]);
+    const server = serve({ call: () => stream(state(DeploymentStatus.QUEUED), announced) });
+    expect(await failure(follow(server.url))).toMatchObject({ code: "answer_too_large" });
+  });
+  test("messages come through whole, however the bytes are cut", async () => {
+    const bytes = Buffer.concat([state(DeploymentStatus.QUEUED), state(DeploymentStatus.LIVE), frame(2, "{}")]);
+    const head = "HTTP/1.1 200 OK\r\nContent-Type: application/connect+proto\r\nConnection: close\r\n\r\n";
+    const server = createServer((socket) => {
+      socket.setNoDelay(true).on("error", () => undefined);
+      socket.once("data", async () => {
+        socket.write(head);
+        for (const byte of bytes) {
+          await Bun.sleep(1);
+          socket.write(new Uint8Array([byte]));
+        }
+        socket.end();
+      });
+    });
+    closing.push(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await follow(`http://127.0.0.1:${port}`)).toEqual([DeploymentStatus.QUEUED, DeploymentStatus.LIVE]);
   });
   test("a refused token is exchanged once more", async () => {
     const server = serve({

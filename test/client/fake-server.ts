@@ -17,6 +17,10 @@ export interface FakeBehaviour {
   readonly call?: (request: Request, attempt: number) => Response | Promise<Response>;
   /** Answers a token exchange. Default: token `token-<n>` that lives an hour. */
   readonly exchange?: (body: { client_id: string; client_secret: string }, count: number) => Response | Promise<Response>;
+  /** Key and certificate, PEM: the fake speaks TLS then. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Address that it listens on. Default 127.0.0.1. */
+  readonly hostname?: string;
 }
 
 /** Starts a fake on a free port. */
@@ -25,8 +29,9 @@ export function fakeServer(behaviour: FakeBehaviour = {}): FakeServer {
   const attempts = new Map<string, number>();
   let exchanges = 0;
   const server = Bun.serve({
-    hostname: "127.0.0.1",
+    hostname: behaviour.hostname ?? "127.0.0.1",
     port: 0,
+    ...(behaviour.tls ? { tls: behaviour.tls } : {}),
     idleTimeout: 0,
     async fetch(request) {
       const path = new URL(request.url).pathname;
@@ -42,7 +47,7 @@ export function fakeServer(behaviour: FakeBehaviour = {}): FakeServer {
     },
   });
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url: `http${behaviour.tls ? "s" : ""}://${behaviour.hostname ?? "127.0.0.1"}:${server.port}`,
     requests,
     exchanges: () => exchanges,
     stop: () => server.stop(true),

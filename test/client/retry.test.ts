@@ -42,6 +42,15 @@ describe("the retry policy", () => {
     await expect(policy.run(true, fails(99), passing)).rejects.toThrow("503");
     expect(clock.slept.length).toBe(RETRY_LIMITS.attempts - 1);
   });
+  test("a refusal without a time is asked once more, later; one with a time as often as others", async () => {
+    const clock = fakeClock();
+    const refused = (): Transient => ({ refused: true });
+    const policy = createRetryPolicy({ clock, random: () => 0.5 });
+    expect(await policy.run(true, fails(1), refused)).toBe(2);
+    await expect(policy.run(true, fails(2), refused)).rejects.toThrow("503");
+    expect(clock.slept).toEqual([500, 500]);
+    expect(await policy.run(true, fails(3), () => ({ refused: true, retryAfterMs: 1 }))).toBe(4);
+  });
   test("does not repeat what could do something twice", async () => {
     const clock = fakeClock();
     await expect(createRetryPolicy({ clock }).run(false, fails(1), passing)).rejects.toThrow("503");

@@ -56,7 +56,8 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
     debug: false,
     updateCheck: false,
     dir: home,
-    color: false,
+    color: "never",
+    pager: false,
     ...options.flags,
   };
   const signal = options.signal ?? new AbortController().signal;
@@ -78,6 +79,7 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
     stderrIsTTY: options.terminal ?? false,
     stdinIsTTY: options.terminal ?? false,
     width: options.terminal ? 120 : Number.POSITIVE_INFINITY,
+    height: options.terminal ? 40 : Number.POSITIVE_INFINITY,
   };
   const surroundings = {
     env: { PATH: process.env.PATH ?? "", HOME: home, ...options.env },

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readEntries } from "../../src/config/file.ts";
 import { tempFolder } from "../client/test-context.ts";
+import { decideLogin, exchange, openSession, redeem } from "../harness/browser-session.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 let platform: Platform;
@@ -68,27 +69,20 @@ describe("login with a client ID and secret", () => {
 });
 
 describe("login through the page", () => {
-  const press = async (url: string, decision: string) => {
-    const page = await fetch(url);
-    const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? "";
-    const cookie = (page.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
-    return fetch(url, {
-      method: "POST",
-      redirect: "manual",
-      headers: { cookie, origin: new URL(url).origin, "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ csrf, decision }),
-    });
+  const press = async (url: string, decision: "all" | "deny") => {
+    const { SVC_CLIENT_ID: id = "", SVC_CLIENT_SECRET: secret = "" } = platform.env;
+    return decideLogin(url, await openSession(platform.url, await exchange(platform.url, id, secret)), decision);
   };
-  const answering = (decision: string, opened: string[]) => ({
+  const answering = (decision: "all" | "deny", opened: string[]) => ({
     openUrl: async (url: string) => {
       opened.push(url);
-      return (await press(url, decision)).status === 303;
+      return (await press(url, decision)).ok;
     },
   });
   test("confirmed: credentials of its own are stored", async () => {
     const home = tempFolder();
     const opened: string[] = [];
-    const done = await runCommand("login", ["--no-prompt", "--api-host", platform.url], { home, machine: answering("confirm", opened) });
+    const done = await runCommand("login", ["--no-prompt", "--api-host", platform.url], { home, machine: answering("all", opened) });
     expect(done.exitCode).toBe(0);
     expect(opened.length).toBe(1);
     expect(done.stderr).toContain(opened[0] as string);
@@ -112,12 +106,12 @@ describe("login through the page", () => {
       now: Date.now,
       sleep: async () => {
         const url = /http:\S+\/cli\/\S+/.exec(said)?.[0];
-        if (url) await press(url, "confirm");
+        if (url) await press(url, "all");
       },
     };
     const home = tempFolder();
     const { testContext } = await import("../client/test-context.ts");
-    const made = await testContext({ home, flags: { apiHost: platform.url }, clock, machine: answering("confirm", opened) });
+    const made = await testContext({ home, flags: { apiHost: platform.url }, clock, machine: answering("all", opened) });
     const command = (await import("../../src/commands/login.ts")).default;
     const io = {
       ...made.context.io,
@@ -125,10 +119,56 @@ describe("login through the page", () => {
         said += text;
       },
     };
-    const done = (await command.run({ ...made.context, io }, { noPrompt: false, rest: [] })) as { environment: string };
+    const done = (await command.run({ ...made.context, io }, { dataDir: undefined, noPrompt: false, rest: [] })) as { environment: string };
     expect(done.environment).toBe(platform.environmentId);
     expect(opened).toEqual([]);
     expect(said).not.toContain("[y/n]");
+    expect(said).toMatch(/^Confirm the login [A-Z]{4}-[A-Z]{4} on this page:$/m);
+    expect(said).toMatch(
+      /^Confirm it in a browser that is logged in to this server, or let its owner run `svc dashboard \/cli\/login_\w+`\.$/m,
+    );
+  });
+  /** Opens the address that a command asks to open: the entrance's code gives the session that decides. */
+  const entering = (opened: string[]) => ({
+    openUrl: async (url: string, options?: { privately?: string }) => {
+      opened.push(`${options?.privately ?? "openly"} ${url}`);
+      const fragment = new URLSearchParams(new URL(url).hash.slice(1));
+      const session = await redeem(platform.url, fragment.get("code") ?? "");
+      return (await decideLogin(new URL(fragment.get("to") ?? "", url).href, session, "all")).ok;
+    },
+  });
+  test("the owner of the server, who can read its data directory, is let in to confirm", async () => {
+    const home = tempFolder();
+    const opened: string[] = [];
+    const words = ["--no-prompt", "--api-host", platform.url, "--data-dir", join(platform.home, "data")];
+    const done = await runCommand("login", words, { home, machine: entering(opened) });
+    expect(done.exitCode).toBe(0);
+    expect(opened).toEqual([
+      expect.stringMatching(new RegExp(`^${home}/.svc/browser ${platform.url}/enter#code=[\\w-]{32}&to=%2Fcli%2Flogin_`)),
+    ]);
+    expect(done.stderr).not.toContain("let its owner run");
+    expect((await runCommand("user", [], { home })).exitCode).toBe(0);
+  });
+  test("an earlier login that still works is enough, and is sent to its own server only", async () => {
+    const home = tempFolder();
+    await runCommand("login", withCredentials(), { home });
+    const opened: string[] = [];
+    const words = ["--no-prompt", "--api-host", platform.url];
+    expect((await runCommand("login", words, { home, machine: entering(opened) })).exitCode).toBe(0);
+    expect(opened).toHaveLength(1);
+    const asked: string[] = [];
+    const other = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        asked.push(`${new URL(request.url).pathname} ${await request.text()}`);
+        return new Response(null, { status: 404 });
+      },
+    });
+    const elsewhere = ["--no-prompt", "--api-host", `http://127.0.0.1:${other.port}`, "--data-dir", join(platform.home, "data")];
+    expect((await runCommand("login", elsewhere, { home, machine: entering(opened) })).exitCode).toBe(1);
+    await other.stop(true);
+    expect(asked.map((one) => one.split(" ")[0])).toEqual(["/svc.v1.AuthService/CreateLoginSession"]);
   });
   test("a session that nobody confirms ends", async () => {
     let now = Date.now();
@@ -261,10 +301,37 @@ describe("small ones", () => {
     expect(names).toEqual(["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"]);
     expect(done.stdout).toMatch(/Metadata DB +HEALTH_CHECK_STATUS_OK/);
   });
-  test("dashboard prints an address that the server really serves", async () => {
+  test("dashboard prints an address that logs a browser in, once", async () => {
     const done = await run("dashboard", ["--no-browser"]);
-    const page = await fetch(done.stdout.trim());
+    const entry = new URL(done.stdout.trim());
+    const fragment = new URLSearchParams(entry.hash.slice(1));
+    expect([entry.origin, entry.pathname, fragment.get("to")]).toEqual([platform.url, "/enter", `/environments/${platform.environmentId}`]);
+    const session = await redeem(platform.url, fragment.get("code") ?? "");
+    const page = await fetch(new URL(fragment.get("to") ?? "", entry), { headers: session.headers });
     expect([page.status, page.headers.get("content-type")?.split(";")[0]]).toEqual([200, "text/html"]);
+    expect(await redeem(platform.url, fragment.get("code") ?? "").catch(String)).toContain("was used already");
+  });
+  test("dashboard opens the page that is named, by path or address, and no other server's", async () => {
+    const toOf = (done: { stdout: string }) => new URLSearchParams(new URL(done.stdout.trim()).hash.slice(1)).get("to");
+    expect(toOf(await run("dashboard", ["/environments/x?from=2#stages", "-n"]))).toBe("/environments/x?from=2#stages");
+    expect(toOf(await run("dashboard", [`${platform.url}/cli/login_1`, "-n"]))).toBe("/cli/login_1");
+    for (const page of ["https://evil.example/", "//evil.example/x", "/\\\\evil.example"])
+      expect([page, (await run("dashboard", [page, "-n"])).exitCode]).toEqual([page, 2]);
+  });
+  test("dashboard opens the browser on a terminal, through a file that only the user may read", async () => {
+    const opened: unknown[] = [];
+    const machine = {
+      openUrl: async (url: string, options?: { privately?: string }) => {
+        opened.push([new URL(url).pathname, options?.privately]);
+        return true;
+      },
+    };
+    const home = tempFolder();
+    const done = await run("dashboard", ["--read-only"], { home, terminal: true, machine });
+    expect(opened).toEqual([["/enter", join(home, ".svc/browser")]]);
+    expect(done.stdout).toStartWith(`Opened ${platform.url}/environments/${platform.environmentId}\n`);
+    expect(done.stdout).not.toContain("code=");
+    expect((await run("dashboard", ["--json"], { terminal: true, machine })).json()).toMatchObject({ opened: false });
   });
   test("doctor", async () => {
     const home = tempFolder();

@@ -63,6 +63,8 @@ describe("before the first deployment", () => {
         "user.name_length  1h      a@example.com",
         "user.score                a@example.com",
         "",
+        "Plan: 4 resolvers added; 5 features added",
+        "",
       ].join("\n"),
     );
     expect(done.stderr).not.toContain("[y/n]");
@@ -119,6 +121,30 @@ describe("apply", () => {
       promoted: true,
     });
   }, 30_000);
+  test("secrets stay here, which is said once; a name that cannot be unpacked is refused before the upload", async () => {
+    const dir = copyProject(project);
+    for (const name of [".env", "tls.key", ".env.example"]) writeFileSync(join(dir, name), "x");
+    const listed = await run("files", [], { dir });
+    const warning =
+      /^Warning: 2 files that look like secrets are left out: \.env, tls\.key\. To upload one, write its name in \.svcignore .* !\.env$/gm;
+    expect([listed.stdout.split("\n"), listed.stderr.match(warning)?.length]).toEqual([
+      [".env.example", "features.py", "resolvers.py", "svc.yaml", ""],
+      1,
+    ]);
+    const applied = await run("apply", ["--force", "--await", "--branch=secrets"], { dir });
+    expect([applied.exitCode, applied.stderr.match(warning)?.length]).toEqual([0, 1]);
+    const folder = join(tempFolder(), "out");
+    expect((await run("source", ["--branch=secrets", "--output-dir", folder])).exitCode).toBe(0);
+    expect(readdirSync(folder).sort()).toEqual([".env.example", "features.py", "resolvers.py", "svc.yaml"]);
+    writeFileSync(join(dir, "bell\u0007.txt"), "x");
+    for (const [path, words] of [
+      ["files", []],
+      ["apply", ["--force", "--branch=secrets"]],
+    ] as const) {
+      const refused = await run(path, words, { dir });
+      expect([path, refused.exitCode, refused.stderr]).toEqual([path, 1, expect.stringContaining("characters that a path may not have")]);
+    }
+  }, 30_000);
   test("a second time nothing changes; a changed resolver counts its version", async () => {
     expect((await apply()).diff).toMatchObject({ resolvers: [], features: [] });
     const dir = copyProject(project);
@@ -126,7 +152,9 @@ describe("apply", () => {
     const { diff } = (await run("apply", ["--dry-run", "--json"], { dir })).json() as Applied;
     expect(diff.resolvers).toEqual([{ fqn: "resolvers.score", change: "changed", old_version: 1, new_version: 2 }]);
     const text = (await run("apply", ["--dry-run"], { dir })).stdout;
-    expect(text).toBe("Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n");
+    expect(text).toBe(
+      "Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n\nPlan: 1 resolver changed\n",
+    );
   }, 30_000);
   test("without --await it prints the tracking URL and returns", async () => {
     const done = await run("apply", ["--force"]);
@@ -236,15 +264,15 @@ describe("branches", () => {
     };
     expect([await name([]), await name(["--branch=try"])]).toEqual(["user-1", "branch-1"]);
     const listed = await run("branch/list");
-    expect(listed.stdout).toMatch(/^Name {2,}Deploys {2,}Last\ntry +1 {2,}\d+s ago\n$/);
-    expect((await run("branch/list", ["--json"])).json()).toMatchObject({ branches: [{ name: "try", deploys: 1 }] });
+    expect(listed.stdout).toMatch(/^Name {2,}Deploys {2,}Last\nsecrets +1 {2,}\d+s ago\ntry +1 {2,}\d+s ago\n$/);
+    expect((await run("branch/list", ["--json"])).json()).toMatchObject({ branches: [{ name: "secrets" }, { name: "try", deploys: 1 }] });
   }, 30_000);
   test("a bare --branch is the git branch", async () => {
     const dir = copyProject(project);
     Bun.spawnSync(["git", "init", "-q", "-b", "feature/x", dir]);
     await apply(["--branch"], { dir });
     const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string }[] };
-    expect(listed.branches.map(({ name }) => name)).toEqual(["feature/x", "try"]);
+    expect(listed.branches.map(({ name }) => name)).toEqual(["feature/x", "secrets", "try"]);
   }, 30_000);
   test("--watch redeploys when a file that is uploaded changes, and goes on after a mistake", async () => {
     const dir = copyProject(project);
@@ -308,6 +336,44 @@ describe("source", () => {
     const unnamed = await run("branch/source", ["--latest"], { dir });
     expect([unnamed.exitCode, unnamed.stderr.includes("--branch")]).toEqual([2, true]);
   });
+  test("`source` takes --branch as `query` does, and refuses one that is not there", async () => {
+    const dir = tempFolder();
+    const done = await run("source", ["--branch=try", "--output-dir", join(dir, "a"), "--json"]);
+    expect([done.exitCode, done.stderr]).toEqual([0, ""]);
+    expect(readFileSync(join(dir, "a", "resolvers.py"), "utf8")).toContain("branch-");
+    const byGit = copyProject(project);
+    Bun.spawnSync(["git", "init", "-q", "-b", "try", byGit]);
+    expect((await run("source", ["--branch", "--output-dir", join(dir, "b")], { dir: byGit })).exitCode).toBe(0);
+    expect(readFileSync(join(dir, "b", "resolvers.py"), "utf8")).toContain("branch-");
+    for (const path of ["source", "branch/source"]) {
+      const missing = await run(path, ["--branch=tri", "--output-dir", join(dir, "c")]);
+      expect([path, missing.exitCode]).toEqual([path, 1]);
+      expect(missing.stderr).toContain("no branch or deployment 'tri'");
+      expect(missing.stderr).toContain("'try'");
+    }
+    expect(existsSync(join(dir, "c"))).toBe(false);
+  }, 30_000);
+  test("a deployment of another branch than the one that is named is refused, and so are two answers to one question", async () => {
+    const folder = join(tempFolder(), "out");
+    const refused = [
+      await run("source", [main, "--branch=try", "--output-dir", folder]),
+      await run("branch/source", ["--deployment-id", main, "--branch=try", "--output-dir", folder]),
+      await run("query", ["--in", "user.id=1", "--out", "user.name", "--deployment", main, "--branch=try"]),
+    ];
+    for (const { exitCode, stderr } of refused) {
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(`Deployment ${main} is the environment's own, not of branch 'try'`);
+    }
+    expect(existsSync(folder)).toBe(false);
+    const twice = await run("diff", [main, "--branch=try"]);
+    expect([twice.exitCode, twice.stderr]).toEqual([2, expect.stringContaining("--branch and <source> exclude each other")]);
+  });
+  test("the header names the branch for callers that name no target", async () => {
+    const { testContext } = await import("../client/test-context.ts");
+    const { context } = await testContext({ home: platform.home, env: platform.env, flags: { branch: "try" } });
+    const { deployment } = await (await context.api.deployments()).getSource({});
+    expect(deployment?.branch).toBe("try");
+  });
   test("an unknown one", async () => {
     const done = await run("source", ["dpl_nothing"]);
     expect(done.exitCode).toBe(1);
@@ -344,7 +410,16 @@ describe("features and resolvers", () => {
   });
   test("search, fuzzy and by glob", async () => {
     expect((await run("features/search", ["usname"])).stdout.split("\n")[0]).toBe("user.name");
-    expect((await run("features/search", ["user.n*", "--json"])).json()).toEqual({ features: ["user.name", "user.name_length"] });
+    expect((await run("features/search", ["user.n*", "--json"])).json()).toMatchObject({
+      features: [
+        { fqn: "user.name", owner: "a@example.com" },
+        { fqn: "user.name_length", owner: "a@example.com" },
+      ],
+    });
+    expect((await run("features/search", ["people call"])).stdout).toBe("user.name\n");
+    expect((await run("features/search", ["b@EXAMPLE.com"])).stdout).toBe("user.fragile\n");
+    expect((await run("features/search", ["b@*"])).stdout).toBe("user.fragile\n");
+    expect((await run("features/search", ["people call"], { terminal: true })).stdout).toBe("user.name  What people call the user.\n");
     const nothing = await run("features/search", ["zzz"]);
     expect([nothing.exitCode, nothing.stdout, nothing.stderr]).toEqual([0, "", "No features found.\n"]);
   });

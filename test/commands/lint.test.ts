@@ -195,9 +195,11 @@ describe("svc files", () => {
     expect((JSON.parse(json.stdout) as unknown[])[1]).toEqual({ path: "data/a.csv", size: 4 });
   });
 
-  test("a name with control characters is shown escaped", async () => {
+  test("a name with control characters is shown escaped, and is why nothing can be uploaded", async () => {
     const done = await main(["files"], writeProject({ "a\x1b[31m.txt": "" }));
     expect(done.stdout).toContain("a\\x1b[31m.txt\n");
+    expect([done.exitCode, done.stderr]).toEqual([1, expect.stringContaining("characters that a path may not have")]);
+    expect(done.stderr).not.toContain("\x1b");
   });
 });
 

@@ -11,6 +11,7 @@ import { report } from "../../src/errors/report.ts";
 import { isStream, render } from "../../src/output/render.ts";
 import { type Server, start } from "../../src/server/start.ts";
 import { type TestOptions, tempFolder, testContext } from "../client/test-context.ts";
+import { exchange, openSession } from "../harness/browser-session.ts";
 
 /** A running platform. */
 export interface Platform {
@@ -43,6 +44,12 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
     environmentId: created.environmentId,
     env: { SVC_CLIENT_ID: created.clientId, SVC_CLIENT_SECRET: created.clientSecret, SVC_API_SERVER: server.url, ...env },
   };
+}
+
+/** A page as a browser that is logged in gets it. */
+export async function fetchPage({ env, url }: Platform, address: string): Promise<Response> {
+  const token = await exchange(url, env.SVC_CLIENT_ID ?? "", env.SVC_CLIENT_SECRET ?? "");
+  return fetch(address, { headers: (await openSession(url, token)).headers });
 }
 
 /** What a command did. */
@@ -82,7 +89,7 @@ export async function runCommand(
     if (command.needs?.includes("project")) await context.project();
     if (command.needs?.includes("session") && !hasCredentials(await context.settings())) throw new AuthError("not logged in");
     const data = await command.run(context, parsed.input);
-    await render(data, command.view, context.io, { json: flags.json, color: false, signal: context.signal });
+    await render(data, command.view, context.io, { json: flags.json, color: "never", signal: context.signal });
     said = { stdout: made.stdout(), stderr: made.stderr() };
     return finish(isStream(data) ? 0 : (command.exitCode?.(data) ?? 0));
   } catch (error) {

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
 import { failureText } from "../../src/commands/query/answer.ts";
 import { testContext } from "../client/test-context.ts";
-import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+import { fetchPage, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 let platform: Platform;
 let project = "";
@@ -59,13 +59,14 @@ describe("text", () => {
   test("a link, a table, and a mark for what was stored", async () => {
     const first = await run(["--in", "user.id=7", "--out", "user.name,user.name_length"]);
     expect(first.exitCode).toBe(0);
-    const [link, ...table] = first.stdout.trimEnd().split("\n");
+    const table = first.stdout.trimEnd().split("\n");
+    const link = table.pop();
     expect(link).toMatch(new RegExp(`^${platform.url}/environments/${platform.environmentId}/query-runs/\\S+$`));
     expect(table).toEqual(["Name              Hit?  Value", "user.name               user-7", "user.name_length        6"]);
-    const page = await fetch(link ?? "");
+    const page = await fetchPage(platform, link ?? "");
     expect(page.status).toBe(200);
     const second = await run(["--in", "user.id=7", "--out", "user.name"]);
-    expect(second.stdout.trimEnd().split("\n").slice(1)).toEqual(["Name       Hit?  Value", "user.name  ✓     user-7"]);
+    expect(second.stdout.trimEnd().split("\n").slice(0, -1)).toEqual(["Name       Hit?  Value", "user.name  ✓     user-7"]);
     const busted = await run(["--in", "user.id=7", "--out", "user.name", "--staleness", "user.name=0s"]);
     expect(busted.stdout).not.toContain("✓");
   });
@@ -79,6 +80,9 @@ describe("text", () => {
     expect(done.exitCode).toBe(1);
     expect(done.stdout).toMatch(/user\.score +6\.5/);
     expect(done.stdout).toMatch(/user\.fragile +\(failed\)/);
+    expect(done.stderr).not.toContain("Traceback");
+    const told = await run(["--in", "user.id=13", "--out", "user.fragile", "-v"]);
+    expect(told.stderr).toMatch(/\n {2}Traceback \(most recent call last\):\n {4}File ".*resolvers\.py", line \d+, in fragile\n/);
     const source = await Bun.file(join(project, "resolvers.py")).text();
     const line = source.split("\n").findIndex((text) => text.includes("raise ValueError")) + 1;
     expect(done.stderr).toMatch(/user\.fragile: .*resolvers\.fragile.*ValueError: unlucky number/);
@@ -95,7 +99,9 @@ describe("text", () => {
       message: "no resolver can produce user.name:\n  - a: it needs\u001b[2J user.x",
       resolver: "m.f",
     });
-    expect(failureText(error)).toBe("no resolver can produce user.name:\n    - a: it needs\\x1b[2J user.x [resolver m.f]");
+    expect(failureText(error, { stacks: false })).toBe(
+      "no resolver can produce user.name:\n    - a: it needs\\x1b[2J user.x [resolver m.f]",
+    );
   });
   test("control characters from the data are shown, not sent to the terminal", async () => {
     const done = await run(["--in", "note.id=x", "--in", 'note.text="a\\u001b[31mred\\u0007"', "--out", "note.text"], { terminal: true });

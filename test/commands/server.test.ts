@@ -71,6 +71,13 @@ describe("svc server", () => {
       expect(done.stderr).toContain("svc server stop");
     }
   }, 30_000);
+  test("an allowed host that cannot be one is a usage error", async () => {
+    for (const host of ["https://svc.example.com", "a b", "svc.example.com/x", ""]) {
+      const done = await svc(home, ["server", "start", "--port", "0", "--data-dir", join(home, "hosts"), "--allowed-host", host]);
+      expect([host, done.exitCode, done.stderr.includes("--allowed-host")]).toEqual([host, 2, true]);
+    }
+    expect(existsSync(join(home, "hosts"))).toBe(false);
+  }, 30_000);
   test("a port that is in use: who uses it, and what to do", async () => {
     const port = new URL(url).port;
     const svcThere = await svc(home, ["server", "start", "--port", port, "--data-dir", join(home, "two")]);
@@ -143,6 +150,36 @@ describe("svc server", () => {
     await busy.stop(true);
   }, 30_000);
 });
+
+test("a note that names another process than the one that answers: nothing is ended", async () => {
+  const home = tempFolder();
+  const innocent = Bun.spawn(["sleep", "600"]);
+  const { url, pid } = (await startDetached(home, ["--json"])).json();
+  const note = join(home, ".svc/data/server.json");
+  const right = readFileSync(note);
+  writeFileSync(note, JSON.stringify({ pid: innocent.pid, url, version: "x", startedAt: "" }));
+  const done = await svc(home, ["server", "stop"]);
+  expect([done.exitCode, done.stderr]).toEqual([
+    1,
+    expect.stringContaining(`names process ${innocent.pid}, and the server at ${url} is process ${pid}`),
+  ]);
+  expect(innocent.exitCode).toBeNull();
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  writeFileSync(note, right);
+  expect((await svc(home, ["server", "stop", "--json"])).json()).toMatchObject({ stopped: true, pid });
+  innocent.kill();
+}, 30_000);
+
+test("a lock file that is garbage is named, by every command that looks at it", async () => {
+  const home = tempFolder();
+  mkdirSync(join(home, ".svc/data"), { recursive: true });
+  const lock = join(home, ".svc/data/server.lock");
+  writeFileSync(lock, Buffer.alloc(5_000, "x"));
+  for (const words of [["status"], ["stop"], ["start", "--port", "0"]]) {
+    const { exitCode, stderr } = await svc(home, ["server", ...words]);
+    expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringMatching(new RegExp(`${lock} cannot be used: .*\n.*delete`))]);
+  }
+}, 30_000);
 
 test("in the foreground: a banner, and Ctrl-C ends it cleanly", async () => {
   const home = tempFolder();

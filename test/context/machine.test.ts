@@ -5,10 +5,12 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -85,9 +87,35 @@ describe("browser", () => {
     expect(await machine({ BROWSER: browser }).openUrl("http://127.0.0.1/cli/x")).toBe(process.platform === "linux");
     if (process.platform === "linux") expect(await machine().readText(opened)).toBe("http://127.0.0.1/cli/x\n");
     expect(await machine({ BROWSER: browser }).openUrl("file:///etc/passwd")).toBe(false);
+    expect(await machine({ BROWSER: browser }).openUrl("file:///etc/passwd", { privately: dir })).toBe(false);
     if (process.platform === "linux") expect(await machine({ PATH: dir }).openUrl("http://127.0.0.1/")).toBe(false);
   });
 });
+
+test.skipIf(process.platform !== "linux")(
+  "an address with a secret is opened through a private file, and the next one removes those of no use",
+  async () => {
+    const folder = join(dir, "home", "browser");
+    const opened = join(dir, "opened-privately");
+    const browser = join(dir, "private-browser");
+    writeFileSync(browser, `#!/bin/sh\necho "$1" > '${opened}'\n`);
+    chmodSync(browser, 0o755);
+    const open = async (url: string) => {
+      expect(await machine({ BROWSER: browser }).openUrl(url, { privately: folder })).toBe(true);
+      return readFileSync(opened, "utf8").trim();
+    };
+    const first = await open('http://127.0.0.1:1/enter#code=a&to="><script>');
+    expect(first).toMatch(new RegExp(`^${folder}/[0-9a-f-]{36}\\.html$`));
+    expect([statSync(folder).mode & 0o777, statSync(first).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect(readFileSync(first, "utf8")).toContain('content="0; url=http://127.0.0.1:1/enter#code=a&amp;to=&quot;>&lt;script>"');
+    const second = await open("http://127.0.0.1:1/enter#code=b");
+    expect(existsSync(first)).toBe(true);
+    const longAgo = new Date(Date.now() - 121_000);
+    utimesSync(first, longAgo, longAgo);
+    const third = await open("http://127.0.0.1:1/enter#code=c");
+    expect([first, second, third].map((path) => existsSync(path))).toEqual([false, true, true]);
+  },
+);
 
 test("a watched folder tells of changes, also in folders made later, once for many", async () => {
   const controller = new AbortController();

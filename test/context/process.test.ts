@@ -29,7 +29,7 @@ const tree = {
   lines: command(async (context) => { const found = []; for (let line; (line = await context.io.readLine()) !== undefined; ) found.push(line); return JSON.stringify(found); }),
   work: command(async (context) => context.progress.step("Working", async (update) => { await context.clock.sleep(120); update("Working more"); context.progress.verbose("a step"); context.progress.debug("a header"); await context.clock.sleep(120); context.progress.note("a note"); return "done"; })),
   lost: command(async (context) => { void Promise.reject(new Error("nobody waits")); await context.clock.sleep(60_000, context.signal); }),
-  table: command(async () => [{ a: "a".repeat(100) }], {}, tableView({ things: "x", rows: (data) => data, columns: [{ header: "Column", cell: (row) => row.a }, { header: "B", cell: () => "b" }] })),
+  table: command(async () => [{ a: "a".repeat(100) }], {}, tableView({ things: "x", rows: (data) => data, columns: [{ header: "Column", flexible: true, cell: (row) => row.a }, { header: "B", cell: () => "b" }] })),
 };
 const deps = { tree, categories: [], ...systemDeps() };
 process.exitCode = await main(process.argv.slice(2), deps);
@@ -78,10 +78,15 @@ describe("stdout", () => {
     expect([exitCode, stdout, stderr]).toEqual([0, "line 0\n", ""]);
   });
 
+  test("a closed stdout is an error, unless there is nothing to say", () => {
+    expect(shell("svc big >&-")).toEqual({ exitCode: 1, stdout: "", stderr: "Error: cannot write to stdout: it is closed\n" });
+    expect(shell("svc big >&- <&-").exitCode).toBe(1);
+    expect(shell("svc silent >&-").exitCode).toBe(0);
+  });
+
   test("closed streams crash nothing", () => {
-    expect(shell("svc big >&-").stderr).toBe("");
     expect(shell("svc nonsense 2>&-").exitCode).toBe(2);
-    expect(shell("svc ask <&-").stdout).toBe("no\n");
+    expect(shell("svc ask <&-").exitCode).toBe(1);
   });
 
   test("appending to a file keeps what is there", () => {
@@ -91,12 +96,16 @@ describe("stdout", () => {
 });
 
 describe("stdin", () => {
-  test("a pipe may answer, the end of the file is no", () => {
+  test("a pipe may answer", () => {
     expect(shell("echo y | svc ask").stdout).toBe("yes\n");
     expect(shell("echo YES | svc ask").stdout).toBe("yes\n");
     expect(shell("echo maybe | svc ask").stdout).toBe("no\n");
-    expect(shell("svc ask < /dev/null").stdout).toBe("no\n");
-    expect(shell("svc ask < /dev/null").stderr).toBe("Go on? [y/n] \n");
+  });
+
+  test("where nobody answers, the question is no, and says how to go on", () => {
+    const { stdout, stderr, exitCode } = shell("svc ask < /dev/null");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe("Go on? [y/n] \nAborted.\nNobody answered: stdin ended. Pass --yes where there is nobody to ask.\n");
   });
 
   test("lines come one by one, whatever their ends and chunks", () => {
@@ -211,8 +220,9 @@ describe("on a terminal", () => {
   });
 
   test("Ctrl-C at a question ends with 130", async () => {
-    const { exitCode } = await onTerminal(["ask"], {}, [["[y/n]", "\u0003"]]);
+    const { exitCode, screen } = await onTerminal(["ask"], {}, [["[y/n]", "\u0003"]]);
     expect(exitCode).toBe(130);
+    expect(screen).toMatch(/\[y\/n\].*\r\nInterrupted\./);
   });
 
   test("one of several is picked with the keys; Ctrl-C ends with 130 and leaves the cursor visible", async () => {

@@ -121,6 +121,31 @@ describe("161", () => {
   });
 });
 
+describe("161 from row to row", () => {
+  const person = (name: string) => ({ Person: `id ${name} boss_id boss->Person other` });
+  const boss = resolver("r.boss: person.id -> person.boss_id");
+  const said = (classes: Parameters<typeof graphOf>[0], ...resolvers: Parameters<typeof resolver>[0][]) =>
+    checkGraph(graphOf(classes, { resolvers: [boss, ...resolvers.map((text) => resolver(text))] })).filter(
+      (finding) => finding.code === 161,
+    );
+
+  test("neither a default nor an optional input ends it", () => {
+    const message = "cycle: person.name -> person.name; each of these features is computed only from the next";
+    expect(said(person("name"), "r.name: person.boss.name? -> person.name").map((finding) => finding.message)).toEqual([message]);
+    const [withDefault] = said(person("name="), "r.name: person.boss.name -> person.name");
+    expect(withDefault?.message).toBe(message);
+    expect(withDefault?.hint).toContain("write each level as a feature of its own");
+    expect(said(person("name"), "r.name: person.other -> person.name", "r.other: person.boss.name? -> person.other")).toHaveLength(1);
+  });
+
+  test("following a relation several times is no circle, nor is what has another source", () => {
+    expect(said(person("name"), "r.name: person.boss.boss.boss.other -> person.name", "r.other: person.id -> person.other")).toEqual([]);
+    const both = ["r.name: person.boss.name? -> person.name", "r.all: person.id -> person.name"];
+    expect(said(person("name"), ...both)).toEqual([]);
+    expect(said(person("name="), "r.name: person.other? -> person.name", "r.other: person.name? -> person.other")).toEqual([]);
+  });
+});
+
 describe("162", () => {
   const classes = { User: "id email name" };
   const first = resolver("r.first: user.id -> user.name, user.email", { span: spans("a.py") });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
+import { patience, seeded } from "./seed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-diff-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,9 +42,9 @@ describe("unified hunks", () => {
           if (said.exitCode !== 0) throw new Error(said.stdout.toString() + said.stderr.toString());
           expect(after === "" ? "" : readFileSync(out, "utf8")).toBe(after);
         }),
-        { numRuns: 150, verbose: true },
+        { ...seeded(150, 10_000), verbose: true },
       );
     },
-    30_000,
+    patience(30_000),
   );
 });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { closestNames } from "../../src/domain/closest.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
-import { ALL_WINDOW_MS, escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
-import { seeded } from "./seed.ts";
+import { ALL_WINDOW_MS, compareNames, escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
+import { seed, seeded } from "./seed.ts";
 
 test("namespaceOf", () => {
   expect(["MNISTDataPoint", "UserFeatures", "Features", "HTTPServer2Go", "user", "A"].map(namespaceOf)).toEqual([
@@ -89,7 +89,6 @@ print(json.dumps({
 }
 
 test.skipIf(!python)("the SDK's names, durations and closest names are the same", () => {
-  const { seed } = seeded(1);
   const pick = <T>(arbitrary: fc.Arbitrary<T>, count = 300): T[] => fc.sample(arbitrary, { numRuns: count, seed });
   const letters = fc.constantFrom("A", "B", "a", "b", "1", "_", "Features");
   const part = fc.tuple(
@@ -120,4 +119,25 @@ test.skipIf(!python)("the SDK's names, durations and closest names are the same"
     formats: questions.micros.map((micros) => formatDuration(micros / 1000)),
     closest: questions.closest.map(([wanted, names]) => closestNames(wanted, names)),
   });
+});
+
+test("names are ordered by their text, and the windows of one feature by their length", () => {
+  const names = [
+    "user.n__2592000__",
+    "user.n__86400__",
+    "user.n__604800__",
+    "user.name",
+    "user.n",
+    "airport.late__604800__",
+    "airport.late__86400__",
+  ];
+  expect(names.sort(compareNames)).toEqual([
+    "airport.late__86400__",
+    "airport.late__604800__",
+    "user.n",
+    "user.n__86400__",
+    "user.n__604800__",
+    "user.n__2592000__",
+    "user.name",
+  ]);
 });

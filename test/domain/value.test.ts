@@ -51,6 +51,31 @@ function coerce(type: Init, value: unknown, leniency: Leniency = "strict"): unkn
 type Case = readonly [type: Init, value: unknown, strict: unknown, lenient: unknown];
 const refused = (wanted: string, given: string) => `! ${wanted} / ${given}`;
 
+test("a length of time is read back from plain JSON to the microsecond", () => {
+  const read = compileCoercer(make(TIMEDELTA), "lenient");
+  const longest = 315_576_000_000_000_000n;
+  fc.assert(
+    fc.property(fc.oneof(fc.bigInt({ min: -longest, max: longest }), fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n })), (micros) => {
+      const value = normalizeInt(micros);
+      expect(read(JSON.parse(JSON.stringify(toPlainJson(value, make(TIMEDELTA)))))).toBe(value);
+    }),
+    seeded(500),
+  );
+});
+
+test("a float that JSON has no number for is NaN or an infinity", () => {
+  for (const leniency of ["strict", "lenient"] as const) {
+    expect(["NaN", "Infinity", "-Infinity", "-0"].map(($float) => coerce(FLOAT, { $float }, leniency))).toEqual([
+      NaN,
+      Infinity,
+      -Infinity,
+      -0,
+    ]);
+    for (const $float of ["x", "", "5", 5, null])
+      expect(String(coerce(FLOAT, { $float }, leniency))).toStartWith('! float ({"$float": ...} is "NaN", "Infinity" or "-Infinity")');
+  }
+});
+
 describe("coercion", () => {
   const cases: Record<string, readonly Case[]> = {
     int: [
@@ -119,6 +144,15 @@ describe("coercion", () => {
       [TIMEDELTA, 5, 5, 5_000_000],
       [TIMEDELTA, 5n, 5, 5_000_000],
       [TIMEDELTA, { $micros: 7 }, 7, 7],
+      [TIMEDELTA, { $micros: "9007199254740993" }, 9007199254740993n, 9007199254740993n],
+      [TIMEDELTA, "63113904000.123457s", 63113904000123457n, 63113904000123457n],
+      [TIMEDELTA, "-0.000001s", -1, -1],
+      [
+        TIMEDELTA,
+        { $micros: "315576000000000001" },
+        refused("timedelta of at most 10,000 years", "one of 315576000000.000001s"),
+        refused("timedelta of at most 10,000 years", "one of 315576000000.000001s"),
+      ],
       [TIMEDELTA, "-1h30m", -5_400_000_000, -5_400_000_000],
       [TIMEDELTA, "-0s", 0, 0],
       [TIMEDELTA, Number.NaN, refused("timedelta", "float NaN"), refused("timedelta", "float NaN")],
@@ -257,6 +291,8 @@ describe("plain JSON", () => {
     expect(toPlainJson("2024-05-01T10:00:00.000000Z", make(DATETIME))).toBe("2024-05-01T10:00:00Z");
     expect(toPlainJson(1_500_000, make(TIMEDELTA))).toBe(1.5);
     expect(toPlainJson([1_000_000], make(listOf(TIMEDELTA)))).toEqual([1]);
+    expect(toPlainJson(-63113904000123457n, make(TIMEDELTA))).toBe("-63113904000.123457s");
+    expect(JSON.stringify(toPlainJson([-0, 0, -1.5, { a: -0 }]))).toBe('[-0.0,0,-1.5,{"a":-0.0}]');
     expect(toPlainJson({ at: "2024-05-01T00:00:00.000000Z" }, make(struct([{ name: "at", dtype: DATETIME }])))).toEqual({
       at: "2024-05-01T00:00:00Z",
     });

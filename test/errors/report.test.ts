@@ -26,6 +26,9 @@ describe("report", () => {
 
   test("control characters of a message are written visibly, its lines stay", async () => {
     expect((await said(new CliError("a\u001b[2Jb\nc"))).stderr).toBe("Error: a\\x1b[2Jb\nc\n");
+    const hostile = new CliError("a\u001b[2J\u009bb", { details: { a: "\u009b" }, cause: new Error("\u0007\u202e") });
+    for (const json of [false, true])
+      expect((await said(hostile, { json, debug: true })).stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
   test("JSON: one object, with the hint among the details", async () => {

@@ -21,6 +21,8 @@ export interface TestIoOptions {
   readonly stdinIsTTY?: boolean;
   /** Columns of the terminal. Default: 80 on a terminal. */
   readonly width?: number;
+  /** Rows of the terminal. Default: 24 on a terminal. */
+  readonly height?: number;
   /** Called for each write to stdout; may throw as a full disk does. */
   readonly onWrite?: (text: string) => void;
 }
@@ -67,6 +69,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     stderrIsTTY: options.stderrIsTTY ?? false,
     stdinIsTTY: options.stdinIsTTY ?? false,
     width: options.stdoutIsTTY ? (options.width ?? 80) : Number.POSITIVE_INFINITY,
+    height: options.stdoutIsTTY ? (options.height ?? 24) : Number.POSITIVE_INFINITY,
   };
   return { io, stdout: () => out, stderr: () => err };
 }
@@ -109,7 +112,8 @@ export function testFlags(flags: Partial<GlobalFlags> = {}): GlobalFlags {
     debug: false,
     updateCheck: false,
     dir: tmpdir(),
-    color: false,
+    color: "never",
+    pager: true,
     ...flags,
   };
 }

@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { redeem } from "./browser-session.ts";
 
 /** The binary under test, made by `bun build.ts --single`. */
 export const BINARY = join(import.meta.dir, "../../dist", process.platform === "win32" ? "svc.exe" : "svc");
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
   readonly input?: string;
   readonly timeoutMs?: number;
+  /** In the place of the sandbox's own. */
+  readonly wrapper?: readonly string[];
 }
 
 /** A machine of its own. */
@@ -34,6 +37,8 @@ export class Sandbox implements AsyncDisposable {
   readonly env: Record<string, string>;
   /** Address of the server, once started. */
   url = "";
+  /** Words before each command, for example of a program that enters a namespace. */
+  wrapper: readonly string[] = [];
 
   constructor(env: Record<string, string> = {}) {
     if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: run \`bun build.ts --single\``);
@@ -44,7 +49,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Runs `svc` to its end. */
   async svc(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-    const child = Bun.spawn([this.binary, ...args], {
+    const child = Bun.spawn([...(options.wrapper ?? this.wrapper), this.binary, ...args], {
       cwd: options.cwd ?? this.work,
       env: { ...this.env, ...options.env },
       stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
@@ -69,11 +74,18 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Starts the embedded server on a free port and makes later commands use it. */
-  async startServer(env: Record<string, string> = {}): Promise<string> {
-    const outcome = await this.svc(["server", "start", "--detach", "--port", "0", "--json"], { env });
+  async startServer(env: Record<string, string> = {}, flags: readonly string[] = []): Promise<string> {
+    const outcome = await this.svc(["server", "start", "--detach", "--port", "0", "--json", ...flags], { env });
     if (outcome.exitCode !== 0) throw new Error(`server did not start: ${outcome.stderr}`);
     this.url = (JSON.parse(outcome.stdout) as { url: string }).url;
     return this.url;
+  }
+
+  /** The text of a page, as a browser gets it that `svc dashboard` logged in. */
+  async page(address: string): Promise<string> {
+    const entry = new URL((await this.json<{ url: string }>(["dashboard", "/"])).url);
+    const { headers } = await redeem(entry.origin, new URLSearchParams(entry.hash.slice(1)).get("code") ?? "");
+    return (await fetch(address, { headers })).text();
   }
 
   /** Copies a fixture project into the work folder and returns its path. */
@@ -81,6 +93,23 @@ export class Sandbox implements AsyncDisposable {
     const target = join(this.work, name);
     await cp(join(import.meta.dir, "../fixtures", fixture), target, { recursive: true });
     return target;
+  }
+
+  /** The login that the first start of the server stored, exchanged for a token. */
+  async accessToken(): Promise<string> {
+    const file = await Bun.file(join(this.home, ".config/svc.yml")).text();
+    const told = (name: string) => new RegExp(`${name}: *"?([^"\\s]+)`, "i").exec(file)?.[1];
+    const response = await fetch(`${this.url}/v1/oauth/token`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ client_id: told("clientId"), client_secret: told("clientSecret"), grant_type: "client_credentials" }),
+    });
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  /** Headers of calls to the server's HTTP API with that token. */
+  async authorized(): Promise<{ authorization: string; "content-type": string }> {
+    return { authorization: `Bearer ${await this.accessToken()}`, "content-type": "application/json" };
   }
 
   /** Writes a project from its files and returns its path. */

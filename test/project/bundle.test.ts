@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { bundleFiles } from "../../src/project/bundle.ts";
+import { bundleFiles, refuseUnpackable } from "../../src/project/bundle.ts";
 import { listFiles } from "../../src/project/ignore.ts";
 import { type Content, makeTree, removeTrees } from "./temp-tree.ts";
 
@@ -52,6 +52,29 @@ describe("bundleFiles", () => {
     const listing = Bun.spawnSync(["tar", "-tvzf", "-"], { stdin: bytes }).stdout.toString();
     expect(listing).toMatch(/-rwxr-xr-x .*run\.sh/);
     expect(listing).toMatch(/-rw-r--r-- .* 1970-01-01 .*features\.py/);
+  });
+
+  test("what a server would not unpack is refused here, before anything is read or sent", () => {
+    const refusal = (paths: readonly string[]) => {
+      try {
+        refuseUnpackable(paths.map((path) => ({ path, size: 0 })));
+      } catch (error) {
+        return error as Error & { code: string; hint: string };
+      }
+      throw new Error("nothing was refused");
+    };
+    for (const [path, says] of [
+      ["a\u0007b.txt", 'the path "a\\u0007b.txt" has characters that a path may not have'],
+      ["a/b\nc", "characters that a path may not have"],
+      ["back\\slash.py", "characters that a path may not have"],
+      [`${"d/".repeat(520)}f`, "is too long"],
+    ] as const) {
+      expect(refusal(["fine.py", path])).toMatchObject({ code: "bundle_refused", message: expect.stringContaining(says) });
+      expect(refusal(["fine.py", path]).hint).toContain(".svcignore");
+    }
+    const many = Array.from({ length: 25_000 }, (_, index) => `${index}/x`);
+    refuseUnpackable(many.map((path) => ({ path, size: 0 })));
+    expect(refusal([...many, "one-more"]).message).toContain("more than 50000 entries");
   });
 
   test("a project that is too large names its ten largest files", async () => {

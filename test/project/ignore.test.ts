@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { listFiles } from "../../src/project/ignore.ts";
-import { seeded } from "../domain/seed.ts";
+import { patience, seeded } from "../domain/seed.ts";
 import { type Content, makeTree, removeTrees } from "./temp-tree.ts";
 
 afterAll(removeTrees);
@@ -45,6 +46,128 @@ describe("listFiles", () => {
     expect(await list({ ".gitignore": "data/*\n!data/keep.csv\n", "data/keep.csv": "", "data/x.csv": "" })).toEqual([
       ".gitignore",
       "data/keep.csv",
+    ]);
+  });
+
+  const SECRETS = [
+    ".env",
+    ".env.local",
+    ".ENV.production",
+    ".envrc",
+    "a/.env",
+    "cert.pem",
+    "tls.key",
+    "store.p12",
+    "store.PFX",
+    "store.jks",
+    "x.keystore",
+    "putty.ppk",
+    "id_rsa",
+    "id_rsa.old",
+    "keys/id_ed25519",
+    "id_ecdsa",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    "kubeconfig",
+    "prod.kubeconfig",
+    "a/.kube/config",
+    ".aws/credentials",
+    ".docker/config.json",
+    "gcp-credentials.json",
+    "credentials.json",
+    "my_service_account.json",
+    "service-account-prod.json",
+    ".svc.yml",
+    ".config/svc.yml",
+  ];
+  const HARMLESS = [
+    ".env.example",
+    ".env.local.sample",
+    ".env.template",
+    "env.py",
+    "environment.yaml",
+    "id_rsa.pub",
+    "id_ed25519.pub",
+    "id_rsapy/x.py",
+    "keys.py",
+    "key",
+    "pem.py",
+    "config.json",
+    "kube/config",
+    "aws/credentials",
+    "credentials.py",
+    "ssh/x",
+    "svc/x.py",
+    "config/svc.yml",
+  ];
+
+  test("what looks like a secret is left out and said, what is an example of it is not", async () => {
+    const said: string[] = [];
+    const all = [...SECRETS, ...HARMLESS, ".ssh/config", "b/.ssh/known_hosts", ".svc/data/server.key"];
+    const kept = await list(Object.fromEntries(all.map((path) => [path, ""])), { onSecret: (path) => said.push(path) });
+    expect(kept).toEqual([...HARMLESS].sort());
+    expect(said.sort()).toEqual([...SECRETS, ".ssh/", "b/.ssh/", ".svc/"].sort());
+  });
+
+  test("a secret is taken back in by a .svcignore that names it, and by nothing else", async () => {
+    const tree = { ".env": "", "a.pem": "", "certs/b.pem": "", "src/.env": "", "src/x.py": "" };
+    const secrets = async (files: Record<string, string>, options: Parameters<typeof listFiles>[1] = {}) =>
+      (await list({ ...tree, ...files }, options)).filter((path) => /\.(env|pem)$/.test(path));
+    expect(await secrets({})).toEqual([]);
+    expect(await secrets({ ".gitignore": "!.env\n!*.pem\n" })).toEqual([]);
+    expect(await secrets({ ".svcignore": "!*\n!**\n!src/**\n!*/\n" })).toEqual([]);
+    expect(await secrets({ ".svcignore": "*\n!*/\n!src/**\n" })).toEqual([]);
+    expect(await secrets({ ".svcignore": "!.env\n" })).toEqual([".env", "src/.env"]);
+    expect(await secrets({ ".svcignore": "!/.env\n" })).toEqual([".env"]);
+    expect(await secrets({ ".svcignore": "!certs/*.pem\n" })).toEqual(["certs/b.pem"]);
+    expect(await secrets({ "certs/.svcignore": "!b.pem\n" })).toEqual(["certs/b.pem"]);
+    expect(await secrets({ ".svcignore": "!.env\n.env\n" })).toEqual([]);
+    expect(await secrets({ ".svcignore": "!.env\n", "src/.svcignore": ".env\n" })).toEqual([".env"]);
+    expect(await secrets({ ".gitignore": ".env\n", ".svcignore": "!.env\n" })).toEqual([".env", "src/.env"]);
+    expect(await secrets({ prod: "!a.pem\n" }, { ignoreFile: "prod" })).toEqual(["a.pem"]);
+    expect(await list({ ".ssh/config": "", ".ssh/id_rsa": "", ".svcignore": "!.ssh/\n" })).toEqual([".ssh/config", ".svcignore"]);
+  });
+
+  test("a link to a secret, or to a folder of them, is one too", async () => {
+    const said: string[] = [];
+    const files = {
+      ".env": "x",
+      ".ssh/config": "x",
+      plain: { link: ".env" },
+      conf: { link: ".ssh/config" },
+      folder: { link: ".ssh" },
+      "other.pem": { link: "plain.txt" },
+      "plain.txt": "",
+    };
+    expect(await list(files, { onSecret: (path) => said.push(path) })).toEqual(["plain.txt"]);
+    expect(said.sort()).toEqual([".env", ".ssh/", "conf", "folder", "other.pem", "plain"]);
+    expect(await list({ ...files, ".svcignore": "!plain\n" })).toEqual([".svcignore", "plain", "plain.txt"]);
+  });
+
+  test.skipIf(process.platform !== "linux")("a name that is not UTF-8 is passed over, and shown as it is", async () => {
+    const root = await makeTree({ "a.py": "", "odd\ufffd.txt": "1", "sub/x\ufffd": "" });
+    const at = (name: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, "latin1")]);
+    await writeFile(at("bad\xff\xfe.txt"), "");
+    await writeFile(at("odd\xff.txt"), "22");
+    await mkdir(at("sub/x\xff"));
+    await writeFile(at("sub/x\xff/y"), "");
+    await symlink(at("bad\xff\xfe.txt"), join(root, "link"));
+    const notes: string[] = [];
+    const files = await listFiles(root, { note: (text) => notes.push(text) });
+    expect(files).toEqual([
+      { path: "a.py", size: 0 },
+      { path: "odd\ufffd.txt", size: 1 },
+      { path: "sub/x\ufffd", size: 0 },
+    ]);
+    expect(notes.sort()).toEqual([
+      "Skipped bad\\xff\\xfe.txt: its name is not UTF-8.",
+      "Skipped link: the link leads nowhere.",
+      "Skipped odd\\xff.txt: its name is not UTF-8.",
+      "Skipped sub/x\\xff: its name is not UTF-8.",
     ]);
   });
 
@@ -178,10 +301,11 @@ test.skipIf(!git)(
           const listed = (await listFiles(root)).map((file) => file.path);
           expect(listed).toEqual(expected);
           expect(listed).toEqual(all.filter((file) => !ignored.has(file)).sort());
+          await removeTrees();
         },
       ),
-      seeded(60),
+      seeded(60, 5_000),
     );
   },
-  60_000,
+  patience(60_000),
 );

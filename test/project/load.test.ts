@@ -60,6 +60,16 @@ describe("finding the project file", () => {
   });
 });
 
+test("a project file that is nested without end is said to be that", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  for (const text of [`project: ${deep}\n`, `project: x\nenvironments: {default: {runtime: ${deep}}}\n`, `${"- ".repeat(50_000)}x\n`]) {
+    const error = await failure(read(text));
+    expect(error).toMatchObject({ code: "bad_project_file" });
+    expect(error.message).toMatch(/the project file is not YAML: it is nested (too deeply|deeper than 40 levels)/);
+    expect(error.message).not.toContain("call stack");
+  }
+});
+
 describe("what it says", () => {
   test("everything", async () => {
     const project = await read(

@@ -178,6 +178,22 @@ raise RuntimeError("|".join([os.environ.get("SECRET_TOKEN", "-"), os.environ["TA
   expect(await readdir(join(folder, "home", "tmp"))).toEqual([]);
 });
 
+test("a variable that is not handed on is named at import, and SVC_WORKER_ENV hands it on", async () => {
+  const root = await write({ ...PROJECT, "mod.py": 'import os\nTOKEN = os.environ["SECRET_TOKEN"]\n' });
+  const files = [...Object.keys(PROJECT), "mod.py"];
+  const [finding] = (await chain.analyze({ root, files })).graph.diagnostics;
+  expect(finding).toMatchObject({
+    code: 102,
+    message: expect.stringContaining("there is no environment variable SECRET_TOKEN (mod.py:2)"),
+  });
+  expect(finding?.hint).toContain("SVC_WORKER_ENV=SECRET_TOKEN");
+  for (const handed of ["SECRET_TOKEN", "OTHER, SECRET_*"]) {
+    const env = { ...process.env, SECRET_TOKEN: "hunter2", SVC_WORKER_ENV: handed };
+    const { graph } = await createToolchain({ home: join(folder, "home"), env }).analyze({ root, files });
+    expect([handed, graph.diagnostics.filter(({ code }) => code === 102)]).toEqual([handed, []]);
+  }
+});
+
 test("bytecode of the package is kept, so that the next start is quick", async () => {
   await analyze(PROJECT);
   expect((await readdir(join(await chain.sdkRoot(), "svc", "__pycache__"))).length).toBeGreaterThan(5);

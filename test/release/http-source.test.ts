@@ -47,7 +47,7 @@ async function get(
   const base = options.base ?? `http://127.0.0.1:${server.port}`;
   const { context } = await testContext({ signal: options.signal });
   const access = {
-    fetch: createWireFetch(context, createRedactor()),
+    fetch: createWireFetch(context, { redactor: createRedactor(), proxies: () => undefined }),
     retry: createCommandRetries(context, createRedactor()),
     origin: { base, isUrl: true, source: { kind: "flag", name: "--from" } as const },
     stallMs: options.stallMs,

@@ -5,6 +5,87 @@ export type ExpectedFinding = readonly [place: string, message: string, label: s
 
 /** Findings by fixture project, in order. */
 export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding[]>> = {
+  "105-names": [
+    [
+      "E105 attribute.py:3:23 ScheduledQuery",
+      "this version of svc has no 'ScheduledQuery': nothing runs by a schedule; ask for the features with a query when they are wanted",
+      "no such name",
+    ],
+    ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
+    [
+      "E105 features.py:2:25 Cron",
+      "this version of svc has no 'Cron': nothing runs by a schedule; ask for the features with a query when they are wanted",
+      "no such name",
+    ],
+    [
+      "E105 features.py:5:5 Validation",
+      "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",
+      "no such name",
+    ],
+    ["E105 features.py:6:5 featurs", "this version of svc has no 'featurs'; did you mean 'feature' or 'features'?", "no such name"],
+    ["E105 features.py:9:25 stream", "this version of svc has no 'stream': it has no streams and no stream resolvers", "no such name"],
+    [
+      "E105 features.py:9:33 has_many",
+      "svc.streams has no 'has_many': it is in svc.features; write 'from svc.features import has_many'",
+      "no such name",
+    ],
+  ],
+  "106-options": [
+    [
+      "E106 features.py:5:37 password",
+      "this version of svc has no option 'password' of PostgreSQLSource: credentials come from the server's environment, as <NAME>_PGPASSWORD",
+      "no such option",
+    ],
+    ["E106 features.py:5:56 hots", "PostgreSQLSource has no option 'hots'; did you mean 'host'?", "no such option"],
+    ["E106 features.py:6:29 timeout", "SQLiteSource has no option 'timeout'; its options are: name, path", "no such option"],
+    ["E106 features.py:9:11 ownr", "features has no option 'ownr'; did you mean 'owner'?", "no such option"],
+    [
+      "E106 features.py:9:33 etl_offline_to_online",
+      "this version of svc has no option 'etl_offline_to_online' of features: values reach the online store when a query computes them; max_staleness= says how long they count",
+      "no such option",
+    ],
+    ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
+    [
+      "E106 features.py:12:44 version",
+      "this version of svc has no option 'version' of feature: features have one version; give the new one another name",
+      "no such option",
+    ],
+    [
+      "E106 features.py:13:44 materialization",
+      "this version of svc has no option 'materialization' of windowed: windows are computed when they are asked for",
+      "no such option",
+    ],
+    ["E106 features.py:13:66 defalt", "windowed has no option 'defalt'; did you mean 'default'?", "no such option"],
+    ["E106 features.py:14:71 max_stale", "has_many has no option 'max_stale'; did you mean 'max_staleness'?", "no such option"],
+    [
+      "E106 features.py:21:67 max_staleness",
+      "this version of svc has no option 'max_staleness' of has_one: a related row is as fresh as its features, which have a max_staleness= of their own",
+      "no such option",
+    ],
+    ["E106 features.py:24:13 enviroment", "before_all has no option 'enviroment'; did you mean 'environment'?", "no such option"],
+    [
+      "E140 features.py:25:13 database",
+      "'connect' runs before or after all resolver calls and is given nothing: take the parameter 'database' out",
+      "no value",
+    ],
+    [
+      'E146 features.py:29:24 "no name"',
+      "environment names str 'no name': write an environment's name: letters, digits, '.', '_' and '-'",
+      "bad value",
+    ],
+    [
+      "E106 features.py:34:9 cache",
+      "this version of svc has no option 'cache' of online: max_staleness= of the feature, or of its class, says how long its values are kept",
+      "no such option",
+    ],
+    ["E106 features.py:34:21 tmeout", "online has no option 'tmeout'; did you mean 'timeout'?", "no such option"],
+    [
+      "E106 features.py:39:10 machine_type",
+      "this version of svc has no option 'machine_type' of offline: resolvers run in the server's worker processes, which have no sizes or kinds of their own",
+      "no such option",
+    ],
+    ["E106 features.py:44:57 vesion", "NamedQuery has no option 'vesion'; did you mean 'version'?", "no such option"],
+  ],
   "110-no-key": [
     [
       "E110 features.py:5:7 UserProfile",
@@ -306,20 +387,12 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E142 resolvers.py:7:31 emial", "User has no feature 'emial'; did you mean 'email'?", "no such feature"],
   ],
   "143-returns": [
-    [
-      "E143 resolvers.py:17:5 nothing",
-      "'nothing' does not say what it produces: write '-> User.name' or '-> Features[User.name, User.email]'",
-      "no return annotation",
-    ],
-    [
-      "E143 resolvers.py:22:31 str",
-      "'str' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'",
-      "not a feature",
-    ],
-    ["E143 resolvers.py:27:27 User", "'User' is a class: write '-> Features[User]', or name its features", "not a feature"],
+    ["E143 resolvers.py:17:5 nothing", "'nothing' does not say what it produces: write '-> User.boss_id'", "no return annotation"],
+    ["E143 resolvers.py:22:31 str", "'str' names no feature: write '-> User.boss_id'", "not a feature"],
+    ["E143 resolvers.py:27:27 User", "'User' is a class: write '-> User.name' or '-> Features[User.name, User.boss_id]'", "not a feature"],
     [
       "E143 resolvers.py:32:30 User.boss",
-      "'user.boss' is a relation, found by its join: return the features that the join compares",
+      "'user.boss' is a relation, found by its join: write '-> User.boss_id', which the join compares",
       "a relation",
     ],
     [
@@ -332,7 +405,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E143 resolvers.py:52:49 User.name", "User.name is not among the outputs, so it cannot be left out", "not an output"],
     [
       "E143 resolvers.py:57:26 tuple[User.label, User.name]",
-      "'tuple[User.label, User.name]' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'",
+      "'tuple[User.label, User.name]' names no feature: write '-> User.name' or '-> Features[User.name, User.boss_id]'",
       "not a feature",
     ],
     ["E143 resolvers.py:62:82 Features[User]", "nothing is left in Features[User]: name the features that 'left' produces", "no output"],
@@ -389,7 +462,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     [
       "E143 resolvers.py:41:42 User.total",
-      "'scalar' runs once for all rows of its DataFrame, so it returns a DataFrame: write '-> DataFrame[User.id, ...]'",
+      "'scalar' runs once for all rows of its DataFrame, so it returns a DataFrame: write '-> DataFrame[User.id, User.total]'",
       "no DataFrame",
     ],
     ["E146 resolvers.py:45:15 True", "total=True says that a DataFrame has all rows of its class: return DataFrame[...]", "no DataFrame"],

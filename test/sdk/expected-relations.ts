@@ -86,6 +86,18 @@ export const EXPECTED_RELATION_FINDINGS: Readonly<Record<string, readonly Expect
       "ambiguous join",
     ],
   ],
+  "121-own": [
+    [
+      "E121 features.py:11:36 Emp.chief_badge",
+      "the join of 'emp.chief' compares two features of Emp, and either may be the foreign key: 'emp.chief_badge' and 'emp.badge'; say which one refers to the other by its type",
+      "either way",
+    ],
+    [
+      "E121 features.py:12:71 Emp.badge",
+      "the join of 'emp.team' compares two features of Emp, and either may be the foreign key: 'emp.badge' and 'emp.chief_badge'; say which one refers to the other by its type",
+      "either way",
+    ],
+  ],
   "122-has-many": [
     [
       "E122 features.py:13:47 Txn.id",

@@ -44,7 +44,7 @@ describe.each(INTERPRETERS.map((item) => [item.version, item.path] as const))("P
     if (big?.kind.case !== "rows" || rest?.kind.case !== "rows") throw new Error("no rows");
     expect(big.kind.value).toMatchObject({ path: "user.txns", columns: ["txn.amount", "txn.user.name"], limit: 50, optional: false });
     expect(big.kind.value.filters.map(shown)).toEqual([
-      "and(and(eq(ok, true), is_in(kind, [a, b])), not(le(amount, 100)))",
+      "and(and(and(not(is_null(ok)), eq(ok, true)), is_in(kind, [a, b])), not(le(amount, 100)))",
       "gt(at, sub(queryNow, 604800s))",
     ]);
     expect(rest.kind.value).toMatchObject({ path: "user.txns", columns: [], filters: [], limit: 0, optional: true });

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { seed } from "../domain/seed.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 const UNIT = join(import.meta.dir, "unit");
@@ -16,7 +17,7 @@ test.each(INTERPRETERS.map((item) => [item.version, item.path] as const))(
   "unit tests on Python %s",
   async (_, path) => {
     const child = Bun.spawn([path, "-B", "-X", "utf8", "-W", "error", "-m", "unittest", "discover", "-s", UNIT], {
-      env: { ...process.env, PYTHONPATH: `${SDK_ROOT}:${UNIT}` },
+      env: { ...process.env, PYTHONPATH: `${SDK_ROOT}:${UNIT}`, SVC_TEST_SEED: String(seed) },
       stdout: "pipe",
       stderr: "pipe",
     });

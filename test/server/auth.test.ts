@@ -123,7 +123,11 @@ describe("tokens", () => {
   });
 
   test("a missing permission is refused by name, and nothing ran", async () => {
-    const token = await createTokens({ key: keys().tokens, clock: server.clock }).issue({ ...caller, permissions: ["read"] });
+    const token = await createTokens({ key: keys().tokens, clock: server.clock }).issue({
+      ...caller,
+      clientId: server.credentials.clientId,
+      permissions: ["read"],
+    });
     const client = server.client(DeploymentService, { token });
     const error = await failure(client.createUpload({ sha256: "0".repeat(64), sizeBytes: 1n }));
     expect(error.code).toBe(Code.PermissionDenied);

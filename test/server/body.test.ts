@@ -29,8 +29,8 @@ describe("reading a body", () => {
   });
 
   test("does not wait for ever", async () => {
-    await expect(readBody(post(trickle(1_000, 5)), 10_000, 50)).rejects.toMatchObject({ status: 408 });
+    await expect(readBody(post(trickle(1_000, 5)), 10_000, { deadlineMs: 50 })).rejects.toMatchObject({ status: 408 });
     const announced = post(trickle(1_000, 5), { "content-length": "1000" });
-    await expect(readBody(announced, 10_000, 50)).rejects.toMatchObject({ status: 408 });
+    await expect(readBody(announced, 10_000, { deadlineMs: 50 })).rejects.toMatchObject({ status: 408 });
   });
 });

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { type DescFile, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
+import { max_body_bytes, Permission, permission } from "../../gen/svc/v1/options_pb.ts";
 import { authorize, requiredPermission } from "../../src/server/access.ts";
+import type { Callers } from "../../src/server/auth/callers.ts";
 import { PERMISSION_NAMES } from "../../src/server/auth/permissions.ts";
-import { createTokens } from "../../src/server/auth/tokens.ts";
+import { createTokens, type Tokens } from "../../src/server/auth/tokens.ts";
+import { SHORT_BODY_BYTES } from "../../src/server/http/body.ts";
 import { toConnectError } from "../../src/server/interceptors.ts";
 import { createLog } from "../../src/server/log.ts";
 import { SERVICE_MODULES } from "../../src/server/services/mount.ts";
@@ -47,6 +49,12 @@ async function call(method: DescMethod, token?: string): Promise<string> {
   return /"code":"(\w+)"/.exec(text)?.[1] ?? "ok";
 }
 
+/** Tokens, and the callers that they are of. */
+function everybodyExists(): { tokens: Tokens; callers: Callers } {
+  const tokens = createTokens({ key: new Uint8Array(32), clock: new TestClock() });
+  return { tokens, callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined } };
+}
+
 describe("the contract", () => {
   test("every service is served, and every method is implemented", async () => {
     expect(methods.length).toBeGreaterThan(15);
@@ -65,30 +73,41 @@ describe("the contract", () => {
     }
   });
 
+  test("only those who may query or deploy send bodies that take room of others", () => {
+    for (const method of methods) {
+      if (getOption(method, max_body_bytes) <= SHORT_BODY_BYTES) continue;
+      expect([Permission.QUERY_ONLINE, Permission.DEPLOY]).toContain(getOption(method, permission));
+    }
+  });
+
   test("a token without permissions opens what any token opens, and nothing else", async () => {
-    const tokens = createTokens({ key: new Uint8Array(32), clock: new TestClock() });
+    const { tokens, callers } = everybodyExists();
     const headers = new Headers({ authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: [] })}` });
     for (const wanted of [Permission.READ, Permission.QUERY_ONLINE, Permission.DEPLOY, Permission.ADMIN]) {
-      await expect(authorize(tokens, headers, wanted)).rejects.toMatchObject({ kind: "permission_denied" });
+      await expect(authorize(callers, headers, wanted)).rejects.toMatchObject({ kind: "permission_denied" });
       expect(PERMISSION_NAMES).toContain(requiredPermission(wanted) ?? "read");
     }
-    expect((await authorize(tokens, headers, Permission.AUTHENTICATED))?.clientId).toBe("c");
+    expect((await authorize(callers, headers, Permission.AUTHENTICATED))?.clientId).toBe("c");
   });
 
   test("a method whose permission was forgotten is refused, whatever the token holds", async () => {
-    const tokens = createTokens({ key: new Uint8Array(32), clock: new TestClock() });
+    const { tokens, callers } = everybodyExists();
     const headers = new Headers({
       authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: PERMISSION_NAMES })}`,
     });
-    await expect(authorize(tokens, headers, Permission.UNSPECIFIED)).rejects.toMatchObject({ kind: "permission_denied" });
-    await expect(authorize(tokens, headers, 99 as Permission)).rejects.toMatchObject({ kind: "permission_denied" });
+    await expect(authorize(callers, headers, Permission.UNSPECIFIED)).rejects.toMatchObject({ kind: "permission_denied" });
+    await expect(authorize(callers, headers, 99 as Permission)).rejects.toMatchObject({ kind: "permission_denied" });
   });
 
   test("a fault of the server is logged under an id that the caller gets, and says nothing else", () => {
     const lines: string[] = [];
     const clock = new TestClock();
     const fault = new TypeError("cannot read property of /private/place");
-    const error = toConnectError({ clock, log: createLog({ clock, write: (line) => lines.push(line) }) }, "Service/Method", fault);
+    const error = toConnectError(
+      { clock, dataDir: "/data", log: createLog({ clock, write: (line) => lines.push(line) }) },
+      "Service/Method",
+      fault,
+    );
     expect(error.code).toBe(Code.Internal);
     const id = /req_[0-9a-f]{32}/.exec(error.rawMessage)?.[0];
     expect(error.rawMessage).toBe(`The server failed (${id}). Its log has the details: \`svc server logs\`.`);

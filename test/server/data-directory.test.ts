@@ -90,7 +90,7 @@ describe("the folder", () => {
   test.each(["meta.db", "online.db", "telemetry.db"])("a newer %s is refused and no database is touched", async (name) => {
     using folder = new TempFolder();
     const first = await TestServer.start(folder.path);
-    expect((await fetch(first.url)).status).toBe(200);
+    expect((await first.page("/")).status).toBe(200);
     await first.server.stop();
     const path = join(folder.path, "data", name);
     const db = new Database(path);

@@ -102,20 +102,25 @@ describe("paths", () => {
     expect([400, 403, 404, 405]).toContain(status);
   });
 
-  test("a body over the cap is 413 and is not read to its end", async () => {
-    const status = await rawStatus([
-      "POST /svc.v1.AuthService/WhoAmI HTTP/1.1",
-      `Host: 127.0.0.1:${server.server.port}`,
-      "Content-Type: application/proto",
-      `Content-Length: ${64 * 1024 * 1024}`,
-      "",
-      "x",
-    ]);
-    expect(status).toBe(413);
+  test("a body over the cap is 413 and is not read to its end; of a caller who may not call, none is read", async () => {
+    const call = (...headers: string[]) =>
+      rawStatus([
+        "POST /svc.v1.AuthService/WhoAmI HTTP/1.1",
+        `Host: 127.0.0.1:${server.server.port}`,
+        "Content-Type: application/proto",
+        `Content-Length: ${64 * 1024 * 1024}`,
+        ...headers,
+        "",
+        "x",
+      ]);
+    expect(await call()).toBe(401);
+    expect(await call(`Authorization: Bearer ${await server.token()}`)).toBe(413);
   });
 
   test("health says its version", async () => {
-    expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: "ok", version: "1.2.3-test" });
+    expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: "ok", version: "1.2.3-test", pid: process.pid });
+    const forwarded = await fetch(`${server.url}/health`, { headers: { "x-forwarded-for": "192.0.2.7" } });
+    expect(await forwarded.json()).toEqual({ status: "ok", version: "1.2.3-test" });
     expect((await fetch(`${server.url}/health`, { method: "POST" })).status).toBe(405);
   });
 });

@@ -8,6 +8,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Clock } from "../../src/context/clock.ts";
 import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/start.ts";
+import { openSession, type TestSession } from "../harness/browser-session.ts";
 
 /** The system's clock, which a test can put forward. */
 export class TestClock implements Clock {
@@ -47,6 +48,7 @@ export interface TestServerOptions extends Partial<Omit<StartOptions, "clock" | 
 /** A started server. */
 export class TestServer implements AsyncDisposable {
   private tokenPromise: Promise<string> | undefined;
+  private sessionPromise: Promise<TestSession> | undefined;
   private constructor(
     readonly server: Server,
     readonly clock: TestClock,
@@ -98,6 +100,17 @@ export class TestServer implements AsyncDisposable {
       return body.access_token;
     });
     return this.tokenPromise;
+  }
+
+  /** A browser session of the first client, opened once. */
+  session(): Promise<TestSession> {
+    this.sessionPromise ??= this.token().then((token) => openSession(this.url, token));
+    return this.sessionPromise;
+  }
+
+  /** A page as a browser that is logged in gets it. */
+  async page(path: string): Promise<Response> {
+    return fetch(new URL(path, this.url), { headers: (await this.session()).headers });
   }
 
   /** A client of a service. Without `token` it logs in as the first client; null sends none. */

@@ -10,7 +10,6 @@ import { DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { holdDataDirectory } from "../../src/server/data-directory.ts";
-import { createFirstTenant } from "../../src/server/first-tenant.ts";
 import { createLog } from "../../src/server/log.ts";
 import { openParts } from "../../src/server/parts.ts";
 
@@ -34,7 +33,7 @@ const log = createLog({ write: (line) => writeSync(2, `${line}\n`), clock, level
 const directory = holdDataDirectory(join(folder, "data"));
 const options = { port: 0, dataDir: directory.path, clock, env: {}, log: () => undefined, version: "1.2.3-test" };
 const { metadata, ...parts } = openParts({ directory, options, log });
-const credentials = await createFirstTenant(metadata, clock.now());
+const credentials = await parts.openTenant();
 const [environment] = await metadata.environments();
 if (!environment) throw new Error("no environment");
 const graph = create(GraphSchema, {
@@ -89,9 +88,10 @@ async function change(): Promise<void> {
       acknowledged("upload", id, "");
     } else if (kind === 1) {
       const secretHash = new Uint8Array(32);
-      await metadata.createLoginSession({ id, secretHash, deviceName: "d", state: "pending", createdAt: now, expiresAt: NEVER });
+      const about = { deviceName: "d", address: "", userCode: "", permissions: [] };
+      await metadata.createLoginSession({ ...about, id, secretHash, state: "pending", createdAt: now, expiresAt: NEVER });
       acknowledged("login_session", id, "pending");
-      await metadata.decideLoginSession(id, "confirmed", now);
+      await metadata.decideLoginSession(id, { state: "confirmed", by: "", permissions: ["read"] }, now);
       acknowledged("login_session", id, "confirmed");
       const client = { id: `c-${id}`, teamId: environment?.teamId ?? "", name: "d", secretHash, permissions: ["read"], createdAt: now };
       await metadata.takeLoginSession(id, client, now);

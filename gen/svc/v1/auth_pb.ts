@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/auth.proto.
  */
 export const file_svc_v1_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChFzdmMvdjEvYXV0aC5wcm90bxIGc3ZjLnYxIjAKGUNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QSEwoLZGV2aWNlX25hbWUYASABKAkikAEKGkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlEhgKEGxvZ2luX3Nlc3Npb25faWQYASABKAkSCwoDdXJsGAIgASgJEhsKDnNlc3Npb25fc2VjcmV0GAMgASgJQgOAAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoWR2V0TG9naW5TZXNzaW9uUmVxdWVzdBIYChBsb2dpbl9zZXNzaW9uX2lkGAEgASgJEhsKDnNlc3Npb25fc2VjcmV0GAIgASgJQgOAAQEijAEKF0dldExvZ2luU2Vzc2lvblJlc3BvbnNlEioKBnN0YXR1cxgBIAEoDjIaLnN2Yy52MS5Mb2dpblNlc3Npb25TdGF0dXMSEQoJY2xpZW50X2lkGAIgASgJEhoKDWNsaWVudF9zZWNyZXQYAyABKAlCA4ABARIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCSIPCg1XaG9BbUlSZXF1ZXN0Io8BCg5XaG9BbUlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhgKEGVudmlyb25tZW50X25hbWUYAyABKAkSDwoHdGVhbV9pZBgEIAEoCRISCgpwcm9qZWN0X2lkGAUgASgJEhUKDWRhc2hib2FyZF91cmwYBiABKAkqwwEKEkxvZ2luU2Vzc2lvblN0YXR1cxIkCiBMT0dJTl9TRVNTSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEiAKHExPR0lOX1NFU1NJT05fU1RBVFVTX1BFTkRJTkcQARIiCh5MT0dJTl9TRVNTSU9OX1NUQVRVU19DT05GSVJNRUQQAhIfChtMT0dJTl9TRVNTSU9OX1NUQVRVU19ERU5JRUQQAxIgChxMT0dJTl9TRVNTSU9OX1NUQVRVU19FWFBJUkVEEAQyjAIKC0F1dGhTZXJ2aWNlEmEKEkNyZWF0ZUxvZ2luU2Vzc2lvbhIhLnN2Yy52MS5DcmVhdGVMb2dpblNlc3Npb25SZXF1ZXN0GiIuc3ZjLnYxLkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlIgSItRgBElgKD0dldExvZ2luU2Vzc2lvbhIeLnN2Yy52MS5HZXRMb2dpblNlc3Npb25SZXF1ZXN0Gh8uc3ZjLnYxLkdldExvZ2luU2Vzc2lvblJlc3BvbnNlIgSItRgBEkAKBldob0FtSRIVLnN2Yy52MS5XaG9BbUlSZXF1ZXN0GhYuc3ZjLnYxLldob0FtSVJlc3BvbnNlIgeQAgGItRgCYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChFzdmMvdjEvYXV0aC5wcm90bxIGc3ZjLnYxIjAKGUNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QSEwoLZGV2aWNlX25hbWUYASABKAkiowEKGkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlEhgKEGxvZ2luX3Nlc3Npb25faWQYASABKAkSCwoDdXJsGAIgASgJEhsKDnNlc3Npb25fc2VjcmV0GAMgASgJQgOAAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9jb2RlGAUgASgJIk8KFkdldExvZ2luU2Vzc2lvblJlcXVlc3QSGAoQbG9naW5fc2Vzc2lvbl9pZBgBIAEoCRIbCg5zZXNzaW9uX3NlY3JldBgCIAEoCUIDgAEBIowBChdHZXRMb2dpblNlc3Npb25SZXNwb25zZRIqCgZzdGF0dXMYASABKA4yGi5zdmMudjEuTG9naW5TZXNzaW9uU3RhdHVzEhEKCWNsaWVudF9pZBgCIAEoCRIaCg1jbGllbnRfc2VjcmV0GAMgASgJQgOAAQESFgoOZW52aXJvbm1lbnRfaWQYBCABKAkiDwoNV2hvQW1JUmVxdWVzdCKPAQoOV2hvQW1JUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAMgASgJEg8KB3RlYW1faWQYBCABKAkSEgoKcHJvamVjdF9pZBgFIAEoCRIVCg1kYXNoYm9hcmRfdXJsGAYgASgJIjUKEkNyZWF0ZUVudHJ5UmVxdWVzdBIMCgRwYXRoGAEgASgJEhEKCXJlYWRfb25seRgCIAEoCCJqChNDcmVhdGVFbnRyeVJlc3BvbnNlEhEKBGNvZGUYASABKAlCA4ABARIQCgN1cmwYAiABKAlCA4ABARIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCInChJSZWRlZW1FbnRyeVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBImoKE1JlZGVlbUVudHJ5UmVzcG9uc2USFQoIcGFnZV9rZXkYASABKAlCA4ABARIMCgRwYXRoGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIo4CCg5Ccm93c2VyU2Vzc2lvbhIKCgJpZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSEwoLY2xpZW50X25hbWUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZWFkX29ubHkYByABKAgSEgoKdXNlcl9hZ2VudBgIIAEoCRIPCgdjdXJyZW50GAkgASgIIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQAoUTGlzdFNlc3Npb25zUmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi5zdmMudjEuQnJvd3NlclNlc3Npb24iHwoRRW5kU2Vzc2lvblJlcXVlc3QSCgoCaWQYASABKAkiFAoSRW5kU2Vzc2lvblJlc3BvbnNlIhQKEkVuZFNlc3Npb25zUmVxdWVzdCIkChNFbmRTZXNzaW9uc1Jlc3BvbnNlEg0KBWVuZGVkGAEgASgFIq0BCglBcGlDbGllbnQSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Blcm1pc3Npb25zGAUgAygJEg8KB2N1cnJlbnQYBiABKAgiFAoSTGlzdENsaWVudHNSZXF1ZXN0IjkKE0xpc3RDbGllbnRzUmVzcG9uc2USIgoHY2xpZW50cxgBIAMoCzIRLnN2Yy52MS5BcGlDbGllbnQiIQoTRGVsZXRlQ2xpZW50UmVxdWVzdBIKCgJpZBgBIAEoCSIuChREZWxldGVDbGllbnRSZXNwb25zZRIWCg5lbmRlZF9zZXNzaW9ucxgBIAEoBSrDAQoSTG9naW5TZXNzaW9uU3RhdHVzEiQKIExPR0lOX1NFU1NJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASIAocTE9HSU5fU0VTU0lPTl9TVEFUVVNfUEVORElORxABEiIKHkxPR0lOX1NFU1NJT05fU1RBVFVTX0NPTkZJUk1FRBACEh8KG0xPR0lOX1NFU1NJT05fU1RBVFVTX0RFTklFRBADEiAKHExPR0lOX1NFU1NJT05fU1RBVFVTX0VYUElSRUQQBDLGBgoLQXV0aFNlcnZpY2USZgoSQ3JlYXRlTG9naW5TZXNzaW9uEiEuc3ZjLnYxLkNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QaIi5zdmMudjEuQ3JlYXRlTG9naW5TZXNzaW9uUmVzcG9uc2UiCYi1GAGQtRiAIBJdCg9HZXRMb2dpblNlc3Npb24SHi5zdmMudjEuR2V0TG9naW5TZXNzaW9uUmVxdWVzdBofLnN2Yy52MS5HZXRMb2dpblNlc3Npb25SZXNwb25zZSIJiLUYAZC1GIAgEkAKBldob0FtSRIVLnN2Yy52MS5XaG9BbUlSZXF1ZXN0GhYuc3ZjLnYxLldob0FtSVJlc3BvbnNlIgeQAgGItRgCEkwKC0NyZWF0ZUVudHJ5Ehouc3ZjLnYxLkNyZWF0ZUVudHJ5UmVxdWVzdBobLnN2Yy52MS5DcmVhdGVFbnRyeVJlc3BvbnNlIgSItRgCElEKC1JlZGVlbUVudHJ5Ehouc3ZjLnYxLlJlZGVlbUVudHJ5UmVxdWVzdBobLnN2Yy52MS5SZWRlZW1FbnRyeVJlc3BvbnNlIgmItRgBkLUYgCASUgoMTGlzdFNlc3Npb25zEhsuc3ZjLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaHC5zdmMudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAISSQoKRW5kU2Vzc2lvbhIZLnN2Yy52MS5FbmRTZXNzaW9uUmVxdWVzdBoaLnN2Yy52MS5FbmRTZXNzaW9uUmVzcG9uc2UiBIi1GAISTAoLRW5kU2Vzc2lvbnMSGi5zdmMudjEuRW5kU2Vzc2lvbnNSZXF1ZXN0Ghsuc3ZjLnYxLkVuZFNlc3Npb25zUmVzcG9uc2UiBIi1GAISTwoLTGlzdENsaWVudHMSGi5zdmMudjEuTGlzdENsaWVudHNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RDbGllbnRzUmVzcG9uc2UiB5ACAYi1GAISTwoMRGVsZXRlQ2xpZW50Ehsuc3ZjLnYxLkRlbGV0ZUNsaWVudFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQ2xpZW50UmVzcG9uc2UiBIi1GAJiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of CreateLoginSession.
@@ -69,6 +69,13 @@ export type CreateLoginSessionResponse = Message<"svc.v1.CreateLoginSessionRespo
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * Shown by the command line and on the page, so that a person confirms his own login: two groups of four letters, `BCDF-GHJK`. It proves nothing.
+   *
+   * @generated from field: string user_code = 5;
+   */
+  userCode: string;
 };
 
 /**
@@ -220,6 +227,444 @@ export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
   messageDesc(file_svc_v1_auth, 5);
 
 /**
+ * Request of CreateEntry.
+ *
+ * @generated from message svc.v1.CreateEntryRequest
+ */
+export type CreateEntryRequest = Message<"svc.v1.CreateEntryRequest"> & {
+  /**
+   * Page to go to, from its leading slash: path, query and fragment, at most 2,048 characters; empty = `/`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Whether the session may only read, whatever the caller may.
+   *
+   * @generated from field: bool read_only = 2;
+   */
+  readOnly: boolean;
+};
+
+/**
+ * Describes the message svc.v1.CreateEntryRequest.
+ * Use `create(CreateEntryRequestSchema)` to create a new message.
+ */
+export const CreateEntryRequestSchema: GenMessage<CreateEntryRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 6);
+
+/**
+ * Response of CreateEntry.
+ *
+ * @generated from message svc.v1.CreateEntryResponse
+ */
+export type CreateEntryResponse = Message<"svc.v1.CreateEntryResponse"> & {
+  /**
+   * The one-time code: 24 random bytes, base64url.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * Full address to open, `{dashboard_url}/enter#code=<code>&to=<path>`. What is behind `#` is sent to no server.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * When the code ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.v1.CreateEntryResponse.
+ * Use `create(CreateEntryResponseSchema)` to create a new message.
+ */
+export const CreateEntryResponseSchema: GenMessage<CreateEntryResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 7);
+
+/**
+ * Request of RedeemEntry.
+ *
+ * @generated from message svc.v1.RedeemEntryRequest
+ */
+export type RedeemEntryRequest = Message<"svc.v1.RedeemEntryRequest"> & {
+  /**
+   * The code that CreateEntry gave.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message svc.v1.RedeemEntryRequest.
+ * Use `create(RedeemEntryRequestSchema)` to create a new message.
+ */
+export const RedeemEntryRequestSchema: GenMessage<RedeemEntryRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 8);
+
+/**
+ * Response of RedeemEntry. The other half of the session is the cookie that comes with it.
+ *
+ * @generated from message svc.v1.RedeemEntryResponse
+ */
+export type RedeemEntryResponse = Message<"svc.v1.RedeemEntryResponse"> & {
+  /**
+   * The page key, to be sent as the header `svc-page-key`.
+   *
+   * @generated from field: string page_key = 1;
+   */
+  pageKey: string;
+
+  /**
+   * Page to go to, as CreateEntry was given it.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * When the session ends at the latest.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.v1.RedeemEntryResponse.
+ * Use `create(RedeemEntryResponseSchema)` to create a new message.
+ */
+export const RedeemEntryResponseSchema: GenMessage<RedeemEntryResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 9);
+
+/**
+ * A browser session. It ends twelve hours after its last use, thirty days after it began, when it is ended, and with its client.
+ *
+ * @generated from message svc.v1.BrowserSession
+ */
+export type BrowserSession = Message<"svc.v1.BrowserSession"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Client that it acts for.
+   *
+   * @generated from field: string client_id = 2;
+   */
+  clientId: string;
+
+  /**
+   * That client's name.
+   *
+   * @generated from field: string client_name = 3;
+   */
+  clientName: string;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Last use, to within a minute.
+   *
+   * @generated from field: google.protobuf.Timestamp last_used_at = 5;
+   */
+  lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * When it ends unless it is used again.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 6;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Whether it may only read.
+   *
+   * @generated from field: bool read_only = 7;
+   */
+  readOnly: boolean;
+
+  /**
+   * The browser, as its User-Agent header said when the session began.
+   *
+   * @generated from field: string user_agent = 8;
+   */
+  userAgent: string;
+
+  /**
+   * Whether it is the session that asks.
+   *
+   * @generated from field: bool current = 9;
+   */
+  current: boolean;
+};
+
+/**
+ * Describes the message svc.v1.BrowserSession.
+ * Use `create(BrowserSessionSchema)` to create a new message.
+ */
+export const BrowserSessionSchema: GenMessage<BrowserSession> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 10);
+
+/**
+ * Request of ListSessions.
+ *
+ * @generated from message svc.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"svc.v1.ListSessionsRequest"> & {
+};
+
+/**
+ * Describes the message svc.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 11);
+
+/**
+ * Response of ListSessions.
+ *
+ * @generated from message svc.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"svc.v1.ListSessionsResponse"> & {
+  /**
+   * The sessions.
+   *
+   * @generated from field: repeated svc.v1.BrowserSession sessions = 1;
+   */
+  sessions: BrowserSession[];
+};
+
+/**
+ * Describes the message svc.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 12);
+
+/**
+ * Request of EndSession.
+ *
+ * @generated from message svc.v1.EndSessionRequest
+ */
+export type EndSessionRequest = Message<"svc.v1.EndSessionRequest"> & {
+  /**
+   * The session; empty = the one that asks, INVALID_ARGUMENT when no session asks.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message svc.v1.EndSessionRequest.
+ * Use `create(EndSessionRequestSchema)` to create a new message.
+ */
+export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 13);
+
+/**
+ * Response of EndSession.
+ *
+ * @generated from message svc.v1.EndSessionResponse
+ */
+export type EndSessionResponse = Message<"svc.v1.EndSessionResponse"> & {
+};
+
+/**
+ * Describes the message svc.v1.EndSessionResponse.
+ * Use `create(EndSessionResponseSchema)` to create a new message.
+ */
+export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 14);
+
+/**
+ * Request of EndSessions.
+ *
+ * @generated from message svc.v1.EndSessionsRequest
+ */
+export type EndSessionsRequest = Message<"svc.v1.EndSessionsRequest"> & {
+};
+
+/**
+ * Describes the message svc.v1.EndSessionsRequest.
+ * Use `create(EndSessionsRequestSchema)` to create a new message.
+ */
+export const EndSessionsRequestSchema: GenMessage<EndSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 15);
+
+/**
+ * Response of EndSessions.
+ *
+ * @generated from message svc.v1.EndSessionsResponse
+ */
+export type EndSessionsResponse = Message<"svc.v1.EndSessionsResponse"> & {
+  /**
+   * How many ended.
+   *
+   * @generated from field: int32 ended = 1;
+   */
+  ended: number;
+};
+
+/**
+ * Describes the message svc.v1.EndSessionsResponse.
+ * Use `create(EndSessionsResponseSchema)` to create a new message.
+ */
+export const EndSessionsResponseSchema: GenMessage<EndSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 16);
+
+/**
+ * Who has credentials: a command line that logged in, or a service.
+ *
+ * @generated from message svc.v1.ApiClient
+ */
+export type ApiClient = Message<"svc.v1.ApiClient"> & {
+  /**
+   * The client.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * For people, for example the host that logged in.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Last use, to within ten minutes; absent when it was never used.
+   *
+   * @generated from field: google.protobuf.Timestamp last_used_at = 4;
+   */
+  lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * Names of its permissions.
+   *
+   * @generated from field: repeated string permissions = 5;
+   */
+  permissions: string[];
+
+  /**
+   * Whether it is the caller's.
+   *
+   * @generated from field: bool current = 6;
+   */
+  current: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ApiClient.
+ * Use `create(ApiClientSchema)` to create a new message.
+ */
+export const ApiClientSchema: GenMessage<ApiClient> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 17);
+
+/**
+ * Request of ListClients.
+ *
+ * @generated from message svc.v1.ListClientsRequest
+ */
+export type ListClientsRequest = Message<"svc.v1.ListClientsRequest"> & {
+};
+
+/**
+ * Describes the message svc.v1.ListClientsRequest.
+ * Use `create(ListClientsRequestSchema)` to create a new message.
+ */
+export const ListClientsRequestSchema: GenMessage<ListClientsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 18);
+
+/**
+ * Response of ListClients.
+ *
+ * @generated from message svc.v1.ListClientsResponse
+ */
+export type ListClientsResponse = Message<"svc.v1.ListClientsResponse"> & {
+  /**
+   * The clients.
+   *
+   * @generated from field: repeated svc.v1.ApiClient clients = 1;
+   */
+  clients: ApiClient[];
+};
+
+/**
+ * Describes the message svc.v1.ListClientsResponse.
+ * Use `create(ListClientsResponseSchema)` to create a new message.
+ */
+export const ListClientsResponseSchema: GenMessage<ListClientsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 19);
+
+/**
+ * Request of DeleteClient.
+ *
+ * @generated from message svc.v1.DeleteClientRequest
+ */
+export type DeleteClientRequest = Message<"svc.v1.DeleteClientRequest"> & {
+  /**
+   * The client; INVALID_ARGUMENT when empty.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message svc.v1.DeleteClientRequest.
+ * Use `create(DeleteClientRequestSchema)` to create a new message.
+ */
+export const DeleteClientRequestSchema: GenMessage<DeleteClientRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 20);
+
+/**
+ * Response of DeleteClient.
+ *
+ * @generated from message svc.v1.DeleteClientResponse
+ */
+export type DeleteClientResponse = Message<"svc.v1.DeleteClientResponse"> & {
+  /**
+   * How many browser sessions ended with it.
+   *
+   * @generated from field: int32 ended_sessions = 1;
+   */
+  endedSessions: number;
+};
+
+/**
+ * Describes the message svc.v1.DeleteClientResponse.
+ * Use `create(DeleteClientResponseSchema)` to create a new message.
+ */
+export const DeleteClientResponseSchema: GenMessage<DeleteClientResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_auth, 21);
+
+/**
  * State of a login session.
  *
  * @generated from enum svc.v1.LoginSessionStatus
@@ -268,13 +713,17 @@ export const LoginSessionStatusSchema: GenEnum<LoginSessionStatus> = /*@__PURE__
   enumDesc(file_svc_v1_auth, 0);
 
 /**
- * Who is calling, and how a command line gets its credentials.
+ * Who is calling, how a command line gets its credentials and a browser its session, and how both are taken back.
+ *
+ * A browser session has two halves: the cookie `svc_session_<port>` (HttpOnly, SameSite=Strict), and a page key that pages keep in their storage and send as the
+ * header `svc-page-key`. A call with both is a call of the session, with the session's permissions; one half alone is none. A bearer token goes before a session.
  *
  * @generated from service svc.v1.AuthService
  */
 export const AuthService: GenService<{
   /**
-   * Opens a login session. The user confirms it on the page `{dashboard_url}/cli/<login_session_id>`; it ends after ten minutes.
+   * Opens a login session. Somebody who is logged in in a browser as a client with the permission admin confirms it on the page
+   * `{dashboard_url}/cli/<login_session_id>`; it ends after ten minutes. RESOURCE_EXHAUSTED when too many wait already.
    *
    * @generated from rpc svc.v1.AuthService.CreateLoginSession
    */
@@ -302,6 +751,79 @@ export const AuthService: GenService<{
     methodKind: "unary";
     input: typeof WhoAmIRequestSchema;
     output: typeof WhoAmIResponseSchema;
+  },
+  /**
+   * Makes a one-time address that logs a browser in as the caller. It works for two minutes; of a client's unused ones the newest ten do. PERMISSION_DENIED for
+   * callers that are browser sessions themselves.
+   *
+   * @generated from rpc svc.v1.AuthService.CreateEntry
+   */
+  createEntry: {
+    methodKind: "unary";
+    input: typeof CreateEntryRequestSchema;
+    output: typeof CreateEntryResponseSchema;
+  },
+  /**
+   * Opens a browser session with the code of an entry, once: sets its cookie and answers with its page key. A session that the request's cookie is of ends.
+   * NOT_FOUND when the code is unknown, used or too old.
+   *
+   * @generated from rpc svc.v1.AuthService.RedeemEntry
+   */
+  redeemEntry: {
+    methodKind: "unary";
+    input: typeof RedeemEntryRequestSchema;
+    output: typeof RedeemEntryResponseSchema;
+  },
+  /**
+   * Browser sessions: the client's own, with the permission admin those of all clients of the team; last used first.
+   *
+   * @generated from rpc svc.v1.AuthService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a browser session. NOT_FOUND when it is over, or another client's and the caller lacks the permission admin.
+   *
+   * @generated from rpc svc.v1.AuthService.EndSession
+   */
+  endSession: {
+    methodKind: "unary";
+    input: typeof EndSessionRequestSchema;
+    output: typeof EndSessionResponseSchema;
+  },
+  /**
+   * Ends all browser sessions of the caller's client; asked by a session without the permission admin, that session alone.
+   *
+   * @generated from rpc svc.v1.AuthService.EndSessions
+   */
+  endSessions: {
+    methodKind: "unary";
+    input: typeof EndSessionsRequestSchema;
+    output: typeof EndSessionsResponseSchema;
+  },
+  /**
+   * Clients: the caller's own, with the permission admin all of the team; oldest first.
+   *
+   * @generated from rpc svc.v1.AuthService.ListClients
+   */
+  listClients: {
+    methodKind: "unary";
+    input: typeof ListClientsRequestSchema;
+    output: typeof ListClientsResponseSchema;
+  },
+  /**
+   * Takes a client's credentials back: its secret, its tokens, its entries and its browser sessions are refused from the next request on. Every client may delete
+   * itself; another one, or from a browser session, needs the permission admin, and is NOT_FOUND without it.
+   *
+   * @generated from rpc svc.v1.AuthService.DeleteClient
+   */
+  deleteClient: {
+    methodKind: "unary";
+    input: typeof DeleteClientRequestSchema;
+    output: typeof DeleteClientResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_auth, 0);

@@ -11,8 +11,10 @@ import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { isError } from "../../domain/finding.ts";
+import { escapeControls } from "../../domain/name.ts";
 import { AbortedError, CliError } from "../../errors/cli-error.ts";
 import { countLine, formatDiagnostics, lspDiagnostic } from "../../output/diagnostic.ts";
+import { secretsLeftOut } from "../../project/secrets.ts";
 import { type Validation, validateProject } from "../../project/validate.ts";
 import { followDeployment, statusName } from "./follow.ts";
 import type { Provenance } from "./provenance.ts";
@@ -38,7 +40,14 @@ export interface DeployOptions {
 export type ApplyEvent =
   | { readonly kind: "payload"; readonly payload: unknown }
   | { readonly kind: "diff"; readonly diff: DeploymentDiff; readonly payload?: unknown }
-  | { readonly kind: "deployed"; readonly deployment: Deployment; readonly diff: DeploymentDiff; readonly payload?: unknown };
+  | {
+      readonly kind: "deployed";
+      readonly deployment: Deployment;
+      /** Whether it takes the place of what is live, once it is. */
+      readonly promoted: boolean;
+      readonly diff: DeploymentDiff;
+      readonly payload?: unknown;
+    };
 
 /**
  * Deploys once. The generator goes on after each event was shown, so that the diff stands above the question. Throws a CliError when something is wrong
@@ -75,6 +84,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
       }
     : undefined;
   if (payload !== undefined) yield { kind: "payload", payload };
+  const { secrets } = await project.list(environment.name);
+  if (secrets.length > 0) context.progress.warn(secretsLeftOut(secrets.map(escapeControls)));
   yield { kind: "diff", diff };
   if (options.dryRun) return;
   if (!options.force && !(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
@@ -89,7 +100,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });
   const deployment = options.await ? await followDeployment(context, started.id) : started;
   if (deployment.status === DeploymentStatus.FAILED) throw failedDeployment(context, deployment, validation);
-  yield { kind: "deployed", deployment, diff, payload };
+  yield { kind: "deployed", deployment, promoted: !options.noPromote, diff, payload };
 }
 
 /** Shows findings on stderr; throws when one of them stops the deployment. */

@@ -14,41 +14,78 @@ const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {
   [ChangeKind.REMOVED]: "Removed",
 };
 
+/** Rows of a section beyond which a terminal gets the first ones and their number. */
+const FOLD_ABOVE = 30;
+const SHOWN_OF_FOLDED = 25;
+
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
-const RESOLVER_COLUMNS: readonly Column<ResolverChange>[] = [
-  { header: "Name", cell: ({ fqn }) => fqn },
-  { header: "Old Version", align: "right", cell: ({ oldVersion }) => version(oldVersion) },
-  { header: "New Version", align: "right", cell: ({ newVersion }) => version(newVersion) },
-];
-const FEATURE_COLUMNS: readonly Column<FeatureChange>[] = [
-  { header: "Name", cell: ({ fqn }) => readableName(fqn) },
-  { header: "Cache?", cell: (change) => cacheOf(change) ?? "" },
-  { header: "Owner", cell: ({ feature }) => feature?.owner ?? "" },
-];
-const CHANGED_COLUMNS: readonly Column<FeatureChange>[] = [
-  ...FEATURE_COLUMNS,
-  { header: "Change", cell: ({ details }) => details.join("; ") },
-];
-const REMOVED_COLUMNS: readonly Column<FeatureChange>[] = [{ header: "Name", cell: ({ fqn }) => readableName(fqn) }];
+type Change = ResolverChange | FeatureChange;
 
-/** Tables under the titles `Added Resolvers`, `Added Features` and so on; one line when nothing changes. */
+const MARKS: Readonly<Record<(typeof KINDS)[number], (text: string, style: Style) => string>> = {
+  [ChangeKind.ADDED]: (text, style) => style.green(text),
+  [ChangeKind.CHANGED]: (text, style) => style.yellow(text),
+  [ChangeKind.REMOVED]: (text, style) => style.red(text),
+};
+
+function resolverColumns(kind: (typeof KINDS)[number]): readonly Column<ResolverChange>[] {
+  return [
+    { header: "Name", cell: ({ fqn }) => fqn, style: MARKS[kind] },
+    { header: "Old Version", align: "right", cell: ({ oldVersion }) => version(oldVersion) },
+    { header: "New Version", align: "right", cell: ({ newVersion }) => version(newVersion) },
+  ];
+}
+
+function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureChange>[] {
+  const name: Column<FeatureChange> = { header: "Name", cell: ({ fqn }) => readableName(fqn), style: MARKS[kind] };
+  if (kind === ChangeKind.REMOVED) return [name];
+  const facts: Column<FeatureChange>[] = [
+    name,
+    { header: "Cache?", cell: (change) => cacheOf(change) ?? "" },
+    { header: "Owner", cell: ({ feature }) => feature?.owner ?? "" },
+  ];
+  if (kind === ChangeKind.ADDED) return facts;
+  return [...facts, { header: "Change", flexible: true, cell: ({ details }) => details.join("; ") }];
+}
+
+/**
+ * Tables under the titles `Added Resolvers`, `Added Features` and so on, and the plan in one line below them, where the question follows; one line when
+ * nothing changes. A terminal gets the beginning of long tables.
+ */
 export function diffText(diff: DeploymentDiff, style: Style): string {
-  const sections: string[] = [];
-  for (const kind of KINDS) {
-    const resolvers = diff.resolvers.filter(({ change }) => change === kind);
-    if (resolvers.length > 0) sections.push(section(`${TITLES[kind]} Resolvers`, RESOLVER_COLUMNS, resolvers, style));
-  }
-  for (const kind of KINDS) {
-    const features = diff.features.filter(({ change }) => change === kind);
-    const columns = kind === ChangeKind.ADDED ? FEATURE_COLUMNS : kind === ChangeKind.CHANGED ? CHANGED_COLUMNS : REMOVED_COLUMNS;
-    if (features.length > 0) sections.push(section(`${TITLES[kind]} Features`, columns, features, style));
-  }
-  return sections.length > 0 ? sections.join("\n") : "No resolvers or features change.";
+  if (diff.resolvers.length + diff.features.length === 0) return "No resolvers or features change.";
+  const sections = [
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(diff.resolvers, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(diff.features, kind), style)),
+  ];
+  return [...sections.filter((text) => text !== ""), style.bold(planLine(diff))].join("\n");
+}
+
+function ofKind<C extends Change>(changes: readonly C[], kind: ChangeKind): C[] {
+  return changes.filter(({ change }) => change === kind);
 }
 
 function section<Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[], style: Style): string {
-  return `${style.bold(title)}\n${new TableLayout(columns, style).rows(rows)}`;
+  if (rows.length === 0) return "";
+  const isFolded = style.isTTY && rows.length > FOLD_ABOVE;
+  const shown = isFolded ? rows.slice(0, SHOWN_OF_FOLDED) : rows;
+  const rest = isFolded ? style.dim(`... and ${rows.length - shown.length} more; a pipe or --json gets them all\n`) : "";
+  return `${style.bold(title)}\n${new TableLayout(columns, style).rows(shown)}${rest}`;
+}
+
+/** `Plan: 1 resolver changed; 505 features added, 39 removed`. */
+function planLine({ resolvers, features }: DeploymentDiff): string {
+  const counted = (noun: string, changes: readonly Change[]): string[] => {
+    const counts = KINDS.flatMap((kind) => {
+      const count = ofKind(changes, kind).length;
+      return count === 0 ? [] : [{ count, word: (TITLES[kind] as string).toLowerCase() }];
+    });
+    const [first, ...more] = counts;
+    if (!first) return [];
+    const plural = first.count === 1 ? noun : `${noun}s`;
+    return [[`${first.count} ${plural} ${first.word}`, ...more.map(({ count, word }) => `${count} ${word}`)].join(", ")];
+  };
+  return `Plan: ${[...counted("resolver", resolvers), ...counted("feature", features)].join("; ")}`;
 }
 
 /** The diff as JSON. */

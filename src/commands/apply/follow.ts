@@ -3,7 +3,7 @@
 import { type Deployment, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
-import { CliError } from "../../errors/cli-error.ts";
+import { CliError, isUnanswered } from "../../errors/cli-error.ts";
 
 const RECONNECTS = 10;
 const RECONNECT_MS = 500;
@@ -20,23 +20,32 @@ export function statusName(status: DeploymentStatus): string {
 export async function followDeployment(context: Context, id: string): Promise<Deployment> {
   const { api, clock, progress, signal } = context;
   const service = await api.deployments();
-  return progress.step("Waiting for the deployment to go live", async (update) => {
-    let last: Deployment | undefined;
-    for (let tries = 0; ; tries++) {
-      try {
-        for await (const { deployment, progress: doing } of service.watchDeployment({ deploymentId: id }, { signal })) {
-          last = deployment ?? last;
-          if (doing) update(`Waiting for the deployment to go live: ${escapeControls(doing)}`);
+  return progress.step(
+    "Waiting for the deployment to go live",
+    async (update) => {
+      let last: Deployment | undefined;
+      for (let tries = 0; ; tries++) {
+        try {
+          for await (const { deployment, progress: doing } of service.watchDeployment({ deploymentId: id }, { signal })) {
+            last = deployment ?? last;
+            if (doing) update(`Waiting for the deployment to go live: ${escapeControls(doing)}`);
+          }
+          if (last && isFinal(last)) return last;
+        } catch (error) {
+          if (!isPassing(error) || tries >= RECONNECTS) throw error;
+          progress.verbose(`the stream broke (${error.message}); asking again`);
         }
-        if (last && isFinal(last)) return last;
-      } catch (error) {
-        if (!(error instanceof CliError) || !["unreachable", "unavailable"].includes(error.code) || tries >= RECONNECTS) throw error;
-        progress.verbose(`the stream broke (${error.message}); asking again`);
+        if (tries >= RECONNECTS) throw new CliError(`the server stopped telling about deployment ${id}`, { code: "watch_ended" });
+        await clock.sleep(RECONNECT_MS, signal);
       }
-      if (tries >= RECONNECTS) throw new CliError(`the server stopped telling about deployment ${id}`, { code: "watch_ended" });
-      await clock.sleep(RECONNECT_MS, signal);
-    }
-  });
+    },
+    ({ status }) => status === DeploymentStatus.FAILED,
+  );
+}
+
+/** Whether asking again may help. */
+function isPassing(error: unknown): error is CliError {
+  return isUnanswered(error) || (error instanceof CliError && error.code === "unavailable");
 }
 
 function isFinal({ status }: Deployment): boolean {

@@ -19,7 +19,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   let deployed = "";
   let current = options;
   for (;;) {
-    const project = await loadProject(root).catch((error) => tell(context, error));
+    const project = await loadProject(root, context.surroundings).catch((error) => tell(context, error));
     const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
     if (project && fingerprint !== deployed) {
       deployed = fingerprint ?? "";

@@ -16,7 +16,7 @@ export default defineCommand({
   ],
   needs: ["session"],
   flags: {
-    deploymentId: text("deployment id", { aliases: ["--deployment"], placeholder: "<id>" }),
+    deploymentId: text("deployment id", { aliases: ["--deployment"], placeholder: "<id>", names: "deployment" }),
     outputDir: path("folder to extract into; it must not exist", {
       aliases: ["--out"],
       defaultText: "the deployment id",

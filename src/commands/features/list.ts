@@ -16,5 +16,6 @@ export default defineCommand({
   view: textView(
     (features: FeatureMetadata[]) => features.map(({ feature }) => escapeControls(readableName(feature?.fqn ?? ""))).join("\n"),
     (features) => ({ features: features.map(featureJson) }),
+    { long: true },
   ),
 });

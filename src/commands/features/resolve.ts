@@ -17,7 +17,7 @@ export default defineCommand({
   examples: ["svc features resolve --fqns user.id,user.email", "svc features resolve --fqns user.id --out user.json"],
   needs: ["session"],
   flags: {
-    fqns: list(text("comma list of FQNs", { required: true, placeholder: "<fqn,...>" }), { split: true }),
+    fqns: list(text("comma list of FQNs", { required: true, placeholder: "<fqn,...>", names: "feature" }), { split: true }),
     out: path("file to write; left out or -: stdout", { placeholder: "<file>" }),
   },
   async run({ api, machine }, { fqns, out }): Promise<Resolved> {

@@ -19,7 +19,7 @@ export async function serveEditor(context: Context, version: string): Promise<bo
       writing = writing.then(() => io.writeOut(frame(message)));
       writing.catch(() => undefined);
     },
-    openProject: (dir) => loadProject(dir),
+    openProject: (dir) => loadProject(dir, context.surroundings),
     readText: (path) => machine.readText(path),
     analyze: (project, stopped) =>
       validateProject(

@@ -8,8 +8,9 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
-import { toPlainJson } from "../../domain/value.ts";
+import { plainLength, toPlainJson } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
+import type { Style } from "../../output/view.ts";
 import { spansJson } from "./trace.ts";
 
 /** How names are written in JSON. */
@@ -90,7 +91,7 @@ export function valueJson(value: Value | undefined): unknown {
     case "timestampValue":
       return formatInstant(timestampToMicros(value.kind.value));
     case "durationValue":
-      return Number(durationToMicros(value.kind.value)) / 1e6;
+      return plainLength(durationToMicros(value.kind.value));
     case "listValue":
       return value.kind.value.values.map(valueJson);
     case "structValue":
@@ -122,15 +123,21 @@ export function valueText(value: Value | undefined): string {
   }
 }
 
+/** How failures are told. */
+export interface FailureStyle {
+  /** With the stack of what a resolver raised below it. */
+  readonly stacks: boolean;
+}
+
 /** What failed, one line each, a failure that several features share once: `feature: message (resolver, file:line)`. */
-export function failureLines(response: QueryResponse): string[] {
+export function failureLines(response: QueryResponse, style: FailureStyle): string[] {
   const all = [
     ...response.data.flatMap(({ error, field }) => (error ? [{ error, field }] : [])),
     ...response.errors.map((error) => ({ error, field: "" })),
   ];
   const seen = new Map<string, Set<string>>();
   for (const { error, field } of all) {
-    const said = failureText(error);
+    const said = failureText(error, style);
     const fields = seen.get(said) ?? new Set<string>();
     const feature = field || error.feature;
     if (feature) fields.add(escapeControls(readableName(feature)));
@@ -142,8 +149,8 @@ export function failureLines(response: QueryResponse): string[] {
   });
 }
 
-/** An error in words: `message [resolver, file:line]`; further lines of a message are indented. */
-export function failureText(error: ErrorDetail): string {
+/** An error in words: `message [resolver, file:line]`; further lines of a message, and a stack, are indented. */
+export function failureText(error: ErrorDetail, { stacks }: FailureStyle): string {
   const { exception } = error;
   const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");
   const message =
@@ -154,5 +161,12 @@ export function failureText(error: ErrorDetail): string {
     message.includes(place) ? "" : place,
   ];
   const shown = facts.filter((fact) => fact !== "").join(", ");
-  return visibleLines(shown ? `${message} [${shown}]` : message).replaceAll("\n", "\n  ") || ErrorCode[error.code];
+  const said = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");
+  const stack = stacks ? (exception?.stacktrace.trimEnd() ?? "") : "";
+  return visibleLines(stack === "" ? said : `${said}\n${stack}`).replaceAll("\n", "\n  ");
+}
+
+/** The line that leads to the run's page; empty when the run was not kept. */
+export function runLine(meta: QueryMeta | undefined, style: Style): string {
+  return meta?.url ? `${style.dim(style.link(escapeControls(meta.url), `Query run ${escapeControls(meta.queryId)}`))}\n` : "";
 }

@@ -9,38 +9,55 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
-import { errorJson, failureText, metaJson, type NameSpelling, valueJson, valueText } from "./answer.ts";
+import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valueJson, valueText } from "./answer.ts";
 import { type QueryFlags, queryInput, queryRequest, unrooted } from "./request.ts";
 import { spanTree } from "./trace.ts";
+
+/** What was given for one feature: its values in the order of the rows, or one for all rows. */
+interface GivenColumn {
+  readonly feature: string;
+  readonly values: readonly string[];
+}
 
 /** An answer, and how it is to be shown. */
 export interface BulkAnswer {
   readonly kind: "bulk";
   readonly response: QueryBulkResponse;
+  readonly given: readonly GivenColumn[];
   readonly translate: boolean;
   readonly includeMeta: boolean;
   /** Empty unless the query was traced. */
   readonly spans: readonly TraceSpan[];
 }
 
-/** One row of a table: its number and the cells. */
+/** One row of a table: its number, the cells, and which of them are stored values. */
 interface Row {
   readonly number: number;
   readonly cells: readonly (Value | "failed" | undefined)[];
+  readonly hits?: readonly boolean[];
 }
 
-/** Makes the request: the values of one feature, in the order given, are its column. */
-export async function bulkRequest(context: Context, flags: QueryFlags): Promise<MessageInitShape<typeof QueryBulkRequestSchema>> {
+/** The columns that were given: the values of one feature, in the order given, are its column. */
+export function givenColumns(given: QueryFlags["in"]): readonly GivenColumn[] {
   const columns = new Map<string, { readonly feature: string; readonly values: string[] }>();
-  for (const [feature, text] of flags.in) {
+  for (const [feature, text] of given) {
     const column = columns.get(unrooted(feature)) ?? { feature, values: [] };
     column.values.push(text);
     columns.set(unrooted(feature), column);
   }
+  return [...columns.values()];
+}
+
+/** Makes the request. */
+export async function bulkRequest(
+  context: Context,
+  flags: QueryFlags,
+  given: readonly GivenColumn[],
+): Promise<MessageInitShape<typeof QueryBulkRequestSchema>> {
   return {
     query: await queryRequest(context, { ...flags, in: [] }),
     inputs: await Promise.all(
-      [...columns.values()].map(async ({ feature, values }) => ({
+      given.map(async ({ feature, values }) => ({
         feature,
         values: await Promise.all(values.map((text) => queryInput(context, feature, text, flags.rawInputs))),
       })),
@@ -73,52 +90,64 @@ function childrenJson({ columns, parents }: BulkTable, rows: number, name: NameS
   return lists;
 }
 
-/** The answer as tables: one of the rows, and one of each relation's rows. */
-export const bulkView = textView<BulkAnswer>(({ response, spans }, style) => {
+/** The answer as tables: one of the rows, under what was given for them, and one of each relation's rows. */
+export const bulkView = textView<BulkAnswer>(({ given, response, spans }, style) => {
   const { columns, errors, explainOutput, meta, rows, tables } = response;
   const failed = new Set(errors.map(({ row, error }) => `${row} ${error?.feature}`));
   const refused = new Set(errors.flatMap(({ row, error }) => (error?.category === ErrorCategory.REQUEST ? row : [])));
-  const parts = meta?.url ? [`${style.dim(escapeControls(meta.url))}\n`] : [];
+  const parts: string[] = [];
+  const answered = new Set(columns.map(({ field }) => readableName(field)));
+  const keys = given.filter(({ feature }) => !answered.has(unrooted(feature)));
   const numbered = Array.from({ length: rows }, (_, number) => ({
     number,
     cells: columns.map(({ field, values }) =>
       refused.has(number) || failed.has(`${number} ${field}`) ? ("failed" as const) : values[number],
     ),
+    hits: columns.map(({ hits }) => hits[number] ?? false),
   }));
   const names = columns.map(({ field }) => field);
-  if (columns.length > 0 || tables.length === 0) parts.push(rowTable(names, numbered, style));
+  if (columns.length > 0 || tables.length === 0) parts.push(rowTable(keys, names, numbered, style));
   for (const { columns: children, field, parents } of tables) {
     const cells = parents.map((number, at) => ({ number, cells: children.map(({ values }) => values[at]) }));
     parts.push(
       `\n${style.bold(escapeControls(readableName(field)))}\n`,
       rowTable(
+        given,
         children.map((child) => child.field),
         cells,
         style,
       ),
     );
   }
-  return parts.join("") + visibleLines(explainOutput) + spanTree(spans, style);
+  return parts.join("") + runLine(meta, style) + visibleLines(explainOutput) + spanTree(spans, style);
 }, bulkJson);
 
-function rowTable(names: readonly string[], rows: readonly Row[], style: Style): string {
+function rowTable(given: readonly GivenColumn[], names: readonly string[], rows: readonly Row[], style: Style): string {
   const columns: Column<Row>[] = [
     { header: "Row", align: "right", cell: ({ number }) => String(number) },
+    ...given.map(({ feature, values }) => ({
+      header: escapeControls(feature),
+      cell: ({ number }: Row) => (values.length === 1 ? values[0] : values[number]) ?? "",
+      style: (text: string, marks: Style) => marks.dim(text),
+    })),
     ...names.map((name, at) => ({
       header: escapeControls(readableName(name)),
-      cell: ({ cells }: Row) => (cells[at] === "failed" ? "(failed)" : valueText(cells[at] as Value | undefined)),
-      style: (text: string, marks: Style, { cells }: Row) => (cells[at] === "failed" ? marks.red(text) : text),
+      flexible: true,
+      cell: ({ cells, hits }: Row) =>
+        cells[at] === "failed" ? "(failed)" : `${valueText(cells[at] as Value | undefined)}${hits?.[at] ? " ✓" : ""}`,
+      style: (text: string, marks: Style, { cells, hits }: Row) =>
+        cells[at] === "failed" ? marks.red(text) : hits?.[at] ? marks.green(text) : text,
     })),
   ];
   return new TableLayout<Row>(columns, style).rows(rows);
 }
 
 /** What failed, one line each; rows that failed for one reason share a line. */
-export function bulkFailureLines({ errors }: QueryBulkResponse): string[] {
+export function bulkFailureLines({ errors }: QueryBulkResponse, style: FailureStyle): string[] {
   const rowsOf = new Map<string, number[]>();
   for (const { error, row } of errors) {
     if (!error) continue;
-    const said = failureText(error);
+    const said = failureText(error, style);
     const text = error.feature && !said.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${said}` : said;
     const rows = rowsOf.get(text) ?? [];
     rows.push(row);

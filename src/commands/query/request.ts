@@ -4,10 +4,10 @@ import { isAbsolute, join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../../context/context.ts";
-import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { rawName } from "../../domain/name.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
+import { readStaleness } from "../../domain/staleness.ts";
 import { type FeatureValue, parseExactJson } from "../../domain/value.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 
@@ -58,7 +58,8 @@ export function checkQueryFlags(flags: QueryFlags): void {
     names.add(name);
   }
   for (const [feature, text] of flags.staleness) {
-    if (parseDuration(text) === undefined) throw new UsageError(`--staleness ${feature}=${text}: expected ${DURATION_GRAMMAR}`);
+    const read = readStaleness(text);
+    if (typeof read === "string") throw new UsageError(`--staleness ${feature}=${text}: expected ${read}`);
   }
   checkOnce("--staleness", flags.staleness);
   checkOnce("--query-context", flags.queryContext);
@@ -114,7 +115,7 @@ export async function queryRequest(context: Context, flags: QueryFlags): Promise
   return {
     inputs: await Promise.all(flags.in.map(([feature, text]) => queryInput(context, feature, text, flags.rawInputs))),
     outputs: flags.out.map((name) => name.trim()).filter((name) => name !== ""),
-    staleness: Object.fromEntries(flags.staleness.map(([feature, text]) => [feature, msToDuration(parseDuration(text) ?? 0)])),
+    staleness: Object.fromEntries(flags.staleness.map(([feature, text]) => [feature, msToDuration(Number(readStaleness(text)))])),
     tags: [...flags.tag],
     queryContext: Object.fromEntries(flags.queryContext.map(([key, text]) => [key, toProtoValue(contextValue(key, text))])),
     queryName: flags.queryName,

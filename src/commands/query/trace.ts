@@ -9,6 +9,9 @@ import type { Style } from "../../output/view.ts";
 
 /** Most lines of a tree. */
 const MAX_LINES = 200;
+/** Columns of the bars that show when a span began and how long it took, and of a terminal that has room for them. */
+const BAR_WIDTH = 20;
+const WIDTH_FOR_BARS = 80;
 /** Columns below which an error is not begun: it stands below the table anyway. */
 const LEAST_ROOM = 12;
 /** Facts of a span that its label says already, or that are too long for a line. */
@@ -57,10 +60,15 @@ export function spansJson(spans: readonly TraceSpan[]): Record<string, unknown>[
 
 interface Line {
   readonly label: string;
+  /** What stands below the label, before a further line of the same span. */
+  readonly indent: string;
   readonly span: TraceSpan;
 }
 
-/** Spans as a tree: what was done, how long it took, rows in and out. Empty without spans. */
+/**
+ * Spans as a tree: what was done, how long it took, rows in and out, the statements that databases were asked; on a terminal with bars of when. Empty without
+ * spans.
+ */
 export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const parts = Map.groupBy(spans, ({ parentSpanId }) => (known.has(parentSpanId) ? parentSpanId : ""));
@@ -68,12 +76,13 @@ export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const add = (list: readonly TraceSpan[], indent: string): void => {
     for (const [position, span] of list.entries()) {
       const last = position === list.length - 1;
-      lines.push({ label: `${indent}${last ? "└─ " : "├─ "}${labelOf(span)}`, span });
-      add(parts.get(span.spanId) ?? [], `${indent}${last ? "   " : "│  "}`);
+      const below = `${indent}${last ? "   " : "│  "}`;
+      lines.push({ label: `${indent}${last ? "└─ " : "├─ "}${labelOf(span)}`, indent: below, span });
+      add(parts.get(span.spanId) ?? [], below);
     }
   };
   for (const root of parts.get("") ?? []) {
-    lines.push({ label: labelOf(root), span: root });
+    lines.push({ label: labelOf(root), indent: "", span: root });
     add(parts.get(root.spanId) ?? [], "");
   }
   const [first] = spans;
@@ -82,14 +91,28 @@ export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const width = Math.max(...shown.map(({ label }) => label.length));
   const times = shown.map(({ span }) => milliseconds(lengthMs(span)));
   const timeWidth = Math.max(...times.map((time) => time.length));
-  const texts = shown.map(({ label, span }, at) => {
+  const begin = Math.min(...spans.map(startMs));
+  const whole = Math.max(...spans.map((span) => startMs(span) + lengthMs(span))) - begin;
+  const hasBars = style.isTTY && style.width >= WIDTH_FOR_BARS;
+  const texts = shown.map(({ label, indent, span }, at) => {
     const facts = factsOf(span);
-    const text = `${label.padEnd(width)}  ${(times[at] ?? "").padStart(timeWidth)}${facts ? `  ${facts}` : ""}`;
+    const bar = hasBars ? `  ${barOf(startMs(span) - begin, lengthMs(span), whole)}` : "";
+    const text = `${label.padEnd(width)}  ${(times[at] ?? "").padStart(timeWidth)}${bar}${facts ? `  ${facts}` : ""}`;
     const error = shortened(escapeControls(span.error.split("\n", 1)[0] ?? ""), style.width - text.length - 2);
-    return error === "" ? text : `${text}  ${style.red(error)}`;
+    const line = error === "" ? text : `${text}  ${style.red(error)}`;
+    const statement = escapeControls((span.attributes.statement ?? "").replace(/\s+/g, " ").trim());
+    return statement === "" ? line : `${line}\n${indent}   ${style.dim(shortened(statement, style.width - indent.length - 3))}`;
   });
   if (lines.length > shown.length) texts.push(style.dim(`... and ${lines.length - shown.length} more spans; --json has them all`));
   return `\n${style.dim(`Trace ${first.traceId}`)}\n${texts.join("\n")}\n`;
+}
+
+/** A bar at its place in the whole; at least one mark. */
+function barOf(fromMs: number, ms: number, wholeMs: number): string {
+  const scale = wholeMs > 0 ? BAR_WIDTH / wholeMs : 0;
+  const at = Math.min(BAR_WIDTH - 1, Math.floor(fromMs * scale));
+  const length = Math.max(1, Math.min(BAR_WIDTH - at, Math.round(ms * scale)));
+  return `${" ".repeat(at)}${"━".repeat(length)}`.padEnd(BAR_WIDTH);
 }
 
 /** Text that fits into some columns; nothing when there is hardly room. */

@@ -45,7 +45,7 @@ export default defineCommand({
       { header: "Version", cell: ({ version }) => version },
       { header: "Component", cell: ({ component }) => component },
       { header: "Published", cell: ({ published_at }) => published_at?.slice(0, 10) ?? "" },
-      { header: "Notes", cell: ({ notes }) => headline(notes) },
+      { header: "Notes", flexible: true, cell: ({ notes }) => headline(notes) },
     ],
     things: "releases",
     json: (releases) => ({ releases }),

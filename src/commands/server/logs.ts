@@ -1,6 +1,6 @@
 import { defineCommand } from "../../cli/command.ts";
 import { bool, int } from "../../cli/flag.ts";
-import { readServerLog, readServerLogFrom, serverFiles } from "../../config/local-server.ts";
+import { logFiles, readServerLog, readServerLogSince } from "../../config/server-log.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { type Style, textView } from "../../output/view.ts";
@@ -17,6 +17,9 @@ interface LogLine {
 
 export default defineCommand({
   summary: "Print the log of the embedded server",
+  description:
+    "The log is server.log in the data directory. It is begun anew at 16 MiB, while the server runs; the two files before it are kept as server.log.1 and " +
+    "server.log.2. Lines that a full disk refused are counted, and a line says how many are missing.",
   examples: ["svc server logs", "svc server logs --follow", "svc server logs --lines 1000 --json"],
   flags: {
     ...dataDirFlag,
@@ -28,13 +31,13 @@ export default defineCommand({
 });
 
 async function* logLines({ clock, progress, signal }: Context, dataDir: string, count: number, follow: boolean): AsyncIterable<LogLine> {
-  let { lines, offset } = await readServerLog(dataDir, count);
-  if (lines.length === 0 && offset === 0) progress.note(`There is no log yet in ${serverFiles(dataDir).log}.`);
+  let { lines, position } = await readServerLog(dataDir, count);
+  if (position === undefined) progress.note(`There is no log yet in ${logFiles(dataDir)[0]}.`);
   for (;;) {
     for (const line of lines) yield parse(line);
     if (!follow) return;
     await clock.sleep(POLL_MS, signal);
-    ({ lines, offset } = await readServerLogFrom(dataDir, offset));
+    ({ lines, position } = await readServerLogSince(dataDir, position));
   }
 }
 

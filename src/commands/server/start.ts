@@ -1,12 +1,13 @@
 import { buildInfo } from "../../build-info.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { bool, choice, int, path, text } from "../../cli/flag.ts";
+import { bool, choice, int, list, path, text } from "../../cli/flag.ts";
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
 import { svcHome } from "../../config/home.ts";
-import { openServerLog, startInBackground } from "../../config/local-server.ts";
+import { startInBackground } from "../../config/local-server.ts";
 import { locateConfig } from "../../config/location.ts";
 import { DEFAULT_API_SERVER } from "../../config/resolve.ts";
+import { openServerLog } from "../../config/server-log.ts";
 import type { Context } from "../../context/context.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
@@ -37,6 +38,8 @@ interface Input {
   readonly dataDir: string | undefined;
   readonly detach: boolean;
   readonly headless: boolean;
+  readonly allowedHost: readonly string[];
+  readonly new: boolean;
   readonly releases: string | undefined;
   readonly logLevel: (typeof LEVELS)[number];
 }
@@ -47,13 +50,18 @@ export default defineCommand({
     "Runs until Ctrl-C; with --detach it runs in the background, and the command returns when it answers. The first start on a data directory creates a " +
     "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.\n\n" +
     "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.\n\n" +
+    "SVC_WORKER_ENV names the variables of the server's environment that resolvers see beside what Python needs (PATH, HOME, LANG, TZ, TMPDIR, certificates), such as " +
+    "AWS_REGION,MODEL_*: no other reaches the code of a project, when it is imported or run. What installs its requirements sees these too, and those of pip, uv, compilers and proxies.\n\n" +
     "With --releases, /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file> of that folder, a copy of a release host, are served " +
     "to everyone who can connect, without a login; what is downloaded is verified by its signature. Bound to an address that other machines reach (--host), the " +
-    "server answers them with releases only; everything else stays with this machine.",
+    "server answers them with releases only; everything else stays with this machine.\n\n" +
+    "To be reached from other machines the server needs a proxy with TLS in front, on this machine. The proxy passes on the Host header, which --allowed-host names, and says " +
+    "`X-Forwarded-Proto: https`. Calls and pages need credentials, wherever they come from.",
   examples: [
     "svc server start",
     "svc server start --detach",
     { run: "svc server start --port 0 --data-dir ./data", does: "Any free port, its own data" },
+    { run: "svc server start --allowed-host svc.example.com", does: "Behind a proxy that serves https://svc.example.com" },
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: {
@@ -61,11 +69,16 @@ export default defineCommand({
     port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
     ...dataDirFlag,
     detach: bool("run in the background"),
-    headless: bool("serve no dashboard pages but the login page"),
+    new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
+    headless: bool("serve no dashboard pages but those of logging in"),
+    allowedHost: list(text("name of the server behind a proxy, as the Host header has it", { placeholder: "<host[:port]>" })),
     releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
     logLevel: choice("what is logged", LEVELS, { default: "info" }),
   },
-  check({ port }) {
+  check({ allowedHost, port }) {
+    for (const host of allowedHost)
+      if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
+        throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
     if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
   },
   run(context, input: Input): Promise<Started> | AsyncIterable<Started> {
@@ -84,21 +97,18 @@ export default defineCommand({
 });
 
 async function* serve(context: Context, input: Input): AsyncIterable<Started> {
-  const { clock, progress, signal, surroundings } = context;
+  const { clock, flags, progress, signal, surroundings } = context;
   const dataDir = dataDirOf(context, input.dataDir);
   const { start } = await import("../../server/start.ts");
-  const write = await openServerLog(dataDir).catch((error) => {
-    throw new CliError(`the data directory ${dataDir} cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
-      code: "data_unusable",
-      hint: "Choose another one with --data-dir.",
-    });
-  });
+  const write = openServerLog(dataDir, clock);
   const options: StartOptions = {
     host: input.host,
     port: input.port,
     dataDir,
     logLevel: input.logLevel,
     headless: input.headless,
+    allowedHosts: input.allowedHost,
+    anew: input.new,
     ...(input.releases === undefined ? {} : { releases: input.releases }),
     home: svcHome(surroundings),
     clock,
@@ -106,6 +116,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     version: buildInfo.version,
     log(line) {
       write(line);
+      if (flags.json) return;
       const shown = consoleLine(line);
       if (shown !== undefined) progress.warn(shown);
     },
@@ -131,6 +142,8 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.headless ? ["--headless"] : []),
+    ...input.allowedHost.flatMap((name) => ["--allowed-host", name]),
+    ...(input.new ? ["--new"] : []),
     ...(input.releases === undefined ? [] : ["--releases", input.releases]),
     ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
   ];

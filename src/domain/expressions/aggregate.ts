@@ -3,7 +3,7 @@
 import type { FeatureValue } from "../value.ts";
 import { compareValues } from "./compare.ts";
 import type { Int } from "./definition.ts";
-import { checkedInt } from "./integer.ts";
+import { checkedInt, divInt } from "./integer.ts";
 
 /** The exact sum of ints; the compensated sum of floats. Nothing sums up to 0. */
 export function total(values: readonly FeatureValue[], operation: string, isFloat = false): Int {
@@ -43,7 +43,10 @@ export function average(values: readonly FeatureValue[]): number | null {
   let fast = 0;
   for (const value of values) {
     if (typeof value === "bigint" || !Number.isSafeInteger(fast + (value as number)))
-      return Number(values.reduce<bigint>((sum, item) => sum + BigInt(item as Int), 0n)) / values.length;
+      return divInt(
+        values.reduce<bigint>((sum, item) => sum + BigInt(item as Int), 0n),
+        BigInt(values.length),
+      );
     fast += value as number;
   }
   return fast / values.length;
@@ -65,4 +68,65 @@ export function variance(values: readonly FeatureValue[]): number | null {
   if (mean === null || values.length < 2) return null;
   const squares = values.map((value) => (Number(value) - mean) ** 2);
   return totalOfFloats(squares) / (values.length - 1);
+}
+
+/** The variance of a sample of ints, correctly rounded from the exact one, as Python's `statistics.variance`; null of fewer than two values. */
+export function varianceOfInts(values: readonly Int[]): number | null {
+  const ratio = exactVariance(values);
+  return ratio && divInt(ratio.top, ratio.bottom);
+}
+
+/** The standard deviation of a sample of ints: the root of the exact variance, correctly rounded; null of fewer than two values. */
+export function deviationOfInts(values: readonly Int[]): number | null {
+  const ratio = exactVariance(values);
+  return ratio && rootOfRatio(ratio.top, ratio.bottom);
+}
+
+/** `(n * sum of squares - square of the sum) / (n * (n - 1))`. */
+function exactVariance(values: readonly Int[]): { readonly top: bigint; readonly bottom: bigint } | null {
+  if (values.length < 2) return null;
+  let [sum, squares] = [0n, 0n];
+  let [fastSum, fastSquares] = [0, 0];
+  for (const value of values) {
+    const [nextSum, nextSquares] = typeof value === "number" ? [fastSum + value, fastSquares + value * value] : [Number.NaN, 0];
+    if (Number.isSafeInteger(nextSum) && Number.isSafeInteger(nextSquares)) {
+      fastSum = nextSum;
+      fastSquares = nextSquares;
+    } else {
+      const exact = BigInt(value);
+      sum += exact;
+      squares += exact * exact;
+    }
+  }
+  sum += BigInt(fastSum);
+  squares += BigInt(fastSquares);
+  const count = BigInt(values.length);
+  return { top: count * squares - sum * sum, bottom: count * (count - 1n) };
+}
+
+/** Bits of which a root is taken: twice a float's and some more, so that rounding to odd and then to a float is rounding once. */
+const ROOT_BITS = 109;
+
+/** The correctly rounded root of a ratio of integers that are not negative, the second positive. */
+function rootOfRatio(top: bigint, bottom: bigint): number {
+  const shift = Math.floor((bitsOf(top) - bitsOf(bottom) - ROOT_BITS) / 2);
+  if (shift >= 0) return divInt(oddRoot(top, bottom << BigInt(2 * shift)) << BigInt(shift), 1n);
+  return divInt(oddRoot(top << BigInt(-2 * shift), bottom), 1n << BigInt(-shift));
+}
+
+/** The integer root of a ratio, made odd when it is not exact. */
+function oddRoot(top: bigint, bottom: bigint): bigint {
+  const root = integerRoot(top / bottom);
+  return root * root * bottom === top ? root : root | 1n;
+}
+
+function integerRoot(value: bigint): bigint {
+  if (value < 2n) return value;
+  let root = 1n << BigInt((bitsOf(value) + 1) >> 1);
+  for (let next = (root + value / root) >> 1n; next < root; next = (root + value / root) >> 1n) root = next;
+  return root;
+}
+
+function bitsOf(value: bigint): number {
+  return value === 0n ? 0 : value.toString(2).length;
 }

@@ -2,11 +2,12 @@
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../value.ts";
-import { average, extremeOf, total, variance } from "./aggregate.ts";
-import { identity } from "./compare.ts";
+import { average, deviationOfInts, extremeOf, total, variance, varianceOfInts } from "./aggregate.ts";
+import { compareValues, identity } from "./compare.ts";
 import { addDecimal, canonicalDecimal, compareDecimal } from "./decimal.ts";
-import { roundHalfEven } from "./float.ts";
-import { checkedDelta } from "./instant.ts";
+import type { Int } from "./definition.ts";
+import { divInt } from "./integer.ts";
+import { checkedLength, meanLength, totalLength } from "./length.ts";
 import { type Match, matchSignature, parseSignature, type Signature } from "./types.ts";
 
 /** Puts the values of the chosen child rows together; null values are left out before unless `keepsNulls`. */
@@ -64,7 +65,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
       ["float -> float", (values) => total(values, "sum", true)],
       ["decimal -> decimal", (values) => values.reduce<string>((sum, value) => addDecimal(sum, value as string), "0")],
       ["bool -> int", (values) => values.filter((value) => value === true).length],
-      ["timedelta -> timedelta", (values) => checkedDelta(Number(total(values, "sum")))],
+      ["timedelta -> timedelta", (values) => checkedLength(totalLength(values as readonly Int[]))],
     ],
   },
   min: { doc: "The least value, NaN when there is a NaN; null of nothing.", overloads: extremes(-1) },
@@ -75,7 +76,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
       ["int -> float?", average],
       ["float -> float?", average],
       ["bool -> float?", (values) => average(values.map(Number))],
-      ["timedelta -> timedelta?", (values) => (values.length === 0 ? null : roundHalfEven(average(values) ?? 0))],
+      ["timedelta -> timedelta?", (values) => (values.length === 0 ? null : meanLength(values as readonly Int[]))],
     ],
   },
   median: {
@@ -98,14 +99,14 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
   std: {
     doc: "The standard deviation of a sample; null of fewer than two values.",
     overloads: [
-      ["int -> float?", (values) => root(variance(values))],
+      ["int -> float?", (values) => deviationOfInts(values as readonly Int[])],
       ["float -> float?", (values) => root(variance(values))],
     ],
   },
   var: {
     doc: "The variance of a sample; null of fewer than two values.",
     overloads: [
-      ["int -> float?", variance],
+      ["int -> float?", (values) => varianceOfInts(values as readonly Int[])],
       ["float -> float?", variance],
     ],
   },
@@ -175,8 +176,11 @@ function root(value: number | null): number | null {
 function median(values: readonly FeatureValue[]): FeatureValue {
   if (values.length === 0) return null;
   if (values.some(Number.isNaN)) return Number.NaN;
-  const sorted = values.map(Number).sort((a, b) => a - b);
+  const sorted = (values as readonly Int[]).toSorted(compareValues);
   const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] as number;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
+  const upper = sorted[middle] as Int;
+  if (sorted.length % 2 === 1) return Number(upper);
+  const lower = sorted[middle - 1] as Int;
+  if (typeof lower === "number" && typeof upper === "number") return (lower + upper) / 2;
+  return divInt(BigInt(lower) + BigInt(upper), 2n);
 }

@@ -97,6 +97,7 @@ function causeOfNull(typed: TypedExpression): string {
     case "reference":
       return `${typed.fqn} may be`;
     case "aggregation":
+      if (typed.isOptional) return `the row that has _.${typed.path} may be missing`;
       return `${typed.definition.name}() of ${typed.definition.name === "std" || typed.definition.name === "var" ? "fewer than two rows" : "no rows"} is`;
     case "call": {
       const causes = typed.arguments.filter((argument) => argument.nullable);

@@ -58,8 +58,13 @@ export function equalDecimal(a: FeatureValue, b: FeatureValue): boolean {
   return typeof a === "string" && typeof b === "string" ? compareDecimal(a, b) === 0 : a === b;
 }
 
-/** The same number without zeros that say nothing: a text that is the same for equal numbers. */
+/** A text that is the same for equal numbers and differs for others, never longer than what was given. */
 export function canonicalDecimal(a: string): string {
-  const text = format(parse(a));
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const [mantissa = "", exponent = "0"] = a.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace(/^[+-]/, "").split(".");
+  const significant = `${whole}${fraction}`.replace(/^0+/, "");
+  const digits = significant.replace(/0+$/, "");
+  if (digits === "") return "0";
+  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(significant.length - digits.length);
+  return `${mantissa.startsWith("-") ? "-" : ""}${digits}e${power}`;
 }

@@ -32,7 +32,7 @@ export interface FunctionDefinition {
   readonly doc: string;
   /** A use of it in Python. */
   readonly example: string;
-  /** Names of the parameters; `*values` stands for any number. */
+  /** Names of the parameters; `*values` stands for any number, and `digits?` may be left out. */
   readonly parameters: readonly string[];
   /** Absent = a null argument gives null. With a rule the code is given nulls. */
   readonly nulls?: NullRule;

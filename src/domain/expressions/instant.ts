@@ -47,9 +47,3 @@ export function addDays(day: string, days: number): string {
   if (!(Math.abs(ms) <= 8.64e15)) throw new EvaluationError("the date is outside of the years 1 to 9999");
   return textOfMicros(BigInt(ms) * 1000n).slice(0, 10);
 }
-
-/** A length of time in microseconds that Python's timedelta has too; throws when it is longer than 999,999,999 days. */
-export function checkedDelta(micros: number): number {
-  if (!(Math.abs(micros) <= 999_999_999 * 86_400e6)) throw new EvaluationError("the length of time is longer than 999,999,999 days");
-  return Math.round(micros) + 0;
-}

@@ -1,6 +1,7 @@
 /** The Python module `svc.functions`, written from the function table. */
 
 import type { FunctionDefinition } from "./definition.ts";
+import { CALLS, FORMS, type FunctionForm } from "./forms.ts";
 import { FUNCTIONS } from "./functions.ts";
 
 /** Where the module lies in the source tree. */
@@ -14,18 +15,21 @@ export function pythonName(name: string): string {
   return KEYWORDS.has(name) ? `${name}_` : name;
 }
 
+/** The names of `svc.functions`, sorted. */
+export const PYTHON_NAMES: readonly string[] = [...[...FUNCTIONS.keys()].map(pythonName), ...FORMS.keys()].sort();
+
 /** The text of the module. */
 export function pythonModule(): string {
   const functions = [...FUNCTIONS.values()];
-  const names = functions.map(({ name }) => pythonName(name)).sort();
   const families = [...new Set(functions.map(({ family }) => family))];
   const sections = families.map((family) => {
     const members = functions.filter((definition) => definition.family === family);
-    return [`# ${TITLES[family] ?? family}`, ...members.map(stub)].join("\n\n\n");
+    const forms = [...FORMS.values()].filter((form) => form.family === family);
+    return [`# ${TITLES[family] ?? family}`, ...members.map(stub), ...forms.map(formStub)].join("\n\n\n");
   });
   return `${HEAD}
 __all__ = [
-${names.map((name) => `    "${name}",`).join("\n")}
+${PYTHON_NAMES.map((name) => `    "${name}",`).join("\n")}
 ]
 
 
@@ -49,24 +53,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._expression import call
+from ._operand import LEFT_OUT, as_operand, call, cast_call, given, when_call
 `;
+
+/** A parameter as Python declares it. */
+function declared(parameter: string): string {
+  return parameter.endsWith("?") ? `${parameter.slice(0, -1)}: Any = LEFT_OUT` : `${parameter}: Any`;
+}
+
+/** A parameter as Python hands it on. */
+function passed(parameter: string): string {
+  return parameter.endsWith("?") ? `*given(${parameter.slice(0, -1)})` : parameter;
+}
+
+function formStub({ name, parameters, doc, example, types, result }: FunctionForm): string {
+  return wrapped([
+    `def ${name}(${parameters}) -> Any:`,
+    `    """${escaped(doc)}`,
+    "",
+    `        ${escaped(example)}`,
+    "",
+    `    Types: ${types}.`,
+    '    """',
+    `    return ${result}`,
+  ]).join("\n");
+}
 
 function stub(definition: FunctionDefinition): string {
   const { name, parameters, doc, example, overloads, nulls } = definition;
-  const optional = (parameter: string): string => (parameter.startsWith("*") ? `*${parameter.slice(1)}: Any` : `${parameter}: Any`);
-  const passed = parameters.map((parameter) => parameter);
-  const signatures = overloads.length > 12 ? [...overloads.slice(0, 4), overloads.at(-1)] : overloads;
+  const own = CALLS.get(name);
+  const texts = overloads.map(({ signature }) => signature.text);
+  const signatures = texts.length > MOST_SIGNATURES ? [...texts.slice(0, 5), "and so on"] : texts;
   const lines = [
-    `def ${pythonName(name)}(${parameters.map(optional).join(", ")}) -> Any:`,
+    `def ${pythonName(name)}(${own?.parameters ?? parameters.map(declared).join(", ")}) -> Any:`,
     `    """${escaped(doc)}`,
     "",
     `        ${escaped(example)}`,
     "",
     ...(nulls ? [`    Null: ${escaped(nulls.doc)}.`, ""] : []),
-    `    Types: ${signatures.map((overload) => overload?.signature.text).join("; ")}.`,
+    `    Types: ${signatures.join("; ")}.`,
     '    """',
-    `    return call(${[`"${name}"`, ...passed].join(", ")})`,
+    `    return ${own?.result ?? `call(${[`"${name}"`, ...parameters.map(passed)].join(", ")})`}`,
   ];
   return wrapped(lines).join("\n");
 }
@@ -94,3 +121,6 @@ function wrapped(lines: readonly string[]): string[] {
 }
 
 const LONGEST = 140;
+
+/** Signatures that a docstring lists. */
+const MOST_SIGNATURES = 12;

@@ -29,6 +29,8 @@ export interface LinearPattern {
 
 /** Most steps of a compiled pattern; repetitions with a count are written out. */
 const MOST_STEPS = 2000;
+/** Longest source of a pattern, in UTF-16 units. */
+const LONGEST = 65_536;
 /** Deepest nesting of groups. */
 const DEEPEST = 100;
 
@@ -45,6 +47,7 @@ let latest: { readonly source: string; readonly pattern: LinearPattern } | undef
 /** Compiles a pattern; throws EvaluationError that says what is wrong with it. The one compiled last is kept. */
 export function compileLinear(source: string): LinearPattern {
   if (latest?.source === source) return latest.pattern;
+  if (source.length > LONGEST) throw new EvaluationError(`the pattern is too large: more than ${LONGEST} characters`);
   const program: Step[] = [];
   emit(new Parser(source).parse(), program);
   program.push({ do: "found" });

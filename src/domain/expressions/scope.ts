@@ -43,6 +43,8 @@ export interface FoundRelation {
   readonly path: string;
   readonly relation: Feature;
   readonly child: FeatureSet;
+  /** Whether an optional has-one relation lies on the way. */
+  readonly isOptional: boolean;
 }
 
 interface Walk {
@@ -135,5 +137,5 @@ export function resolveRelation(scope: ExpressionScope, path: readonly string[])
   const child = relation?.kind.case === "hasMany" ? scope.index.sets.get(relation.kind.value.foreignNamespace) : undefined;
   if (!relation || !child || walked.rest.length > 0)
     return { found: false, message: `_.${path.join(".")} is no has-many relation, so there is nothing to aggregate`, label: "no rows" };
-  return { found: true, path: path.join("."), relation, child };
+  return { found: true, path: path.join("."), relation, child, isOptional: walked.isOptional };
 }

@@ -51,6 +51,8 @@ export type TypedExpression = Typed &
         readonly widened: DataType | undefined;
         /** Path of the child's feature time, when the order of rows matters and the class has one. */
         readonly order: string | undefined;
+        /** Whether an optional has-one relation leads to the rows, so that there may be no row that has any. */
+        readonly isOptional: boolean;
       }
     | { readonly kind: "now" }
     | { readonly kind: "window-start" }
@@ -187,8 +189,9 @@ class Typist {
       column: column ?? undefined,
       widened: chosen.match.parameters[0],
       order: time === "" ? undefined : time.slice(relation.child.namespace.length + 1),
+      isOptional: relation.isOptional,
       type: chosen.match.result,
-      nullable: chosen.resultNullable,
+      nullable: chosen.resultNullable || relation.isOptional,
     };
   }
 }

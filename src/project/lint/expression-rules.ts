@@ -6,8 +6,7 @@
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { AGGREGATIONS } from "../../domain/expressions/aggregations.ts";
-import { FUNCTIONS } from "../../domain/expressions/functions.ts";
-import { pythonName } from "../../domain/expressions/python-module.ts";
+import { PYTHON_NAMES } from "../../domain/expressions/python-module.ts";
 import { errorAt } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
 import type { Places } from "./places.ts";
@@ -29,7 +28,6 @@ const CURES: Readonly<Record<string, string>> = {
   contains: "write F.contains(_.tags, value)",
   "not contains": "write ~F.contains(_.tags, value)",
 };
-const FUNCTION_NAMES = [...FUNCTIONS.keys()].map(pythonName);
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
@@ -137,8 +135,8 @@ class ExpressionLinter {
       const name = this.#text(property);
       const object = node.firstChild && readExpression(node.firstChild, this.module.text);
       const isModule = object && this.#isFunctionModule(dottedPath(object));
-      if (isModule && !name.startsWith("_") && name !== "call" && !FUNCTION_NAMES.includes(name))
-        this.#report(133, property, `there is no function '${name}'${near(name, FUNCTION_NAMES)}`, "unknown function");
+      if (isModule && !name.startsWith("_") && name !== "call" && !PYTHON_NAMES.includes(name))
+        this.#report(133, property, `there is no function '${name}'${near(name, PYTHON_NAMES)}`, "unknown function");
     }
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     const method = callee?.name === "MemberExpression" ? callee.getChild("PropertyName") : null;

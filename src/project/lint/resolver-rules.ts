@@ -5,6 +5,7 @@ import { errorAt } from "../../domain/finding.ts";
 import { type FeaturePath, readAnnotation, relationOf } from "./annotation.ts";
 import { nameFindings, quoteFindings } from "./class-rules.ts";
 import { optionFindings } from "./option-rules.ts";
+import { OutputAdvice } from "./output-advice.ts";
 import type { Places } from "./places.ts";
 import { type ClassModel, dottedPath, type ProjectModel, type ResolverModel } from "./project-model.ts";
 import type { Expression } from "./python-expression.ts";
@@ -38,7 +39,12 @@ function signatureFindings(model: ProjectModel, places: Places, resolver: Resolv
     const { core } = readAnnotation(model, module, parameter.annotation);
     if (core.kind === "feature" && found.length === 0) inputs.push({ parameter, path: core.path });
   }
-  const outputs = readOutputs(model, places, resolver, findings);
+  const advice = new OutputAdvice(
+    model,
+    resolver,
+    inputs.map(({ path }) => path),
+  );
+  const outputs = readOutputs(model, places, resolver, advice, findings);
   findings.push(...rootFindings(model, places, module, inputs), ...overlapFindings(places, module, inputs, outputs));
   return findings;
 }
@@ -76,12 +82,18 @@ function parameterFindings(model: ProjectModel, places: Places, module: PythonMo
 }
 
 /** The outputs that are understood; 143 and 142 about the others. */
-function readOutputs(model: ProjectModel, places: Places, resolver: ResolverModel, findings: Diagnostic[]): FeaturePath[] {
+function readOutputs(
+  model: ProjectModel,
+  places: Places,
+  resolver: ResolverModel,
+  advice: OutputAdvice,
+  findings: Diagnostic[],
+): FeaturePath[] {
   const { module, definition } = resolver;
   const { returns } = definition;
   if (!returns) {
-    const text = `'${definition.name}' does not say what it produces: write '-> User.name' or '-> Features[User.name, User.email]'`;
-    findings.push(errorAt(143, places.span(module, definition.from, definition.to), text, { label: "no return annotation" }));
+    const problem = said(`'${definition.name}' does not say what it produces`, advice.example(), "no return annotation");
+    if (problem) findings.push(errorAt(143, places.span(module, definition.from, definition.to), problem.text, { label: problem.label }));
     return [];
   }
   const quotes = quoteFindings(model, module, places, returns);
@@ -94,10 +106,15 @@ function readOutputs(model: ProjectModel, places: Places, resolver: ResolverMode
   return items.flatMap((item) => {
     const read = readAnnotation(model, module, item).core;
     findings.push(...nameFindings(model, module, places, read));
-    const problem = outputProblem(read, core.kind === "selection", module, item);
+    const problem = outputProblem(read, core.kind === "selection", module, item, advice);
     if (problem) findings.push(errorAt(143, places.span(module, item.from, item.to), problem.text, { label: problem.label }));
     return read.kind === "feature" && !problem ? [read.path] : [];
   });
+}
+
+interface OutputProblem {
+  readonly text: string;
+  readonly label: string;
 }
 
 function outputProblem(
@@ -105,18 +122,21 @@ function outputProblem(
   inSelection: boolean,
   module: PythonModule,
   item: Expression,
-): { text: string; label: string } | undefined {
-  if (core.kind === "class" && !inSelection) {
-    const name = core.model.definition.name;
-    return { text: `'${name}' is a class: write '-> Features[${name}]', or name its features`, label: "not a feature" };
-  }
+  advice: OutputAdvice,
+): OutputProblem | undefined {
+  if (core.kind === "class" && !inSelection)
+    return said(`'${core.model.definition.name}' is a class`, advice.ofClass(core.model), "not a feature");
   if (core.kind === "feature" && core.path.relation && !core.path.many && core.path.attributes.length === 1) {
-    const text = `'${module.text.slice(item.from, item.to)}' is a relation, found by its join: return the features that the join compares`;
-    return { text, label: "a relation" };
+    return said(`'${module.text.slice(item.from, item.to)}' is a relation, found by its join`, advice.ofRelation(core.path), "a relation");
   }
   if (core.kind !== "value" && core.kind !== "now") return undefined;
   const written = module.text.slice(item.from, item.to);
-  return { text: `'${written}' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'`, label: "not a feature" };
+  return said(`'${written}' names no feature`, advice.example(), "not a feature");
+}
+
+/** A problem with what to do about it; nothing where the text does not show that, because the analyzer says both. */
+function said(problem: string, advice: string | undefined, label: string): OutputProblem | undefined {
+  return advice === undefined ? undefined : { text: `${problem}: ${advice}`, label };
 }
 
 /** 141. */

@@ -12,60 +12,126 @@
     @online
     def domain(email: User.email) -> User.domain:
         return email.split("@")[1]
+
+Every public name can be imported from here, but for `features`, which is the module's name; `_public_names` lists where else.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from ._annotations import Now
 from ._context import query_context, query_id, query_tags, traceparent
-from ._expression import underscore
-from ._frames.dataframe import DataFrame
-from ._named_query import NamedQuery
-from ._resolver import offline, online
-from .sources import MySQLSource, PostgreSQLSource, SQLiteSource
+from ._hooks import after_all, before_all
+from ._resolver import batch, offline, online, realtime
+from .features import (
+    DataFrame,
+    Feature,
+    Features,
+    FeatureTime,
+    Primary,
+    Windowed,
+    _,
+    after,
+    before,
+    description,
+    feature,
+    has_many,
+    has_one,
+    is_feature_time,
+    is_primary,
+    owner,
+    tags,
+    unwrap_feature,
+    windowed,
+)
+from .logging import svc_logger
+from .queries import NamedQuery
+from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
 
 if TYPE_CHECKING:
-    from .client import SvcClient
+    from .client import (
+        AuthenticationError,
+        BulkQueryResult,
+        ClientError,
+        ConfigError,
+        ErrorDetail,
+        ExceptionDetail,
+        FeatureMeta,
+        FeatureResult,
+        OnlineQueryContext,
+        QueryError,
+        QueryMeta,
+        QueryResult,
+        ServerUnreachable,
+        SvcClient,
+        UnexpectedAnswer,
+    )
 
 __all__ = [
+    "AuthenticationError",
+    "BulkQueryResult",
+    "ClientError",
+    "ConfigError",
     "DataFrame",
+    "DataSource",
+    "ErrorDetail",
+    "ExceptionDetail",
+    "Feature",
+    "FeatureMeta",
+    "FeatureResult",
+    "FeatureTime",
+    "Features",
     "MySQLSource",
     "NamedQuery",
     "Now",
+    "OnlineQueryContext",
     "PostgreSQLSource",
+    "Primary",
+    "QueryError",
+    "QueryMeta",
+    "QueryResult",
     "SQLiteSource",
+    "ServerUnreachable",
     "SvcClient",
+    "UnexpectedAnswer",
+    "Windowed",
     "_",
+    "after",
+    "after_all",
     "batch",
+    "before",
+    "before_all",
+    "description",
+    "feature",
+    "has_many",
+    "has_one",
+    "is_feature_time",
+    "is_primary",
     "offline",
     "online",
+    "owner",
     "query_context",
     "query_id",
     "query_tags",
     "realtime",
     "svc_logger",
+    "tags",
     "traceparent",
+    "unwrap_feature",
+    "windowed",
 ]
 
 __version__ = "0.1.0"
 
-#: The same as `svc.features._`.
-_: Any = underscore
+if not TYPE_CHECKING:
 
-realtime = online
-batch = offline
+    def __getattr__(name: str) -> Any:
+        """The client is loaded when it is asked for: resolvers do without it."""
+        from ._public_names import PUBLIC_NAMES, no_such_name
 
-#: Log lines of resolvers; the server keeps them with the query that they belong to.
-svc_logger = logging.getLogger("svc")
+        if PUBLIC_NAMES.get(name, ("",))[0] == "svc.client":
+            from . import client
 
-
-def __getattr__(name: str) -> Any:
-    """The client is loaded when it is asked for: resolvers do without it."""
-    if name == "SvcClient":
-        from .client import SvcClient
-
-        return SvcClient
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+            return getattr(client, name)
+        raise no_such_name(__name__, name)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Mapping, Optional, TypeVar
 from ._findings import DefinitionError
 from ._loading.hook import compile_rewritten
 from ._names import did_you_mean
+from ._public_names import modules as public_modules
 from ._registry import registry
 from ._source import source_of
 
@@ -139,7 +140,8 @@ def evaluate(text: str, scope: Scope) -> Any:
 
 
 def attribute_error(error: AttributeError) -> DefinitionError:
-    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133 for a function that there is not, else 114."""
+    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133 for a function that there is not,
+    105 for a name that a module of the SDK lacks, else 114."""
     from ._reference import FeatureReference, no_such_feature
 
     name = error.name or ""
@@ -151,6 +153,8 @@ def attribute_error(error: AttributeError) -> DefinitionError:
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == f"{__package__}.functions":
         text = f"there is no function '{name}'{did_you_mean(name, error.obj.__all__)}"
         return DefinitionError(133, text, "unknown function", token=name)
+    if isinstance(error.obj, types.ModuleType) and error.obj.__name__ in public_modules():
+        return DefinitionError(105, str(error), "no such name", token=name)
     return DefinitionError(114, str(error), "no such attribute", token=name)
 
 

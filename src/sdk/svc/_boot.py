@@ -6,12 +6,57 @@
 Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the folder that resolvers load their files from.
 The package, and with it what it needs of the standard library, is imported before the root is on the path, so that no file of the project
 can take the place of `types` or `logging`. The rest of the arguments is the business of the mode.
+
+What was started stays between the server and the code of the project: it forks before it has imported anything, and only the child goes on. What user code finds as its
+parent, and may kill, is therefore never the server. The parent ends as its child does, by the same signal or with the same code. When the server is gone, which closes the
+pipe that is the parent's stdin, it ends the whole process group, whatever the child is busy with.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import stat
 import sys
+from _thread import start_new_thread
+
+
+def stand_between() -> None:
+    """Returns in a child process, whose stdin is empty; in this process it never does. There is nothing to be done where processes cannot be forked."""
+    if not hasattr(os, "fork"):
+        return
+    child = os.fork()
+    if child == 0:
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, 0)
+        os.close(empty)
+        return
+    signal.signal(signal.SIGABRT, signal.SIG_IGN)  # the group is sent it to make the child say where it is
+    mode = os.fstat(0).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        start_new_thread(_end_group_with_stdin, ())
+    _end_like(os.waitpid(child, 0)[1])
+
+
+def _end_group_with_stdin() -> None:
+    try:
+        while os.read(0, 1):
+            pass
+    except OSError:
+        pass
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _end_like(status: int) -> None:
+    if os.WIFSIGNALED(status):
+        import resource
+
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
 
 
 def project_root(argv: list[str]) -> str:
@@ -28,8 +73,11 @@ def main(argv: list[str]) -> int:
         print("usage: _boot.py analyze|worker --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
+    stand_between()
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # its `logging` is `svc.logging`, not Python's
+    sys.path.insert(0, os.path.dirname(here))
     if mode == "analyze":
         from svc._analysis.analyze import main as run
     else:

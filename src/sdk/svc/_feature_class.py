@@ -9,7 +9,7 @@ import types
 import typing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Callable, Iterator, Mapping, Optional, Union, overload
+from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
 
 from ._annotations import Scope, scope_of_frame
 from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
@@ -18,6 +18,7 @@ from ._names import did_you_mean, namespace_of
 from ._reference import FeatureReference, type_of
 from ._registry import registry
 from ._source import Comment, Origin, Source, read_comment, source_of
+from ._unknown_options import Others, kept
 from ._windows import format_window, split_windowed_name, window_seconds
 
 
@@ -32,6 +33,7 @@ class ClassOptions:
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
     cache_nulls: Optional[bool] = None
+    others: Others = ()
 
 
 class FeatureClass:
@@ -271,6 +273,7 @@ def features(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    **others: NoReturn,
 ) -> Any:
     """Makes a class a feature class: every annotated attribute is a feature, but for those that begin with `_` and ClassVars.
 
@@ -283,7 +286,8 @@ def features(
             # What we call the user
             name: str | None
     """
-    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls)
+    unknown = kept("features", others)
+    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, unknown)
     if cls is not None:
         return _define(cls, options, sys._getframe(1))
     return lambda decorated: _define(decorated, options, sys._getframe(1))

@@ -15,6 +15,7 @@ from ._expression import Expression
 from ._findings import CircularReference, DefinitionError
 from ._frames.selection import table_columns
 from ._source import Comment
+from ._unknown_options import Others
 from ._windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class FeatureOptions:
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
     cache_nulls: Optional[bool] = None
+    others: Others = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class RelationOptions:
     join: Callable[[], Any]
     many: bool = False
     max_staleness: Union[str, timedelta, None] = None
+    others: Others = ()
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._annotations import scope_of_frame
 from ._field import Tags
 from ._registry import registry
 from ._source import Origin
+from ._unknown_options import kept
 
 
 class NamedQuery:
@@ -34,6 +35,7 @@ class NamedQuery:
         planner_options: Optional[Mapping[str, str]] = None,
         owner: Optional[str] = None,
         description: Optional[str] = None,
+        **others: NoReturn,
     ) -> None:
         frame = sys._getframe(1)
         self.name = name
@@ -45,6 +47,7 @@ class NamedQuery:
         self.planner_options = dict(planner_options or {})
         self.owner = owner
         self.description = description
+        self.others = kept("NamedQuery", others)
         self.scope = scope_of_frame(frame)
         self.origin = Origin(frame.f_code.co_filename, frame.f_lineno, type(self).__name__)
         registry.add_named_query(self)

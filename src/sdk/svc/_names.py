@@ -163,9 +163,27 @@ def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str
     return [name for _, name in sorted(scored)[:limit]]
 
 
+def slip_of(wanted: str, names: Iterable[str]) -> str:
+    """As `did_you_mean`, but for slips of the keyboard and cut names only: what merely sounds alike is another thing."""
+    reach = 1 if len(wanted) < 8 else 2
+    scored = []
+    for name in names:
+        distance = edit_distance(wanted.lower(), name.lower())
+        if distance <= reach:
+            scored.append((distance, edit_distance(wanted, name), name))
+        elif len(wanted) * 3 >= len(name) * 2 and name.lower().startswith(wanted.lower()):
+            scored.append((reach + 1, 0, name))
+    best = min((item[:2] for item in scored), default=None)
+    return _or([item[2] for item in sorted(scored) if item[:2] == best][:3])
+
+
 def did_you_mean(wanted: str, names: Iterable[str]) -> str:
     """``"; did you mean 'a', 'b' or 'c'?"``, or nothing when no name is close."""
-    found = [f"'{name}'" for name in closest_names(wanted, names)]
-    if not found:
+    return _or(closest_names(wanted, names))
+
+
+def _or(names: list[str]) -> str:
+    if not names:
         return ""
-    return f"; did you mean {' or '.join(filter(None, [', '.join(found[:-1]), found[-1]]))}?"
+    *first, last = [f"'{name}'" for name in names]
+    return f"; did you mean {' or '.join(filter(None, [', '.join(first), last]))}?"

@@ -207,7 +207,7 @@ class Computed(Expression):
 
     def cast(self, python_type: type) -> Call:
         """The value as an int, float, str, date or datetime."""
-        return cast(self, python_type)
+        return cast_call(self, python_type)
 
 
 class Call(Computed):
@@ -242,7 +242,7 @@ def is_in(item: Operand, values: Any) -> Call:
     return Call("is_in", (item, as_operand(values)))
 
 
-def cast(item: Operand, python_type: Any) -> Call:
+def cast_call(item: Operand, python_type: Any) -> Call:
     """A value as one of another type."""
     function = _CASTS.get(python_type) if isinstance(python_type, type) else None
     if function is None:
@@ -251,7 +251,7 @@ def cast(item: Operand, python_type: Any) -> Call:
 
 
 #: What can be called on a value beside aggregations.
-METHODS: dict[str, Any] = {"isin": is_in, "cast": cast}
+METHODS: dict[str, Any] = {"isin": is_in, "cast": cast_call}
 
 
 def as_operand(value: Any) -> Any:
@@ -272,6 +272,63 @@ def _refuse_reference(value: object) -> None:
 def call(name: str, *arguments: Any) -> Call:
     """A function of the table applied to arguments; what `svc.functions` consists of."""
     return Call(name, tuple(as_operand(argument) for argument in arguments))
+
+
+class LeftOut:
+    """The type of `LEFT_OUT`: an argument that was not given, where None would be null."""
+
+    def __repr__(self) -> str:
+        return "LEFT_OUT"
+
+
+LEFT_OUT = LeftOut()
+
+
+def given(*optional: Any) -> tuple[Any, ...]:
+    """The arguments of a call that were not left out."""
+    return tuple(value for value in optional if value is not LEFT_OUT)
+
+
+class Asked(Computed):
+    """`F.when(condition)`, which has no value before `.then(value)` is said."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Operand, ...]) -> None:
+        self.parts = parts
+
+    def then(self, value: Any) -> Branches:
+        """The value when the condition is true."""
+        return Branches((*self.parts, as_operand(value)))
+
+    def __repr__(self) -> str:
+        *before, condition = self.parts
+        return f"{Branches(tuple(before))!r}.when({condition!r})" if before else f"F.when({condition!r})"
+
+
+class Branches(Call):
+    """`F.when(condition).then(value)`: null when no condition is true."""
+
+    __slots__ = ()
+
+    def __init__(self, parts: tuple[Operand, ...]) -> None:
+        super().__init__("when", parts)
+
+    def when(self, condition: Any) -> Asked:
+        """Asks for another condition, when none before is true."""
+        return Asked((*self.arguments, as_operand(condition)))
+
+    def otherwise(self, value: Any) -> Call:
+        """The value when no condition is true."""
+        return Call("when", (*self.arguments, as_operand(value)))
+
+
+def when_call(condition: Any, then: Any, more: tuple[Any, ...]) -> Any:
+    """What `F.when` gives: a chain as long as nothing is said for when no condition is true."""
+    parts = tuple(as_operand(part) for part in (condition, *given(then), *more))
+    if len(parts) == 1:
+        return Asked(parts)
+    return Branches(parts) if len(parts) % 2 == 0 else Call("when", parts)
 
 
 def _binary(function: str, left: object, right: object) -> Any:

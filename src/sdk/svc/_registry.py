@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
     from ._feature_class import FeatureClass
+    from ._hooks import HookDefinition
     from ._named_query import NamedQuery
     from ._resolver import ResolverDefinition, ResolverSpec
     from ._source import Origin
@@ -16,10 +17,13 @@ class Registry:
     """The definitions of a process. A module that is executed again replaces what it defined before."""
 
     def __init__(self) -> None:
+        #: Whether a project is being loaded, so that what is wrong with a definition becomes a finding later on.
+        self.collects = False
         self.classes: list[FeatureClass] = []
         self._definitions: dict[tuple[Origin, str], ResolverDefinition] = {}
         self.named_queries: list[NamedQuery] = []
         self.sources: list[DataSource] = []
+        self.hooks: list[HookDefinition] = []
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
 
     def clear(self) -> None:
@@ -44,6 +48,10 @@ class Registry:
     def add_source(self, item: DataSource) -> None:
         key = (item.origin, item.name)
         self.sources = [old for old in self.sources if (old.origin, old.name) != key] + [item]
+
+    def add_hook(self, item: HookDefinition) -> None:
+        key = (item.origin, item.kind)
+        self.hooks = [old for old in self.hooks if (old.origin, old.kind) != key] + [item]
 
     def class_named(self, name: str, module: str = "") -> Optional[FeatureClass]:
         """The newest class of that name, that of `module` first."""

@@ -6,7 +6,7 @@ import inspect
 import sys
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
 from ._annotations import Scope, scope_of_frame
 from ._dtypes import DataType
@@ -14,6 +14,7 @@ from ._field import MISSING, Tags
 from ._frames.spec import RowsSpec, TableSpec
 from ._registry import registry
 from ._source import FunctionNode, Origin, Source, source_of
+from ._unknown_options import Others, kept
 from ._windows import format_window, split_windowed_name, window_seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,7 @@ class ResolverOptions:
     name: Optional[str] = None
     total: Optional[bool] = None
     translate: Optional[bool] = None
+    others: Others = ()
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,7 @@ def online(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like before; for a parameter that is a DataFrame it takes
     a list of rows as well, and applies the filters and columns that the parameter declares.
@@ -273,17 +276,21 @@ def online(
         def domain(email: User.email) -> User.domain:
             return email.split("@")[1]
 
+    A parameter that is Optional or has a default does not stop the function: where its feature is None, has no row or failed, it is given None, or the
+    default.
+
     tags: what a query must carry for the resolver to be considered.
     environment: the environments that it exists in; default: all.
     timeout: the longest run of one call, such as "200ms".
-    cron: when it runs by itself, a duration such as "1d" or a cron expression.
+    cron: when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs nothing by a schedule, which `svc lint` says.
     owner: who answers for it.
     name: the last part of its FQN, when it differs from the function's name.
     total: whether the DataFrame that it returns has every row of its class, so that other rows do not exist.
     translate: False = the function always runs in Python. Else one that is no more than arithmetic, text and comparisons of its parameters is computed
         by the server, with the same results.
     """
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate))
+    unknown = kept("online", others)
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
 
 
 @overload
@@ -316,6 +323,12 @@ def offline(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate))
+    unknown = kept("offline", others)
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+
+
+realtime = online
+batch = offline

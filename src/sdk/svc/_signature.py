@@ -15,7 +15,9 @@ from ._frames.selection import FeatureSelection, TableType
 from ._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
 from ._names import parse_duration
 from ._options import RESOLVER_CHECKS, check_options
+from ._output_advice import example, free_features, of_relation
 from ._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
+from ._registry import registry
 from ._resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
 from ._windows import format_window, readable_path, windowed_name
 from ._wire import value_json
@@ -93,7 +95,7 @@ class _Reader(FrameSignature):
         if inspect.isgeneratorfunction(self.definition.fn) or inspect.isasyncgenfunction(self.definition.fn):
             return self.problem(143, f"'{name}' yields: a resolver returns its result", "a generator", "name")
         if returns is MISSING:
-            text = f"'{name}' does not say what it produces: write '-> User.name' or '-> Features[User.name, User.email]'"
+            text = f"'{name}' does not say what it produces: {self.example()}"
             return self.problem(143, text, "no return annotation", "name")
         try:
             reading = read_annotation(returns, self.definition.scope)
@@ -109,7 +111,7 @@ class _Reader(FrameSignature):
                 self.returns_several = True
                 self.outputs = self.select(reading.core)
             else:
-                return self.problem(143, _not_an_output(reading.core), "not a feature", "return")
+                return self.problem(143, self.not_an_output(reading.core), "not a feature", "return")
             for output in [] if self.relation is not None else self.outputs:
                 self.check_output(output)
             if not self.outputs:
@@ -135,7 +137,7 @@ class _Reader(FrameSignature):
             elif isinstance(core, FeatureReference):
                 found.extend(windows_of(core))
             else:
-                raise DefinitionError(143, _not_an_output(core), "not a feature")
+                raise DefinitionError(143, self.not_an_output(core), "not a feature")
         for reference in excluded:
             if reference not in found:
                 text = f"{reference!r} is not among the outputs, so it cannot be left out"
@@ -145,8 +147,38 @@ class _Reader(FrameSignature):
     def reference(self, item: Any) -> FeatureReference:
         core = read_annotation(item, self.definition.scope).core
         if not isinstance(core, FeatureReference):
-            raise DefinitionError(143, _not_an_output(core), "not a feature")
+            raise DefinitionError(143, self.not_an_output(core), "not a feature")
         return core
+
+    def given(self) -> list[FeatureReference]:
+        """The features of the row asked that the parameters are."""
+        return [reference for spec, inner in self.inputs for reference in _references_of(spec, inner)] or [
+            inner for _, inner in self.inputs if inner is not None
+        ]
+
+    def example(self) -> str:
+        return example(self.definition, self.given())
+
+    def not_an_output(self, core: Any) -> str:
+        if core is DataFrame:
+            return f"'DataFrame' does not say which features: write '-> {self.frame_example()}'"
+        if not is_feature_class(core):
+            return f"'{spell(core)}' names no feature: {self.example()}"
+        given, owner = self.given(), core.__svc_features__
+        taken = {reference._svc_names[0] for reference in given if reference._svc_root is owner}
+        rest = [field.attribute for field in owner.fields.values() if type_of(field).target is None and field.attribute not in taken]
+        if (given and given[0]._svc_root is not owner) or not rest or rest != free_features(self.definition, owner, given):
+            return f"'{core.__name__}' is a class: {self.example()}"
+        return f"'{core.__name__}' is a class: write '-> Features[{core.__name__}]', or name its features"
+
+    def frame_example(self) -> str:
+        """A DataFrame of the class that the parameters start from."""
+        given = self.given()
+        owner = given[0]._svc_root if given else registry.classes[-1] if registry.classes else None
+        if owner is None:
+            return "DataFrame[User.id, User.name]"
+        names = free_features(self.definition, owner, given)[:2]
+        return f"DataFrame[{', '.join([self.key_of(owner), *(f'{owner.cls.__name__}.{name}' for name in names)])}]"
 
     def check_output(self, output: FeatureReference) -> None:
         target, token = field_of(output), repr(output)
@@ -159,7 +191,7 @@ class _Reader(FrameSignature):
             )
             self.problem(145, text, "not its own feature", "return", token=token)
         elif kind.target is not None:
-            text = f"'{target.fqn}' is a relation, found by its join: return the features that the join compares"
+            text = f"'{target.fqn}' is a relation, found by its join: {of_relation(self.definition, output, self.given())}"
             self.problem(143, text, "a relation", "return", token=token)
         elif sum(1 for other in self.outputs if other is output) > 1:
             self.problem(143, f"'{target.fqn}' stands twice among the outputs", "listed twice", "return", token=token)
@@ -231,14 +263,6 @@ def _not_a_feature(name: str, core: Any) -> str:
         first = next(iter(core.__svc_features__.fields), "id")
         return f"parameter '{name}' is the class {core.__name__}: take its features one by one, such as '{name}: {core.__name__}.{first}'"
     return f"parameter '{name}' has the type '{spell(core)}', which names no feature: write '{name}: User.{name}' instead"
-
-
-def _not_an_output(core: Any) -> str:
-    if core is DataFrame:
-        return "'DataFrame' does not say which features: write '-> DataFrame[User.id, User.name]', or '-> DataFrame[User]' for all of them"
-    if is_feature_class(core):
-        return f"'{core.__name__}' is a class: write '-> Features[{core.__name__}]', or name its features"
-    return f"'{spell(core)}' names no feature: write '-> User.name' or '-> Features[User.name, User.email]'"
 
 
 def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:

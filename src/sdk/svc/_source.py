@@ -301,8 +301,8 @@ def set_project_root(root: str) -> None:
 
 def project_path(filename: str) -> Optional[str]:
     """The path relative to the project root, with ``/``; None for a file outside of it."""
-    if "site-packages" in filename or "dist-packages" in filename:
-        return None
+    if filename.startswith("<") or "site-packages" in filename or "dist-packages" in filename:
+        return None  # `<frozen os>` is no path, and would be taken for one in the working directory
     for resolved in (str, os.path.realpath):
         candidate = resolved(filename)
         for root in _roots:

@@ -10,7 +10,8 @@ float          number; ``{"$float": "NaN" | "Infinity" | "-Infinity" | "-0"}``
 bytes          ``{"$bytes": <base64>}``
 datetime       ``YYYY-MM-DDTHH:MM:SS.ffffffZ``; naive means UTC, read back as UTC
 date           ``YYYY-MM-DD``
-timedelta      integer microseconds, written as ``{"$micros": n}``
+timedelta      integer microseconds, written as ``{"$micros": n}``, n as text beyond
+               2**53 - 1
 Decimal        text of the digits
 Enum           the member's value
 dataclass      object with the fields in order
@@ -51,8 +52,8 @@ def decode(python_type: Any, value: Any) -> Any:
 
 
 def encode(value: Any, python_type: Any = Any) -> Any:
-    """The engine's form of a Python value. With a declared type, a value that JSON would disguise (a datetime for a str) raises
-    ValueMismatch; every other mismatch is left to the engine, which compares with the feature's type."""
+    """The engine's form of a Python value. With a declared type, a value that JSON would disguise (a datetime for a str, a whole float for an int, a
+    list for a dict) raises ValueMismatch; every other mismatch is left to the engine, which compares with the feature's type."""
     return encoder(python_type)(value)
 
 
@@ -182,7 +183,8 @@ def encode_any(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return {"$micros": value // timedelta(microseconds=1)}
+        micros = value // timedelta(microseconds=1)
+        return {"$micros": micros if -_SAFE_INTEGER <= micros <= _SAFE_INTEGER else str(micros)}
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -207,12 +209,29 @@ def _encode_text(value: Any) -> Any:
     return encode_any(plain)
 
 
+def _encode_integer(value: Any) -> Any:
+    encoded = encode_any(value)
+    if isinstance(encoded, float) and encoded.is_integer():
+        raise ValueMismatch(f"expected int, got float {value!r}: convert it, such as int(x) or round(x)")
+    return encoded
+
+
+def _encode_dict(value: Any) -> Any:
+    if value is None or isinstance(value, dict):
+        return encode_any(value)
+    raise ValueMismatch(f"expected dict, got {type(value).__qualname__}")
+
+
 @lru_cache(maxsize=4096)
 def encoder(python_type: Any) -> Encoder:
     """The function that takes values of a declared type to the engine's form, made once per type."""
     wanted = plain_type(python_type)
     if wanted is str:
         return _encode_text
+    if wanted is int:
+        return _encode_integer
+    if wanted is dict or typing.get_origin(wanted) is dict:
+        return _encode_dict
     origin = typing.get_origin(wanted)
     if origin in (list, set, frozenset):
         element = encoder(typing.get_args(wanted)[0])

@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 from urllib.parse import quote
 
 from ._client.check import Tolerance, mismatches
@@ -44,6 +46,7 @@ __all__ = [
     "ExceptionDetail",
     "FeatureMeta",
     "FeatureResult",
+    "OnlineQueryContext",
     "QueryError",
     "QueryMeta",
     "QueryResult",
@@ -55,6 +58,14 @@ __all__ = [
 #: A feature such as `User.id`, or its name.
 Feature = Any
 Inputs = Mapping[Feature, Any]
+
+
+@dataclass(frozen=True)
+class OnlineQueryContext:
+    """What one query says instead of its client: the environment that is asked, and the tags that the query carries."""
+
+    environment: Optional[str] = None
+    tags: Union[str, Sequence[str], None] = None
 
 
 class SvcClient:
@@ -84,12 +95,17 @@ class SvcClient:
         self._branch = branch
         self._deployment_id = deployment_id
         self._session = Session(self._settings, timeout)
+        self._timeout = timeout
+        #: Of other environments than the client's, by name.
+        self._sessions: dict[str, Session] = {}
 
+    @overload
     def query(
         self,
         input: Optional[Inputs] = None,
         output: Sequence[Feature] = (),
         *,
+        context: Optional[OnlineQueryContext] = None,
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
         tags: Union[str, Sequence[str], None] = None,
         now: Union[datetime, str, None] = None,
@@ -102,11 +118,51 @@ class SvcClient:
         planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
         trace: bool = False,
         store_plan_stages: bool = False,
-    ) -> QueryResult:
-        """Computes or serves features for one row.
+    ) -> QueryResult: ...
 
-        input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``. output: features, feature classes or names; without any, what the
-        named query says, or the class of the input. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
+    @overload
+    def query(
+        self,
+        input: Sequence[Any],
+        output: Sequence[Feature] = (),
+        *,
+        context: Optional[OnlineQueryContext] = None,
+        staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
+        tags: Union[str, Sequence[str], None] = None,
+        now: Union[datetime, str, None] = None,
+        query_context: Optional[Mapping[str, Any]] = None,
+        query_name: Optional[str] = None,
+        query_name_version: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        explain: bool = False,
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+        trace: bool = False,
+        store_plan_stages: bool = False,
+    ) -> BulkQueryResult: ...
+
+    def query(
+        self,
+        input: Union[Inputs, Sequence[Any], None] = None,
+        output: Sequence[Feature] = (),
+        *,
+        context: Optional[OnlineQueryContext] = None,
+        staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
+        tags: Union[str, Sequence[str], None] = None,
+        now: Union[datetime, str, None] = None,
+        query_context: Optional[Mapping[str, Any]] = None,
+        query_name: Optional[str] = None,
+        query_name_version: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        include_meta: bool = False,
+        explain: bool = False,
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+        trace: bool = False,
+        store_plan_stages: bool = False,
+    ) -> Any:
+        """Computes or serves features for one row, or, when the input is a list of rows, for all of them as `query_bulk` does.
+
+        input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``, or a list of such rows that all name the same features. output: features, feature classes or names; without any, what the
+        named query says, or the class of the input. context: the environment to ask and the query's tags, when `tags` says none. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
         now: the time to answer as of. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
         that is stored with the code. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
         the plan. planner_options: what `svc query --help` lists, such as ``{"disable_cache_reads": True}``; they come before the named query's.
@@ -114,10 +170,18 @@ class SvcClient:
 
         Raises QueryError when the query is refused, and other ClientErrors when there is no answer. What fails while it runs is in `errors`.
         """
-        given = dict(input or {})
+        if isinstance(input, (list, tuple)):
+            if include_meta:
+                raise ValueError("include_meta says where the values of one row came from: ask for one row at a time")
+            options: dict[str, Any] = {"staleness": staleness, "tags": tags, "now": now, "query_context": query_context, "query_name": query_name}
+            options.update(query_name_version=query_name_version, correlation_id=correlation_id, explain=explain, trace=trace)
+            options.update(planner_options=planner_options, store_plan_stages=store_plan_stages, context=context)
+            return self.query_bulk(_columns_of(input), output, **options)
+        given = dict(_row(input) if input is not None else {})
+        tags = tags if tags or context is None else context.tags
         body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
         body.update(_wanted(include_meta=include_meta, explain=explain, trace=trace, store_plan_stages=store_plan_stages))
-        answer = self._post("/v1/query/online", body)
+        answer = self._post("/v1/query/online", body, context)
         return query_result(answer, classes_in([*given, *_listed(output, "output")]))
 
     def query_bulk(
@@ -125,6 +189,7 @@ class SvcClient:
         input: Mapping[Feature, Sequence[Any]],
         output: Sequence[Feature] = (),
         *,
+        context: Optional[OnlineQueryContext] = None,
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
         tags: Union[str, Sequence[str], None] = None,
         now: Union[datetime, str, None] = None,
@@ -142,9 +207,10 @@ class SvcClient:
         input: a list of values per feature, all of one length, or of length 1, which then stands for every row. The rest as for `query`.
         """
         given = {feature: _column(feature, values) for feature, values in input.items()}
+        tags = tags if tags or context is None else context.tags
         body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
         body.update(_wanted(explain=explain, trace=trace, store_plan_stages=store_plan_stages))
-        answer = self._post("/v1/query/bulk", body)
+        answer = self._post("/v1/query/bulk", body, context)
         return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
 
     def check(
@@ -170,7 +236,8 @@ class SvcClient:
 
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""
-        self._session.close()
+        for session in (self._session, *self._sessions.values()):
+            session.close()
 
     def __enter__(self) -> SvcClient:
         return self
@@ -217,9 +284,14 @@ class SvcClient:
         }
         return {name: value for name, value in fields.items() if value or name == "inputs"}
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        scope = {"svc-environment": self._settings.environment, "svc-branch": self._branch}
-        answer = self._session.post(path, body, {name: _header(value) for name, value in scope.items() if value})
+    def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext]) -> Mapping[str, Any]:
+        environment = (context.environment if context is not None else None) or self._settings.environment
+        scope = {"svc-environment": environment, "svc-branch": self._branch}
+        session = self._session
+        if environment is not None and environment != self._settings.environment:
+            fresh = Session(dataclasses.replace(self._settings, environment=environment), self._timeout)
+            session = self._sessions.setdefault(environment, fresh)
+        answer = session.post(path, body, {name: _header(value) for name, value in scope.items() if value})
         said = answer.body
         if answer.status == 200 and isinstance(said, dict):
             return said
@@ -250,6 +322,28 @@ def _listed(items: Any, what: str) -> list[Any]:
     return list(items)
 
 
+def _row(row: Any, at: Optional[int] = None) -> Mapping[Feature, Any]:
+    """Values by feature, of a mapping or of an instance of a feature class."""
+    if isinstance(row, Mapping):
+        return row
+    if hasattr(type(row), "__svc_features__"):
+        return dict(row)
+    where = "input" if at is None else f"row {at} of the input"
+    raise TypeError(f"{where} is {type(row).__name__}: give values by feature, such as {{User.id: 1}}, or a list of such rows")
+
+
+def _columns_of(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Rows as one list of values per feature. Raises ValueError when they do not all name the same features."""
+    if not rows:
+        raise ValueError("input is a list without rows: give at least one, such as [{User.id: 1}]")
+    named = [{feature_name(feature): value for feature, value in _row(row, at).items()} for at, row in enumerate(rows)]
+    for at, row in enumerate(named):
+        other = sorted(row.keys() ^ named[0].keys())
+        if other:
+            raise ValueError(f"row {at} of the input names other features than row 0: only one of them has {', '.join(map(repr, other))}; ask for them apart")
+    return {name: [row[name] for row in named] for name in named[0]}
+
+
 def _column(feature: Feature, values: Any) -> list[Any]:
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
         raise TypeError(f"query_bulk takes a list of values per input; {feature_name(feature)} has {values!r}")
@@ -266,3 +360,11 @@ def _staleness(feature: Feature, value: Union[str, timedelta]) -> str:
 def _header(value: str) -> str:
     """Header values are ASCII: other characters, and `%`, are written as in a URL."""
     return re.sub(r"[^\x21-\x24\x26-\x7e]+", lambda match: quote(match.group(0), safe=""), value)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

@@ -6,35 +6,51 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
 
-from ._annotations import FeatureTime, Primary
+from ._annotations import FeatureTime, Now, Primary
 from ._expression import Expression, underscore
 from ._feature_class import FeatureClass, features
+from ._feature_facts import Feature, is_feature_time, unwrap_feature
 from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
 from ._frames.selection import Features
+from ._hooks import after_all, before_all
+from ._named_query import NamedQuery
 from ._reference import FeatureReference, field_of
+from ._resolver import batch, offline, online, realtime
+from ._unknown_options import kept
 from .streams import Windowed, windowed
 
 __all__ = [
     "DataFrame",
-    "Features",
+    "Feature",
     "FeatureTime",
+    "Features",
+    "NamedQuery",
+    "Now",
     "Primary",
     "Windowed",
     "_",
     "after",
+    "after_all",
+    "batch",
     "before",
+    "before_all",
     "description",
     "feature",
     "features",
     "has_many",
     "has_one",
+    "is_feature_time",
     "is_primary",
+    "offline",
+    "online",
     "owner",
+    "realtime",
     "tags",
+    "unwrap_feature",
     "windowed",
 ]
 
@@ -56,11 +72,13 @@ def feature(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    **others: NoReturn,
 ) -> Any:
     """What there is to say about a feature beside its type; stands to the right of `=` in a feature class.
 
     max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s" never stores. Default: the class's.
-    default: the value when nothing provides one.
+        A feature that is given its old name or type back has its old stored values back too, while they are not too old.
+    default: the value when nothing provides one, or what does gives None; that None is stored like a value.
     owner, tags, description: metadata. They may as well stand in the comment above, as text, `:owner:` and `:tags:`.
     primary: whether it identifies a row; `Primary[...]` says the same.
     name: its name in queries, when it differs from the attribute's.
@@ -70,22 +88,29 @@ def feature(
     cache_nulls: False keeps None out of the online store; an older value stays until it is too old. Default: the class's, else True.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
-    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression, **storing)
+    unknown = kept("feature", others)
+    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression, others=unknown, **storing)
 
 
-def has_one(join: Callable[[], Any]) -> Any:
+def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
     """A relation to at most one row of another class, with the join spelt out:
 
         account: "Account | None" = has_one(lambda: Account.owner_id == User.id)
 
-    Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign keys.
+    Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign keys. In a join of a class with itself, has_one goes
+    from the foreign key to the key that it refers to, by its type or because that is the primary key; has_many the other way.
+
+    When no row has the value, everything read of the row is None, its key too, or fails if the relation is not optional. Whether there is a row is told by
+    the resolver or query that has all rows (`total`); else by those whose rows have a feature that is neither optional nor has a default; else by all
+    that find rows by the join, unless a resolver makes features of the key alone: then every key has a row. An expression that aggregates the rows of a
+    row that is missing is None; a resolver is handed no rows.
     """
     if not callable(join) or isinstance(join, (FeatureReference, Expression, Condition)):
         raise TypeError("has_one takes a function: has_one(lambda: Account.owner_id == User.id)")
-    return RelationOptions(join)
+    return RelationOptions(join, others=kept("has_one", others))
 
 
-def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, None] = None) -> Any:
+def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, None] = None, **others: NoReturn) -> Any:
     """A relation to any number of rows of another class, with the join spelt out:
 
         visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
@@ -96,7 +121,7 @@ def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, No
     """
     if not callable(join) or isinstance(join, (FeatureReference, Expression, Condition)):
         raise TypeError("has_many takes a function: has_many(lambda: Txn.user_id == User.id)")
-    return RelationOptions(join, True, max_staleness)
+    return RelationOptions(join, True, max_staleness, kept("has_many", others))
 
 
 def _definition(item: Any) -> Union[FeatureClass, Field]:
@@ -130,3 +155,11 @@ def is_primary(item: Any) -> bool:
     if isinstance(definition, FeatureClass):
         raise TypeError(f"{item.__name__} is a feature class: ask about one of its features")
     return definition in definition.owner_class.primary_keys
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

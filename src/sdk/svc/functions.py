@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._expression import call
+from ._operand import LEFT_OUT, as_operand, call, cast_call, given, when_call
 
 __all__ = [
     "abs",
@@ -30,6 +30,7 @@ __all__ = [
     "array_sort",
     "array_sum",
     "between",
+    "cast",
     "ceil",
     "clip",
     "coalesce",
@@ -357,17 +358,17 @@ def if_then_else(condition: Any, then: Any, otherwise: Any) -> Any:
     return call("if_then_else", condition, then, otherwise)
 
 
-def when(condition: Any, then: Any, *more: Any) -> Any:
-    """The value behind the first condition that is true; the last argument when none is, or null when there is no last one.
+def when(condition: Any, then: Any = LEFT_OUT, *more: Any) -> Any:
+    """The value behind the first condition that is true; the last argument when none is, or null when there is no last one. With a
+    condition alone it is a chain: `.then(value)` says what is given, `.when(condition)` asks for another and `.otherwise(value)` ends it.
 
-        F.when(_.age < 18, "minor", _.age < 65, "adult", "senior")
+        F.when(_.age < 18).then("minor").when(_.age < 65).then("adult").otherwise("senior")
 
     Null: a null condition is not true; a chosen null is null.
 
-    Types: bool, T -> T; bool, T, T -> T; bool, T, bool, T -> T; bool, T, bool, T, T -> T; bool, T, bool, T, bool, T, bool, T, bool, T,
-    bool, T, bool, T, bool, T, T -> T.
+    Types: bool, T -> T; bool, T, T -> T; bool, T, bool, T -> T; bool, T, bool, T, T -> T; bool, T, bool, T, bool, T -> T; and so on.
     """
-    return call("when", condition, then, *more)
+    return when_call(condition, then, more)
 
 
 # null
@@ -476,14 +477,14 @@ def floor(value: Any) -> Any:
     return call("floor", value)
 
 
-def round(value: Any, *digits: Any) -> Any:
+def round(value: Any, digits: Any = LEFT_OUT) -> Any:
     """The nearest int, halves to the even one; with a second argument the nearest float with so many digits behind the point.
 
         F.round(_.score, 2)
 
     Types: int -> int; float -> int; float, int -> float.
     """
-    return call("round", value, *digits)
+    return call("round", value, *given(digits))
 
 
 def sqrt(value: Any) -> Any:
@@ -671,7 +672,7 @@ def concat(*texts: Any) -> Any:
     return call("concat", *texts)
 
 
-def substr(text: Any, start: Any, *length: Any) -> Any:
+def substr(text: Any, start: Any, length: Any = LEFT_OUT) -> Any:
     """The part of a text from a position on, 0 being the first; with a third argument at most so many characters. A negative position
     counts from the end.
 
@@ -679,7 +680,7 @@ def substr(text: Any, start: Any, *length: Any) -> Any:
 
     Types: str, int -> str; str, int, int -> str.
     """
-    return call("substr", text, start, *length)
+    return call("substr", text, start, *given(length))
 
 
 def replace(text: Any, old: Any, new: Any) -> Any:
@@ -792,6 +793,17 @@ def to_float(value: Any) -> Any:
     return call("to_float", value)
 
 
+def cast(value: Any, type: type) -> Any:
+    """The value as one of another type: what `to_int`, `to_float`, `to_string`, `to_date` and `to_datetime` give. The type is written as
+    int, float, str, date or datetime.
+
+        F.cast(_.code, int)
+
+    Types: any that the function of the type takes.
+    """
+    return cast_call(as_operand(value), type)
+
+
 # similarity
 
 
@@ -816,7 +828,8 @@ def jaro_winkler(left: Any, right: Any) -> Any:
 
 
 def jaccard_similarity(left: Any, right: Any) -> Any:
-    """Distinct elements that both have by those that one has, 0 to 1; the elements of a text are its characters.
+    """Distinct elements that both have by those that one has, 0 to 1; the elements of a text are its characters. Two that have none are
+    alike: 1.
 
         F.jaccard_similarity(F.lower(_.name), F.lower(_.email))
 

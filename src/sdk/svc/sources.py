@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Optional, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from ._registry import registry
 from ._source import Origin
+from ._unknown_options import Others, kept
 
 __all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
 
@@ -24,9 +25,12 @@ class DataSource:
     """A database. Use one of the kinds below."""
 
     kind = "SOURCE_KIND_UNSPECIFIED"
+    #: The public name of the class.
+    taker = "DataSource"
 
-    def __init__(self, name: str, **settings: Union[str, int, None]) -> None:
+    def __init__(self, name: str, others: Others = (), **settings: Union[str, int, None]) -> None:
         frame = sys._getframe(2)
+        self.others = others
         self.name = name
         #: What was said in code, as text.
         self.settings = {key: str(value) for key, value in settings.items() if value is not None}
@@ -39,12 +43,16 @@ class DataSource:
 
 
 class SQLiteSource(DataSource):
-    """A SQLite file. A relative path starts from the project's folder. Environment: `<NAME>_SQLITE_PATH`."""
+    """A SQLite file. A relative path starts from the project's folder. Environment: `<NAME>_SQLITE_PATH`.
+
+    SQLite has no type for JSON: a text that holds some stays a text for a feature of type `Any`, and is read where the feature is a list or a dataclass.
+    """
 
     kind = "SOURCE_KIND_SQLITE"
+    taker = "SQLiteSource"
 
-    def __init__(self, name: str, *, path: Union[str, os.PathLike[str], None] = None) -> None:
-        super().__init__(name, path=None if path is None else os.fspath(path))
+    def __init__(self, name: str, *, path: Union[str, os.PathLike[str], None] = None, **others: NoReturn) -> None:
+        super().__init__(name, kept(self.taker, others), path=None if path is None else os.fspath(path))
 
 
 class PostgreSQLSource(DataSource):
@@ -52,6 +60,7 @@ class PostgreSQLSource(DataSource):
     `_PGSSLROOTCERT`."""
 
     kind = "SOURCE_KIND_POSTGRESQL"
+    taker = "PostgreSQLSource"
 
     def __init__(
         self,
@@ -63,8 +72,9 @@ class PostgreSQLSource(DataSource):
         user: Optional[str] = None,
         sslmode: Optional[str] = None,
         sslrootcert: Optional[str] = None,
+        **others: NoReturn,
     ) -> None:
-        super().__init__(name, host=host, port=port, database=database, user=user, sslmode=sslmode, sslrootcert=sslrootcert)
+        super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, sslrootcert=sslrootcert)
 
 
 class MySQLSource(DataSource):
@@ -72,6 +82,7 @@ class MySQLSource(DataSource):
     `_MYSQL_SSLMODE`, `_MYSQL_SSL_CA`."""
 
     kind = "SOURCE_KIND_MYSQL"
+    taker = "MySQLSource"
 
     def __init__(
         self,
@@ -83,5 +94,14 @@ class MySQLSource(DataSource):
         user: Optional[str] = None,
         sslmode: Optional[str] = None,
         ssl_ca: Optional[str] = None,
+        **others: NoReturn,
     ) -> None:
-        super().__init__(name, host=host, port=port, database=database, user=user, sslmode=sslmode, ssl_ca=ssl_ca)
+        super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, ssl_ca=ssl_ca)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from ._annotations import Windowed
 from ._field import MISSING, Tags, WindowedOptions
+from ._unknown_options import kept
 
 __all__ = ["Windowed", "windowed"]
 
@@ -26,6 +27,7 @@ def windowed(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    **others: NoReturn,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
 
@@ -39,4 +41,13 @@ def windowed(
     The rest is as for `feature`.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, windows=windows, **storing)
+    unknown = kept("windowed", others)
+    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, others=unknown, windows=windows, **storing)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

@@ -6,6 +6,8 @@ import { StartError } from "../failure.ts";
 
 /** Derived keys. They stay the same as long as the key file does. */
 export interface ServerKeys {
+  /** Whether the key file was made just now: what an earlier one signed is not taken. */
+  readonly isNew: boolean;
   /** Signs access tokens. */
   readonly tokens: Uint8Array;
   /** Signs addresses of objects. */
@@ -18,7 +20,8 @@ const KEY_BYTES = 32;
 
 /** Reads the key file, or creates it. A link, another size or rights for others are refused. */
 export function loadServerKeys(path: string): ServerKeys {
-  if (!existsSync(path)) writePrivateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
+  const isNew = !existsSync(path);
+  if (isNew) writePrivateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
   const master = readPrivate(path);
   if (master.length !== KEY_BYTES) {
     throw new StartError(
@@ -27,7 +30,12 @@ export function loadServerKeys(path: string): ServerKeys {
       `Delete it to have a new one made; everyone has to log in again.`,
     );
   }
-  return { tokens: derive(master, "access tokens"), objects: derive(master, "object addresses"), forms: derive(master, "login forms") };
+  return {
+    isNew,
+    tokens: derive(master, "access tokens"),
+    objects: derive(master, "object addresses"),
+    forms: derive(master, "login forms"),
+  };
 }
 
 function readPrivate(path: string): Uint8Array {

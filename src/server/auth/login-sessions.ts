@@ -1,50 +1,76 @@
 /**
- * Login sessions: a command line asks for credentials, a person confirms on a page of this server, and the credentials are given out once. A session ends after
- * ten minutes, whatever became of it.
+ * Login sessions: a command line asks for credentials, a person who is logged in in a browser confirms on a page of this server, and the credentials are given out
+ * once. A session ends after ten minutes, whatever became of it.
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { LoginSessionRecord, MetadataStore } from "../stores/metadata/store.ts";
-import { PERMISSION_NAMES } from "./permissions.ts";
-import { hashSecret, newSecret, secretMatches } from "./secrets.ts";
+import { onlyReading } from "./permissions.ts";
+import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
+import type { Caller } from "./tokens.ts";
 
 /** Milliseconds that a session may wait for its person. */
 export const LOGIN_SESSION_LIFETIME_MS = 600_000;
+/** Sessions that may wait at the same time: of one address, and of all. Anybody may open them. */
+const MOST_OF_ADDRESS = 50;
+const MOST = 1000;
 
 /** Where a session stands. */
 export type LoginOutcome =
   | { readonly state: "pending" | "denied" | "expired" }
   | { readonly state: "confirmed"; readonly clientId: string; readonly clientSecret: string; readonly environmentId: string };
 
+/** A session as its page shows it. */
+export interface LoginView {
+  readonly deviceName: string;
+  readonly address: string;
+  readonly userCode: string;
+  readonly state: LoginSessionRecord["state"] | "expired";
+}
+
+/** What a person decides: the permissions that the command line gets, or nothing. */
+export type LoginAnswer = "all" | "read" | "deny";
+
 /** The login sessions of a server. */
 export interface LoginSessions {
-  open(deviceName: string): Promise<{ readonly id: string; readonly secret: string; readonly expiresAt: number }>;
+  /** Opens a session for a device at an address. Throws Failure resource_exhausted. */
+  open(
+    deviceName: string,
+    address: string,
+  ): Promise<{ readonly id: string; readonly secret: string; readonly userCode: string; readonly expiresAt: number }>;
   /** The state, and the credentials on the first call after confirmation. Undefined when the session is unknown or the secret wrong. */
   poll(id: string, secret: string): Promise<LoginOutcome | undefined>;
   /** The session as the page shows it, with `expired` worked in. Undefined when unknown. */
-  view(id: string): Promise<{ readonly deviceName: string; readonly state: LoginSessionRecord["state"] | "expired" } | undefined>;
-  /** The person's decision; false when the session no longer waits for one. */
-  decide(id: string, decision: "confirmed" | "denied"): Promise<boolean>;
+  view(id: string): Promise<LoginView | undefined>;
+  /** The person's answer; false when the session no longer waits for one. Throws Failure permission_denied when the person lacks the permission admin. */
+  decide(id: string, person: Caller, answer: LoginAnswer): Promise<boolean>;
 }
 
 /** Makes the login sessions over a metadata store. */
 export function createLoginSessions(options: { readonly metadata: MetadataStore; readonly clock: Clock }): LoginSessions {
   const { metadata, clock } = options;
   return {
-    async open(deviceName) {
+    async open(deviceName, address) {
       const now = clock.now();
+      const waiting = await metadata.pendingLoginSessions(address, now);
+      if (waiting.ofAddress >= MOST_OF_ADDRESS || waiting.all >= MOST)
+        throw new Failure("resource_exhausted", "Too many logins wait for their confirmation.", { hint: "Try again in ten minutes." });
       const secret = newSecret("svcl");
       const session: LoginSessionRecord = {
         id: newId("login", now),
         secretHash: hashSecret(secret),
         deviceName: deviceName.slice(0, 200),
+        address,
+        userCode: newUserCode(),
         state: "pending",
+        permissions: [],
         createdAt: now,
         expiresAt: now + LOGIN_SESSION_LIFETIME_MS,
       };
       await metadata.createLoginSession(session);
-      return { id: session.id, secret, expiresAt: session.expiresAt };
+      return { id: session.id, secret, userCode: session.userCode, expiresAt: session.expiresAt };
     },
 
     async poll(id, secret) {
@@ -62,7 +88,7 @@ export function createLoginSessions(options: { readonly metadata: MetadataStore;
         teamId: environment.teamId,
         name: session.deviceName,
         secretHash: hashSecret(clientSecret),
-        permissions: PERMISSION_NAMES,
+        permissions: session.permissions,
         createdAt: now,
       };
       const taken = await metadata.takeLoginSession(id, client, now);
@@ -74,9 +100,18 @@ export function createLoginSessions(options: { readonly metadata: MetadataStore;
       const session = await metadata.loginSession(id);
       if (!session) return undefined;
       const over = session.state === "pending" && session.expiresAt <= clock.now();
-      return { deviceName: session.deviceName, state: over ? "expired" : session.state };
+      const { deviceName, address, userCode } = session;
+      return { deviceName, address, userCode, state: over ? "expired" : session.state };
     },
 
-    decide: (id, decision) => metadata.decideLoginSession(id, decision, clock.now()),
+    async decide(id, person, answer) {
+      if (!person.permissions.includes("admin"))
+        throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
+          hint: "Open the page with credentials that have it, not read-only.",
+        });
+      const permissions = answer === "all" ? person.permissions : answer === "read" ? onlyReading(person.permissions) : [];
+      const state = answer === "deny" ? "denied" : "confirmed";
+      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions }, clock.now());
+    },
   };
 }

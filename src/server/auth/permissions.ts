@@ -5,3 +5,13 @@ export const PERMISSION_NAMES = ["read", "query.online", "deploy", "admin"] as c
 
 /** The name of a permission that a client can be given. */
 export type PermissionName = (typeof PERMISSION_NAMES)[number];
+
+/** What is left of permissions for somebody who may only read. */
+export function onlyReading(permissions: readonly string[]): string[] {
+  return permissions.filter((name) => name === ("read" satisfies PermissionName));
+}
+
+/** Whether permissions allow nothing but reading. */
+export function mayOnlyRead(permissions: readonly string[]): boolean {
+  return onlyReading(permissions).length === permissions.length;
+}

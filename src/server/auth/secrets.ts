@@ -3,9 +3,30 @@
 import { timingSafeEqual } from "node:crypto";
 
 /** A new secret of 256 bits with a prefix that scanners can find. */
-export function newSecret(prefix: "svcs" | "svcl"): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return `${prefix}_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+export function newSecret(prefix: "svcs" | "svcl" | "svcb"): string {
+  return `${prefix}_${randomText(32)}`;
+}
+
+/** A new one-time code of 192 bits, base64url. */
+export function newCode(): string {
+  return randomText(24);
+}
+
+function randomText(bytes: number): string {
+  return crypto.getRandomValues(new Uint8Array(bytes)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** Letters that are told apart when read aloud, and spell no words. */
+const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
+
+/** A new code for people to compare, such as `BCDF-GHJK`. It is no secret. */
+export function newUserCode(): string {
+  const letters: string[] = [];
+  while (letters.length < 8) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(16)))
+      if (byte < 12 * LETTERS.length) letters.push(LETTERS[byte % LETTERS.length] ?? "");
+  }
+  return `${letters.slice(0, 4).join("")}-${letters.slice(4, 8).join("")}`;
 }
 
 /** What is stored of a secret. A slow hash would add nothing: the secret is random, not a password. */

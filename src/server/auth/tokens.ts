@@ -2,12 +2,14 @@
 
 import type { Clock } from "../../context/clock.ts";
 
-/** Who calls, from a token that was verified. */
+/** Who calls, from a token that was verified or from a browser session. */
 export interface Caller {
   /** The client's id. */
   readonly clientId: string;
   readonly teamId: string;
   readonly permissions: readonly string[];
+  /** The browser session that calls for the client; undefined when the client calls itself. */
+  readonly sessionId?: string | undefined;
 }
 
 /** Seconds that a token is valid. */
@@ -18,7 +20,7 @@ export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
 }
 
-/** Issues and verifies tokens. */
+/** Issues and verifies tokens. Whether the client of a token still exists is not asked here, see `callers.ts`. */
 export interface Tokens {
   issue(caller: Caller): Promise<string>;
   /** @throws TokenRefused that says whether it is expired or invalid */

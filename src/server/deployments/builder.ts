@@ -1,18 +1,20 @@
 /** Building and starting one deployment: its folder, its graph, its workers. Knows nothing of what is live. */
 
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { ArchiveRefused } from "../../domain/archive.ts";
 import { isError } from "../../domain/finding.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
-import { Failure } from "../failure.ts";
+import { userCodeEnv } from "../../python/user-code-env.ts";
+import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
@@ -72,10 +74,13 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   const unpack = async (deployment: DeploymentRecord): Promise<string> => {
     const source = sourceOf(deployment.id);
     if (existsSync(source)) return source;
+    makePrivateFolder(folderOf(deployment.id));
+    chmodSync(folder, 0o700);
     const size = await objects.size(deployment.sourceSha256);
     if (size === undefined) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
-      await unpackArchive(objects.slice(deployment.sourceSha256, 0, size).stream(), source);
+      const files = await unpackArchive(objects.slice(deployment.sourceSha256, 0, size).stream(), source);
+      if (files.length === 0) throw new ArchiveRefused("the archive has no files");
     } catch (error) {
       if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
       throw error;
@@ -133,7 +138,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       python: interpreter,
       sdkRoot: await chain.sdkRoot(),
       sourceRoot: source,
-      env: workerEnv(env),
+      env: userCodeEnv(env),
       size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
@@ -211,6 +216,8 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     },
 
     unexpected(deployment, error) {
+      const full = outOfSpace(error, folder);
+      if (full) return new BuildFailed(`${full.message} ${full.detail.hint}`);
       const id = newId("req", clock.now());
       log.error("building a deployment failed unexpectedly", {
         deployment: deployment.id,
@@ -257,15 +264,6 @@ async function listFiles(source: string): Promise<string[]> {
         .slice(source.length + 1)
         .replaceAll("\\", "/"),
     );
-}
-
-/** What user code sees of the server's environment: everything but the settings of this program and of its runtime. */
-function workerEnv(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && !/^(SVC|BUN|NODE)_/i.test(name)) passed[name] = value;
-  }
-  return passed;
 }
 
 /** The pool of a deployment without Python resolvers: there is nothing to run. */

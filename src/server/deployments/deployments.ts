@@ -7,6 +7,7 @@ import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deplo
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
+import { isDeviceFailure, systemWords } from "../../disk/disk-error.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
@@ -20,7 +21,7 @@ import { compareWithLive } from "./comparison.ts";
 import { createLiveScopes, onlineScope } from "./live-scopes.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
 import { createRunningDeployments, type Lease, type RunningDeployments } from "./running.ts";
-import { validateGraph } from "./validation.ts";
+import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** What the capability works with. */
 export interface DeploymentsOptions {
@@ -67,6 +68,15 @@ export interface DeploymentTarget {
   readonly deploymentId: string;
 }
 
+/** Throws Failure invalid_argument when a branch is named and the deployment is not of it. */
+export function refuseOtherBranch(deployment: { readonly id: string; readonly branch: string }, wanted: string): void {
+  if (wanted === "" || deployment.branch === wanted) return;
+  const own = deployment.branch === "" ? "the environment's own" : `of branch '${deployment.branch}'`;
+  throw new Failure("invalid_argument", `Deployment ${deployment.id} is ${own}, not of branch '${wanted}'.`, {
+    hint: "Name the deployment or the branch, not both.",
+  });
+}
+
 /** The capability. */
 export interface Deployments {
   /** Takes a deployment; it is durable when this resolves, and is built after. */
@@ -75,7 +85,7 @@ export interface Deployments {
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
-  /** Findings that only the server can make, and what deploying the graph would change. */
+  /** Findings that only the server can make, and what deploying the graph would change. Throws Failure invalid_argument for a graph of too many definitions. */
   validate(
     environment: EnvironmentRecord,
     branch: string,
@@ -96,6 +106,7 @@ export interface Deployments {
 }
 
 const MAX_ATTEMPTS = 2;
+const DISK_RETRY_MS = 1_000;
 
 /** Makes the capability; takes up what the last process left, and starts the environments' live deployments. */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
@@ -121,8 +132,25 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     });
   };
 
+  /** Keeps a deployment's state. It waits while the disk does not take it: a deployment would stay in a state that it left long ago. */
+  const keep = async <T>(id: string, write: () => Promise<T>): Promise<T> => {
+    for (let isWaiting = false; ; isWaiting = true) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!isDeviceFailure(error) || closing.signal.aborted) throw error;
+        if (!isWaiting) {
+          log.error("a deployment waits for the disk", { deployment: id, error: String(error) });
+          const deployment = await metadata.deployment(id);
+          if (deployment) board.publish({ deployment, progress: `waiting for the disk: ${systemWords(error) ?? error}` });
+        }
+        await clock.sleep(DISK_RETRY_MS, closing.signal);
+      }
+    }
+  };
+
   const move = async (id: string, patch: Parameters<MetadataStore["updateDeployment"]>[1]): Promise<DeploymentRecord> => {
-    const deployment = await metadata.updateDeployment(id, patch, clock.now());
+    const deployment = await keep(id, () => metadata.updateDeployment(id, patch, clock.now()));
     board.publish({ deployment, progress: "" });
     log.info("deployment", {
       deployment: id,
@@ -170,7 +198,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       await move(id, { status: DeploymentStatus.LIVE });
       return;
     }
-    const replaced = await metadata.promote(id, clock.now());
+    const replaced = await keep(id, () => metadata.promote(id, clock.now()));
     scopes.set({ environmentId, branch, deploymentId: id });
     if (branch === "") running.pin(id, true);
     const live = await metadata.deployment(id);
@@ -215,8 +243,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     });
   };
 
-  const acquireById = async (id: string, environmentId: string): Promise<Lease> => {
+  const acquireById = async (id: string, environmentId: string, branch: string): Promise<Lease> => {
     const deployment = await find(id, environmentId);
+    refuseOtherBranch(deployment, branch);
     if (deployment.status !== DeploymentStatus.LIVE && deployment.status !== DeploymentStatus.INACTIVE) {
       const state = DeploymentStatus[deployment.status].toLowerCase();
       throw new Failure(
@@ -247,7 +276,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       .map(async ({ deploymentId, environmentId }) => {
         running.pin(deploymentId, true);
         try {
-          (await acquireById(deploymentId, environmentId)).release();
+          (await acquireById(deploymentId, environmentId, "")).release();
         } catch (error) {
           if (!closing.signal.aborted)
             log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
@@ -286,13 +315,17 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     },
 
     async validate(environment, branch, graph) {
+      refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, options.env);
       const base = scopes.get(environment.id, branch) ?? scopes.get(environment.id, "");
       return { diagnostics, diff: await compareWithLive(metadata, environment.id, base, graph) };
     },
 
     async resolve(target) {
-      return target.deploymentId === "" ? liveOf(target) : (await find(target.deploymentId, target.environment.id)).id;
+      if (target.deploymentId === "") return liveOf(target);
+      const deployment = await find(target.deploymentId, target.environment.id);
+      refuseOtherBranch(deployment, target.branch);
+      return deployment.id;
     },
 
     graph: (id) => builder.graph(id),
@@ -300,10 +333,11 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     acquire(target) {
       const id = target.deploymentId === "" ? liveOf(target) : target.deploymentId;
       const known = running.peek(id);
-      if (known?.environmentId === target.environment.id) {
+      const isNamedTwice = target.deploymentId !== "" && target.branch !== "";
+      if (known?.environmentId === target.environment.id && !isNamedTwice) {
         return running.acquire(id, () => Promise.reject(new Error("the deployment runs already")));
       }
-      return acquireById(id, target.environment.id);
+      return acquireById(id, target.environment.id, target.branch);
     },
 
     async close() {

@@ -40,6 +40,8 @@ export interface RunningDeployments {
 
 /** Milliseconds that queries on a replaced deployment may go on. */
 export const DRAIN_GRACE_MS = 30_000;
+/** Milliseconds that queries have when the server stops, after those that its listener gave them. */
+const CLOSE_GRACE_MS = 500;
 /** Milliseconds without a query after which a deployment that is not pinned stops. */
 export const IDLE_MS = 600_000;
 
@@ -63,6 +65,7 @@ export function createRunningDeployments(options: {
   const entries = new Map<string, Entry>();
   const pinned = new Set<string>();
   const stopping = new Map<string, Promise<void>>();
+  const closing = new AbortController();
 
   const lease = (entry: Entry, started: StartedDeployment): Lease => {
     entry.leases++;
@@ -98,16 +101,13 @@ export function createRunningDeployments(options: {
   const stop = async (entry: Entry): Promise<void> => {
     const started = await entry.starting.catch(() => undefined);
     if (!started) return;
-    const deadline = Date.now() + DRAIN_GRACE_MS;
     if (entry.leases > 0) {
-      const pause = new AbortController();
-      const idle = new Promise<void>((resolve) => {
-        entry.onIdle = resolve;
-      });
-      await Promise.race([idle, clock.sleep(DRAIN_GRACE_MS, pause.signal).catch(() => undefined)]);
-      pause.abort();
+      const ended = new AbortController();
+      const over = AbortSignal.any([ended.signal, closing.signal]);
+      entry.onIdle = () => ended.abort();
+      if (!over.aborted) await clock.sleep(DRAIN_GRACE_MS, over).catch(() => undefined);
     }
-    await started.stop(Math.max(0, deadline - Date.now()));
+    await started.stop(0);
   };
 
   const retire = async (id: string): Promise<void> => {
@@ -152,6 +152,7 @@ export function createRunningDeployments(options: {
     sweep,
     async close() {
       clearInterval(timer);
+      setTimeout(() => closing.abort(), CLOSE_GRACE_MS).unref();
       await Promise.all([...entries.keys()].map(retire));
       await Promise.all(stopping.values());
     },

@@ -3,8 +3,22 @@
 import { isAbsolute } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { Failure } from "../failure.ts";
 import type { EnvironmentRecord } from "../stores/metadata/store.ts";
 import { checkSqlResolvers } from "./checks.ts";
+
+/** Definitions of a graph that are checked and compared at once: others wait while that is done. */
+const MAX_DEFINITIONS = 50_000;
+
+/** Refuses a graph of more definitions than are checked. Throws Failure invalid_argument. */
+export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources, diagnostics }: Graph): void {
+  const features = featureSets.reduce((sum, set) => sum + set.features.length, featureSets.length);
+  const definitions = features + resolvers.length + namedQueries.length + sources.length + diagnostics.length;
+  if (definitions > MAX_DEFINITIONS)
+    throw new Failure("invalid_argument", `The project has ${definitions} definitions, and more than ${MAX_DEFINITIONS} are not checked.`, {
+      hint: "Deploy it as several projects.",
+    });
+}
 
 /**
  * The server's findings on a graph. Statements on a SQLite file with a relative path are checked when the bundle that may hold the file is there,

@@ -25,6 +25,10 @@ export function compileAggregation(node: Aggregation, filters: readonly Evaluate
     const values = new Array<FeatureValue>(frame.rows.rows);
     let errors: Map<number, string> | undefined;
     for (let row = 0; row < frame.rows.rows; row++) {
+      if (children.absent?.has(row)) {
+        values[row] = null;
+        continue;
+      }
       try {
         const rows = selected(chosen, children.offsets[row] as number, children.offsets[row + 1] as number);
         if (order) rows.sort((a, b) => inTime(order[a] ?? null, order[b] ?? null));

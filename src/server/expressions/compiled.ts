@@ -41,6 +41,8 @@ export interface RowColumns {
 export interface ChildRows extends RowColumns {
   /** One longer than the parent's `rows`. */
   readonly offsets: readonly number[];
+  /** Parents that have no child rows because the has-one row that would have them is missing: what is aggregated of them is null. Undefined = there is none. */
+  readonly absent?: ReadonlySet<number> | undefined;
 }
 
 /** What an evaluation depends on beside the rows. */

@@ -147,8 +147,10 @@ function constantOf(typed: TypedExpression, windowMicros: bigint): TestValue | u
   if (typed.kind === "window-start") return { microsBeforeNow: windowMicros };
   if (typed.kind === "call" && typed.definition.name === "sub") {
     const [from, length] = typed.arguments.map((argument) => constantOf(argument, windowMicros));
-    if (!from || "literal" in from || !length || !("literal" in length) || typeof length.literal !== "number") return undefined;
-    return { microsBeforeNow: from.microsBeforeNow + BigInt(length.literal) };
+    if (!from || "literal" in from || !length || !("literal" in length)) return undefined;
+    const { literal } = length;
+    if (typeof literal !== "number" && typeof literal !== "bigint") return undefined;
+    return { microsBeforeNow: from.microsBeforeNow + BigInt(literal) };
   }
   return typed.kind === "literal" && typed.value !== null ? { literal: typed.value } : undefined;
 }

@@ -8,7 +8,7 @@ export interface GuardOptions {
   /** The address it is bound to. */
   readonly host: string;
   readonly port: number;
-  /** Further host names that may stand in the Host header, with port where it is not the server's. */
+  /** Further names of the server, such as that of a proxy in front: `svc.example.com` without a port, or with the server's; `svc.example.com:8443` with that port. */
   readonly allowedHosts: readonly string[];
   /** Refuse connections of other machines. Whoever is refused for that is told what is open to them. */
   readonly othersRefused?: string | undefined;
@@ -40,17 +40,23 @@ export function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
+/** The Host headers that allowed hosts stand for. */
+export function proxyHosts(allowedHosts: readonly string[], port: number): ReadonlySet<string> {
+  return new Set(
+    allowedHosts
+      .map((name) => name.toLowerCase())
+      .flatMap((name) => (/:\d+$/.test(name) && !name.endsWith("]") ? [name.replace(/:(80|443)$/, ""), name] : [name, `${name}:${port}`])),
+  );
+}
+
 /**
  * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a container) keeps the name and changes the number; a page elsewhere
  * cannot make the browser send one of them. An Origin must be the very host that the request names.
  */
 export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);
-  const hosts = new Set<string>();
-  for (const name of [urlHost(host), ...allowedHosts].map((entry) => entry.toLowerCase())) {
-    if (/:\d+$/.test(name) && !name.endsWith("]")) hosts.add(name);
-    else hosts.add(port === 80 ? name : `${name}:${port}`);
-  }
+  const bound = urlHost(host).toLowerCase();
+  const hosts = new Set([port === 80 ? bound : `${bound}:${port}`, ...proxyHosts(allowedHosts, port)]);
   return (headers, peer) => {
     if (othersRefused !== undefined && !isThisMachine(peer?.(), host)) return othersRefused;
     const given = headers.get("host")?.toLowerCase();

@@ -28,6 +28,8 @@ export interface ObjectAddresses {
 
 const PREFIX = "/v1/objects/";
 const STALL_MS = 30_000;
+/** Headers of an answer to an upload that may still be sent. */
+const HALF_READ = { connection: "close" };
 
 /** Makes the addresses of a server. */
 export function createObjectAddresses(options: { readonly key: Uint8Array; readonly clock: Clock }): ObjectAddresses {
@@ -73,9 +75,10 @@ async function receive(platform: Platform, request: Request, { sha256, size }: {
   try {
     await platform.objects.put(sha256, size, request.body ? unstalled(request.body) : nothing());
   } catch (error) {
-    if (error instanceof ObjectMismatch) return jsonError(400, "content_mismatch", `Nothing was kept: ${error.message}. Upload it again.`);
+    if (error instanceof ObjectMismatch)
+      return jsonError(400, "content_mismatch", `Nothing was kept: ${error.message}. Upload it again.`, HALF_READ);
     if (error instanceof StalledUpload)
-      return jsonError(408, "upload_stalled", "Nothing was kept: the upload stopped halfway. Upload it again.");
+      return jsonError(408, "upload_stalled", "Nothing was kept: the upload stopped halfway. Upload it again.", HALF_READ);
     throw error;
   }
   return new Response(null, { status: 201, headers: { etag: `"${sha256}"`, "cache-control": "no-store" } });

@@ -12,9 +12,10 @@ import type { Connection } from "../router.ts";
 import type { QueryDoorDeps } from "../services/query-door.ts";
 import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_BYTES } from "../services/query-http.ts";
 import { readBody } from "./body.ts";
+import type { BodyShare } from "./body-budget.ts";
 import { failureStatus, json } from "./respond.ts";
 
-type Handler = (request: Request, caller: Caller) => Promise<Response>;
+type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** A door of the JSON query API: what its handler is, and how long a body may be. */
 interface Door {
@@ -27,22 +28,25 @@ const ONLINE: Door = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, handl
 const BULK: Door = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, handlers: new WeakMap() };
 
 /** Answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's errors. */
-export function serveQuery(platform: Platform, request: Request, connection: Connection): Promise<Response> {
-  return serve(ONLINE, platform, request, connection);
+export function serveQuery(platform: Platform, request: Request, connection: Connection, share: BodyShare): Promise<Response> {
+  return serve(ONLINE, platform, request, connection, share);
 }
 
 /** Answers `POST /v1/query/bulk`. */
-export function serveBulkQuery(platform: Platform, request: Request, connection: Connection): Promise<Response> {
-  return serve(BULK, platform, request, connection);
+export function serveBulkQuery(platform: Platform, request: Request, connection: Connection, share: BodyShare): Promise<Response> {
+  return serve(BULK, platform, request, connection, share);
 }
 
-async function serve(door: Door, platform: Platform, request: Request, connection: Connection): Promise<Response> {
+async function serve(door: Door, platform: Platform, request: Request, connection: Connection, share: BodyShare): Promise<Response> {
   try {
-    const caller = await authorize(platform.tokens, request.headers, Permission.QUERY_ONLINE);
+    const caller = await authorize(platform.callers, request.headers, Permission.QUERY_ONLINE);
     if (!caller) throw new Error("queries need credentials");
-    const bounded = await withBoundedBody(request, door.maxBytes);
-    connection.unhurried?.();
-    return await (await handlerOf(door, platform))(bounded, caller);
+    const handle = await handlerOf(door, platform);
+    return await handle(request, caller, async () => {
+      const body = await readBody(request, door.maxBytes, { share });
+      connection.unhurried?.();
+      return body;
+    });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const [code, category] = FAILURE_CODES[error.kind];
@@ -63,13 +67,4 @@ function handlerOf({ create, handlers }: Door, platform: Platform): Promise<Hand
 
 async function createHandler(create: Door["create"], platform: Platform): Promise<Handler> {
   return create({ ...(await queriesOf(platform)), clock: platform.clock });
-}
-
-/** A request whose body is not longer than a query's may be: as it is when it says so itself, else read up to there. */
-async function withBoundedBody(request: Request, maxBytes: number): Promise<Request> {
-  const announced = request.headers.get("content-length");
-  if (announced !== null && Number(announced) <= maxBytes) return request;
-  if (!request.body) return request;
-  const body = (await readBody(request, maxBytes)) as Uint8Array<ArrayBuffer>;
-  return new Request(request.url, { method: request.method, headers: request.headers, body, signal: request.signal });
 }

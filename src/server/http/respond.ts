@@ -32,6 +32,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   already_exists: 409,
   failed_precondition: 412,
   resource_exhausted: 429,
+  out_of_space: 507,
   unimplemented: 501,
   unavailable: 503,
 };

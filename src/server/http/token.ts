@@ -3,10 +3,8 @@
 import { secretMatches } from "../auth/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../auth/tokens.ts";
 import type { Platform } from "../platform.ts";
-import { readBody } from "./body.ts";
+import { readBody, SHORT_BODY_BYTES } from "./body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
-
-const MAX_BYTES = 16 * 1024;
 
 /** Exchanges a client id and secret. A wrong secret and an unknown client get the same answer in the same time. */
 export async function exchangeToken(platform: Platform, request: Request): Promise<Response> {
@@ -14,16 +12,17 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
   if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) {
     return refusal(415, "invalid_request", "Send the credentials as JSON, with Content-Type: application/json.");
   }
-  const given = parse(await readBody(request, MAX_BYTES));
+  const given = parse(await readBody(request, SHORT_BODY_BYTES));
   if (!given) return refusal(400, "invalid_request", "The body must be a JSON object with client_id, client_secret and grant_type.");
   if (given.grant_type !== "client_credentials") return refusal(400, "unsupported_grant_type", 'grant_type must be "client_credentials".');
   const { client_id: clientId, client_secret: clientSecret } = given;
   if (typeof clientId !== "string" || typeof clientSecret !== "string")
     return refusal(400, "invalid_request", "client_id and client_secret must be strings.");
-  const client = await platform.metadata.client(clientId);
+  const client = await platform.clients.find(clientId);
   if (!secretMatches(clientSecret, client?.secretHash) || !client) {
     return refusal(401, "invalid_client", "The client id or secret is wrong.", { "www-authenticate": 'Bearer error="invalid_client"' });
   }
+  platform.clients.used(client.id);
   const environments = (await platform.metadata.environments()).filter(({ teamId }) => teamId === client.teamId);
   const [first] = environments;
   const primary = environments.find(({ name }) => name === "default") ?? first;
@@ -32,7 +31,7 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
     token_type: "Bearer",
     expires_in: TOKEN_LIFETIME_S,
     primary_environment: primary?.id ?? null,
-    engines: Object.fromEntries(environments.map(({ id }) => [id, platform.url])),
+    engines: Object.fromEntries(environments.map(({ id }) => [id, platform.addressFor(request.headers)])),
   });
 }
 

@@ -8,7 +8,7 @@ import { json, methodNotAllowed } from "./respond.ts";
 /** Answers with the ids of the user, the team, the project and the environment that the headers select. */
 export async function whoAmI(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
-  const caller = await authenticate(platform.tokens, request.headers);
+  const caller = await authenticate(platform.callers, request.headers);
   const { environment } = await resolveScope(platform.metadata, caller, request.headers);
   return json({
     user_id: caller.clientId,
@@ -18,6 +18,6 @@ export async function whoAmI(platform: Platform, request: Request): Promise<Resp
     environment_id: environment.id,
     environment_name: environment.name,
     permissions: caller.permissions,
-    dashboard_url: platform.url,
+    dashboard_url: platform.addressFor(request.headers),
   });
 }

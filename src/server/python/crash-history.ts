@@ -56,8 +56,8 @@ export class CrashHistory {
   }
 
   private recent(): readonly Crash[] {
-    const since = this.clock.now() - WINDOW_MS;
-    this.crashes = this.crashes.filter(({ at }) => at > since);
+    const now = this.clock.now();
+    this.crashes = this.crashes.filter(({ at }) => at > now - WINDOW_MS && at <= now);
     return this.crashes;
   }
 }

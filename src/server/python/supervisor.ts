@@ -39,7 +39,7 @@ const SLOW_MS = 20;
 const GRACE_MS = 250;
 /** Longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Time that a worker has to end by itself. */
+/** Time that a worker has to end by itself; one with hooks that run at its end has what is left of the grace, if that is more. */
 const EXIT_MS = 1_000;
 
 /** Runs calls on the workers of one deployment. */
@@ -103,6 +103,7 @@ export class Supervisor implements PythonPool {
 
   async drain(graceMs: number): Promise<void> {
     this.closing = true;
+    const until = performance.now() + graceMs;
     await within(graceMs, this.idle());
     const left = [...this.waiting, ...[...this.slots].flatMap((slot) => [...slot.pending()])];
     for (const pending of left)
@@ -115,7 +116,8 @@ export class Supervisor implements PythonPool {
       if (isIdle) slot.worker.drain();
       else slot.worker.kill();
     }
-    await within(EXIT_MS, ended);
+    const hasHooks = [...this.slots].some((slot) => slot.worker.hasAfterHooks);
+    await within(hasHooks ? Math.max(EXIT_MS, until - performance.now()) : EXIT_MS, ended);
     for (const slot of this.slots) slot.worker.kill();
     await ended;
     clearTimeout(this.timer);
@@ -139,6 +141,9 @@ export class Supervisor implements PythonPool {
         new Worker(this.options.spec, {
           onResult: (message) => this.received(owner, message),
           onLog: (line) => this.options.onLog(line),
+          onClosing: () => {
+            owner.state = "ending";
+          },
           onEnd: (ending) => this.ended(owner, ending),
         }),
     );

@@ -1,13 +1,13 @@
 /** One worker process: how it is started, what is said on its two connections, and how it ends. */
 
-import { unlinkSync } from "node:fs";
+import { chmodSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { Socket, Subprocess, UnixSocketListener } from "bun";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { errorAt } from "../../domain/finding.ts";
 import { crashedAt, lastWords } from "../../python/crash.ts";
-import { killGroup, within } from "../../python/subprocess.ts";
+import { killGroup, privately, within } from "../../python/subprocess.ts";
 import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { WorkerLog } from "./pool.ts";
@@ -58,6 +58,8 @@ export interface WorkerEvents {
   /** A RESULT frame. */
   onResult(message: Message): void;
   onLog(line: WorkerLog): void;
+  /** A connection is closed although nobody asked for it: the process takes no more calls, and is about to end. */
+  onClosing(): void;
   /** The process has ended and everything it had said was handed on. Called once, also when it never got ready. */
   onEnd(ending: WorkerEnding): void;
 }
@@ -76,6 +78,9 @@ export class WorkerStartError extends Error {
 /** Time that frames and output may still take to arrive after the process has ended. */
 const LAST_WORDS_MS = 250;
 
+/** Time that the launcher has to end like its child, whose connections are closed by then. */
+const EXIT_MS = 250;
+
 interface Connection {
   readonly reader: FrameReader;
   readonly writer: FrameWriter;
@@ -89,13 +94,15 @@ export class Worker {
   readonly ended: Promise<void>;
   /** Resolves when the project is imported; rejects with WorkerStartError. */
   readonly ready: Promise<void>;
-  private readonly process: Subprocess<"ignore", "pipe", "pipe">;
+  /** The launcher, whose child runs the project's code. It ends as that does, and ends it when its stdin, which nothing is written to, is closed. */
+  private readonly process: Subprocess<"pipe", "pipe", "pipe">;
   private readonly listener: UnixSocketListener<Connection>;
   private readonly sockets = new Set<Socket<Connection>>();
   private data: FrameWriter | undefined;
   private control: FrameWriter | undefined;
   private slowStart = false;
   private isReady = false;
+  private hooks = false;
   private failure: WorkerStartError | undefined;
   private draining = false;
   private readonly settle = Promise.withResolvers<void>();
@@ -140,14 +147,17 @@ export class Worker {
       ...limit,
     ];
     try {
-      this.process = Bun.spawn(argv, {
-        cwd: spec.sourceRoot,
-        env: { ...spec.env },
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
-        detached: true,
-      });
+      chmodSync(path, 0o600);
+      this.process = privately(() =>
+        Bun.spawn(argv, {
+          cwd: spec.sourceRoot,
+          env: { ...spec.env },
+          stdin: "pipe",
+          stdout: "pipe",
+          stderr: "pipe",
+          detached: true,
+        }),
+      );
     } catch (error) {
       this.stopListening(path);
       throw error;
@@ -155,7 +165,7 @@ export class Worker {
     this.ready = this.settle.promise;
     const timer = setTimeout(() => {
       this.slowStart = true;
-      this.process.kill("SIGABRT");
+      killGroup(this.process.pid, "SIGABRT");
       setTimeout(() => this.kill(), LAST_WORDS_MS);
     }, spec.startTimeoutMs);
     this.ended = this.live(path);
@@ -165,6 +175,11 @@ export class Worker {
   /** Process id, also that of its process group. */
   get pid(): number {
     return this.process.pid;
+  }
+
+  /** Whether the project has hooks that run after the last call. */
+  get hasAfterHooks(): boolean {
+    return this.hooks;
   }
 
   /** Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue. */
@@ -188,7 +203,7 @@ export class Worker {
 
   /** Kills it and everything it started. */
   kill(): void {
-    killGroup(this.process.pid, "SIGKILL");
+    if (this.process.exitCode === null && this.process.signalCode === null) killGroup(this.process.pid, "SIGKILL");
   }
 
   private async live(path: string): Promise<void> {
@@ -234,7 +249,10 @@ export class Worker {
 
   private closed(socket: Socket<Connection>): void {
     this.sockets.delete(socket);
-    if (!this.draining) this.kill();
+    if (!this.draining) {
+      this.events.onClosing();
+      setTimeout(() => this.kill(), EXIT_MS).unref();
+    }
     if (this.sockets.size === 0) this.quiet.resolve();
   }
 
@@ -262,12 +280,13 @@ export class Worker {
         });
         break;
       case "HELLO":
-        if (message.pid !== this.process.pid) socket.terminate();
+        if (message.launcher !== this.process.pid) socket.terminate();
         else if (message.role === "data") this.data = socket.data.writer;
         else this.control = socket.data.writer;
         break;
       case "READY":
         for (const [fqn, loaded] of Object.entries(message.resolvers as Record<string, LoadedResolver>)) this.resolvers.set(fqn, loaded);
+        this.hooks = message.hasAfterHooks === true;
         this.isReady = true;
         this.settle.resolve();
         break;

@@ -18,7 +18,7 @@ import { explainRun } from "./answer/explain.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ScalarInfo } from "./graph/index-types.ts";
-import { QueryRefused, refusal } from "./refusal.ts";
+import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
 import type { Ask, BulkAsk } from "./request/request.ts";
 import { Execution } from "./run/executor.ts";
@@ -91,9 +91,10 @@ export class BulkRun {
     const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
     let context: BulkContext | undefined;
     let inferred: readonly string[] = [];
+    const guess = guesses();
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
       const planning = this.spans?.open("plan", "plan");
-      const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS));
+      const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
       this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);

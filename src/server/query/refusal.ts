@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ErrorCategory, type ErrorCode, type ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCategory, ErrorCode, type ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 
 /** One thing that is wrong with a query. */
 export type Refusal = MessageInitShape<typeof ErrorDetailSchema>;
@@ -12,7 +12,59 @@ export class QueryRefused extends Error {
   }
 }
 
+/** Characters of a message, and of the name that it is about, that are told; names come from the request and may have any length. */
+const MAX_MESSAGE = 2_000;
+const MAX_NAME = 500;
+
 /** A fault of the request. */
 export function refusal(code: ErrorCode, message: string, feature = ""): Refusal {
-  return { code, category: ErrorCategory.REQUEST, message, feature };
+  return { code, category: ErrorCategory.REQUEST, message: clipped(message, MAX_MESSAGE), feature: clipped(feature, MAX_NAME) };
+}
+
+/** A text of at most so many characters; what is left out is counted. */
+export function clipped(text: string, max = MAX_MESSAGE): string {
+  return text.length <= max ? text : `${text.slice(0, max)}... (${text.length - max} more characters)`;
+}
+
+/** Names for which others that were meant are looked for: that costs as much as the graph has names. */
+const MAX_GUESSES = 20;
+/** Faults that are told in words. */
+const MAX_TOLD = 100;
+
+/** Whether a name that was meant is to be looked for: true for the first names of a request. */
+export type Guess = () => boolean;
+
+/** The guesses of a request. */
+export function guesses(): Guess {
+  let left = MAX_GUESSES;
+  return () => left-- > 0;
+}
+
+/** Everything that is wrong with a request: the first hundred faults in words, the others as a number. */
+export class Refusals {
+  readonly #told: Refusal[] = [];
+  #others = 0;
+
+  /** @param guess shared by all that one request is checked by */
+  constructor(readonly guess: Guess = guesses()) {}
+
+  /** Adds a fault; it is put in words when it is told. */
+  add(word: (guess: Guess) => Refusal): void {
+    if (this.#told.length < MAX_TOLD) this.#told.push(word(this.guess));
+    else this.#others++;
+  }
+
+  get isEmpty(): boolean {
+    return this.#told.length === 0;
+  }
+
+  /** Throws QueryRefused when anything is wrong. */
+  check(): void {
+    if (!this.isEmpty) throw new QueryRefused(this.list());
+  }
+
+  list(): readonly Refusal[] {
+    if (this.#others === 0) return this.#told;
+    return [...this.#told, refusal(ErrorCode.INVALID_QUERY, `and ${this.#others.toLocaleString("en")} more`)];
+  }
 }

@@ -1,7 +1,7 @@
 /** DeploymentService: validate, upload, deploy, watch; branches and sources. */
 
 import { create } from "@bufbuild/protobuf";
-import type { ConnectRouter } from "@connectrpc/connect";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import {
   CreateDeploymentResponseSchema,
   CreateUploadResponseSchema,
@@ -17,6 +17,7 @@ import {
 } from "../../../gen/svc/v1/deployment_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
+import { refuseOtherBranch } from "../deployments/deployments.ts";
 import { Failure } from "../failure.ts";
 import { ADDRESS_LIFETIME_MS, MAX_OBJECT_BYTES } from "../http/objects.ts";
 import { newId } from "../identifier.ts";
@@ -56,8 +57,8 @@ export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { addresses, clock, keys, metadata, objects, url } = platform;
-  const message = (record: DeploymentRecord) => deploymentMessage(record, url);
+  const { addressFor, addresses, clock, keys, metadata, objects } = platform;
+  const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch }, context) {
@@ -113,13 +114,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
         repositoryUrl: request.repositoryUrl,
         sourceSha256: upload.sha256,
       });
-      return create(CreateDeploymentResponseSchema, { deployment: message(deployment) });
+      return create(CreateDeploymentResponseSchema, { deployment: message(deployment, context) });
     },
 
     async getDeployment({ deploymentId }, context) {
       const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
       const deployment = await (await platform.deployments()).find(deploymentId, environment.id);
-      return create(GetDeploymentResponseSchema, { deployment: message(deployment) });
+      return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
     },
 
     async listDeployments({ branch, pageSize, pageToken: token }, context) {
@@ -136,7 +137,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const page = found.slice(0, limit);
       const last = page.at(-1);
       return create(ListDeploymentsResponseSchema, {
-        deployments: page.map(message),
+        deployments: page.map((deployment) => message(deployment, context)),
         nextPageToken: found.length > limit && last ? pageToken(keys.objects, filter, last.id) : "",
       });
     },
@@ -145,7 +146,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
       const deployments = await platform.deployments();
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
-        yield create(WatchDeploymentResponseSchema, { deployment: message(deployment), progress });
+        yield create(WatchDeploymentResponseSchema, { deployment: message(deployment, context), progress });
       }
     },
 
@@ -163,12 +164,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async getSource({ target }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
-      const deployment = await sourceTarget(platform, environment.id, target);
+      const { environment, branch } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const deployment = await sourceTarget(platform, environment.id, target || branch);
+      refuseOtherBranch(deployment, branch);
       const size = await objects.size(deployment.sourceSha256);
       if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
       return create(GetSourceResponseSchema, {
-        deployment: message(deployment),
+        deployment: message(deployment, context),
         url: addresses.sign("get", deployment.sourceSha256, size).url,
       });
     },

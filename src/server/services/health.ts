@@ -56,7 +56,8 @@ function partsOf(platform: Platform): readonly Part[] {
 }
 
 async function probeQueries(platform: Platform): Promise<string> {
-  const response = await fetch(`${platform.url}/health`, { signal: AbortSignal.timeout(PROBE_DEADLINE_MS), verbose: false, proxy: "" });
+  const init = { signal: AbortSignal.timeout(PROBE_DEADLINE_MS), verbose: false, proxy: false } as RequestInit;
+  const response = await fetch(`${platform.url}/health`, init);
   if (!response.ok) throw new Error(`the server's own address ${platform.url} answers ${response.status}`);
   await (await platform.online()).probe();
   const { running } = await platform.deployments();

@@ -1,18 +1,38 @@
 /** The Connect services as HTTP handlers by path. A service's generated code is loaded with its first call. */
 
-import { type ConnectRouter, createConnectRouter } from "@connectrpc/connect";
+import { getOption } from "@bufbuild/protobuf";
+import { type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalServerResponseToFetch } from "@connectrpc/connect/protocol";
-import { errorInterceptor, permissionInterceptor } from "../interceptors.ts";
+import { max_body_bytes, permission } from "../../../gen/svc/v1/options_pb.ts";
+import { authorize } from "../access.ts";
+import type { Caller } from "../auth/tokens.ts";
+import { SHORT_BODY_BYTES } from "../http/body.ts";
+import { admit, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { checkCallBody } from "./call-body.ts";
 
-/** Answers a call whose body was read. */
-export type CallHandler = (request: Request, body: Uint8Array) => Promise<Response>;
+/**
+ * Answers a call whose caller may make it and whose body was read. `caller` is undefined for methods that need no credentials; `address` gives the client's, where
+ * the door knows it.
+ */
+export type CallHandler = (request: Request, body: Uint8Array, caller: Caller | undefined, address?: () => string) => Promise<Response>;
 
-/** The handlers of all services. */
-export interface ServiceHandlers {
-  /** The handler of a path `/svc.v1.<Service>/<Method>`; undefined when there is none. */
-  find(path: string): Promise<CallHandler | undefined>;
+/** A method of a service. */
+export interface CallMethod {
+  /** Who calls, before anything of the body is read; undefined for methods that need no credentials. Throws Failure when the caller may not. */
+  readonly authorize: (headers: Headers) => Promise<Caller | undefined>;
+  /** Longest body. */
+  readonly maxBodyBytes: number;
+  readonly handle: CallHandler;
+  /** Answers a call that is refused before its body was read, in the words of the call's protocol. */
+  readonly refuse: (request: Request, error: unknown) => Promise<Response>;
+}
+
+/** The methods of all services. */
+export interface ServiceMethods {
+  /** The method of a path `/svc.v1.<Service>/<Method>`; undefined when there is none. */
+  find(path: string): Promise<CallMethod | undefined>;
 }
 
 /** What implements a service. */
@@ -30,24 +50,38 @@ export const SERVICE_MODULES: Readonly<Record<string, () => Promise<ServiceModul
   "svc.v1.GraphService": () => import("./graph.ts"),
   "svc.v1.HealthService": () => import("./health.ts"),
   "svc.v1.QueryService": async () => {
-    const [service, { QUERY_PATH, serveQueryDirectly }] = await Promise.all([import("./query.ts"), import("./query-direct.ts")]);
-    return { ...service, direct: { [QUERY_PATH]: serveQueryDirectly } };
+    const [service, { DIRECT_CALLS }] = await Promise.all([import("./query.ts"), import("./query-direct.ts")]);
+    return { ...service, direct: DIRECT_CALLS };
   },
 };
 
-/** Makes the handlers. Errors go outside of permissions, so that a refusal is translated too. */
-export function createServiceHandlers(platform: Platform): ServiceHandlers {
-  const interceptors = [errorInterceptor(platform), permissionInterceptor(platform.tokens)];
-  const loaded = new Map<string, Promise<Map<string, CallHandler>>>();
+/** Makes the methods. */
+export function createServiceMethods(platform: Platform): ServiceMethods {
+  const loaded = new Map<string, Promise<Map<string, CallMethod>>>();
 
-  const load = async (name: string): Promise<Map<string, CallHandler>> => {
+  const load = async (name: string): Promise<Map<string, CallMethod>> => {
     const module = await SERVICE_MODULES[name]?.();
-    const router = createConnectRouter({ interceptors, grpc: false });
+    const router = createConnectRouter({
+      interceptors: [errorInterceptor(platform)],
+      requestGate,
+      grpc: false,
+      binaryOptions: { readUnknownFields: false },
+    });
     module?.register(router, platform);
     return new Map(
       router.handlers.map((handler) => {
-        const general = callHandler(handler);
-        return [handler.requestPath, module?.direct?.[handler.requestPath]?.(platform, general) ?? general];
+        const general = generalHandler(handler);
+        const needed = getOption(handler.method, permission);
+        return [
+          handler.requestPath,
+          {
+            authorize: (headers) => authorize(platform.callers, headers, needed),
+            maxBodyBytes: getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES,
+            handle: module?.direct?.[handler.requestPath]?.(platform, general) ?? general,
+            refuse: (request, error) =>
+              respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error))),
+          },
+        ];
       }),
     );
   };
@@ -63,23 +97,35 @@ export function createServiceHandlers(platform: Platform): ServiceHandlers {
   };
 }
 
-function callHandler(handler: UniversalHandler): CallHandler {
-  const isUnary = handler.method.methodKind === "unary";
-  return async (request, body) => {
-    const response = await handler({
-      httpVersion: "1.1",
-      method: request.method,
-      url: request.url,
-      header: request.headers,
-      body: once(body),
-      signal: request.signal,
-    });
-    if (!isUnary || !response.body) return universalServerResponseToFetch(response);
-    return new Response(await collect(response.body), {
-      status: response.status,
-      ...(response.header ? { headers: response.header } : {}),
-    });
+const NO_BODY = new Uint8Array(0);
+
+/** Serves a method in every protocol and encoding there is. */
+function generalHandler(handler: UniversalHandler): CallHandler {
+  return async (request, body, caller, address) => {
+    try {
+      checkCallBody(handler.method.input, request.headers.get("content-type") ?? "", body);
+    } catch (error) {
+      return respond(handler, request, NO_BODY, refuse(error));
+    }
+    return respond(handler, request, body, admit(caller, address?.() ?? ""));
   };
+}
+
+async function respond(handler: UniversalHandler, request: Request, body: Uint8Array, contextValues: ContextValues): Promise<Response> {
+  const response = await handler({
+    httpVersion: "1.1",
+    method: request.method,
+    url: request.url,
+    header: request.headers,
+    body: once(body),
+    signal: request.signal,
+    contextValues,
+  });
+  if (handler.method.methodKind !== "unary" || !response.body) return universalServerResponseToFetch(response);
+  return new Response(await collect(response.body), {
+    status: response.status,
+    ...(response.header ? { headers: response.header } : {}),
+  });
 }
 
 async function* once(body: Uint8Array): AsyncIterable<Uint8Array> {

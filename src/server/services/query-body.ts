@@ -1,10 +1,14 @@
 /** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
 
 import { didYouMean } from "../../domain/closest.ts";
-import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
+import { DURATION_GRAMMAR } from "../../domain/duration.ts";
+import { readStaleness } from "../../domain/staleness.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, parseExactJson } from "../../domain/value.ts";
-import { type Ask, type BulkAsk, bulkColumn } from "../query/request/request.ts";
+import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
+import { QueryRefused } from "../query/refusal.ts";
+import { MAX_NAMES, tooManyNames } from "../query/request/prepare.ts";
+import { type Ask, type AskInput, type BulkAsk, bulkColumn } from "../query/request/request.ts";
 
 /** A body that is no query: which field is wrong, what was wanted, what was given. */
 export class BodyInvalid extends Error {
@@ -54,24 +58,35 @@ export interface BulkQueryBody extends QueryBody {
   readonly bulk: BulkAsk;
 }
 
-/** Reads a body. Fields that are null count as absent. Throws BodyInvalid. */
-export function readQueryBody(text: string): QueryBody {
-  const { body, inputs } = readFields(text);
-  return { ...body, ask: { ...body.ask, inputs: Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] })) } };
+/** A body that was read, and its text. */
+export interface Read<B> {
+  readonly body: B;
+  readonly text: string;
 }
 
-/** Reads the body of a bulk query, whose inputs are lists of values. Throws BodyInvalid. */
-export function readBulkQueryBody(text: string): BulkQueryBody {
-  const { body, inputs } = readFields(text);
+/** Reads a body. Fields that are null count as absent. Throws BodyInvalid, JsonRefused, QueryRefused. */
+export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
+  const { body, inputs, text } = readFields(bytes);
+  const given: AskInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
+  return { body: { ...body, ask: { ...body.ask, inputs: given } }, text };
+}
+
+/** Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them. Throws BodyInvalid, JsonRefused, QueryRefused. */
+export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
+  const { body, inputs, text } = readFields(bytes, maxValues);
   const columns = Object.keys(inputs).map((name) => {
     const values = inputs[name];
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
-  return { ...body, bulk: { ask: body.ask, columns } };
+  return { body: { ...body, bulk: { ask: body.ask, columns } }, text };
 }
 
-function readFields(text: string): { readonly body: QueryBody; readonly inputs: Fields } {
+const INPUTS = quoted("inputs");
+
+function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: QueryBody; readonly inputs: Fields; readonly text: string } {
+  const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
+  if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
   let parsed: unknown;
   try {
     parsed = parseExactJson(text);
@@ -79,17 +94,19 @@ function readFields(text: string): { readonly body: QueryBody; readonly inputs: 
     throw new BodyInvalid(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const body = fields(parsed, "the body");
+  if (members > Object.keys(body).length) throw givenTwice(repeatedName(bytes), "");
   onlyKnown(body, FIELDS, "");
   const context = optional(body.context, "context", fields) ?? NONE;
   onlyKnown(context, CONTEXT_FIELDS, "context.");
   const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
   onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
   const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
+  if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
   const query: QueryBody = {
     ask: {
       inputs: [],
       outputs: optional(body.outputs, "outputs", strings) ?? [],
-      staleness: optional(body.staleness, "staleness", mapOf(duration)) ?? NONE,
+      staleness: optional(body.staleness, "staleness", mapOf(staleness)) ?? NONE,
       tags: optional(context.tags, "context.tags", strings) ?? [],
       queryContext: optional(body.query_context, "query_context", mapOf(anything)) ?? NONE,
       queryName: optional(body.query_name, "query_name", string) ?? "",
@@ -107,7 +124,11 @@ function readFields(text: string): { readonly body: QueryBody; readonly inputs: 
     meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
     structsAsObjects: optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true,
   };
-  return { body: query, inputs };
+  return { body: query, inputs, text };
+}
+
+function givenTwice(name: string | undefined, where: string): BodyInvalid {
+  return new BodyInvalid(`${where}'${name}' is given twice`);
 }
 
 function optional<T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | undefined {
@@ -154,10 +175,10 @@ function boolean(value: unknown, at: string): boolean {
   return value;
 }
 
-function duration(value: unknown, at: string): number {
-  const ms = typeof value === "string" ? parseDuration(value) : undefined;
-  if (ms === undefined) throw wrong(at, DURATION_GRAMMAR, value);
-  return ms;
+function staleness(value: unknown, at: string): number {
+  const read = typeof value === "string" ? readStaleness(value) : DURATION_GRAMMAR;
+  if (typeof read === "string") throw wrong(at, read, value);
+  return read;
 }
 
 function instant(value: unknown, at: string): bigint {

@@ -5,9 +5,10 @@ import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
+import { JsonRefused } from "../http/json-text.ts";
 import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
-import { QueryRefused } from "../query/refusal.ts";
+import { clipped, QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request/request.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
@@ -15,14 +16,17 @@ import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, sco
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
 
-/** Longest body of a bulk query, in bytes: a million rows of some columns. */
-export const MAX_BULK_QUERY_BYTES = 256 * 1024 * 1024;
+/** Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed at once, so that others wait as long as that takes. */
+export const MAX_BULK_QUERY_BYTES = 16 * 1024 * 1024;
+/** Values of a bulk query's body, at most. */
+const MAX_BULK_VALUES = 2_000_000;
 /** Errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
-type Handler<Auth> = (request: Request, auth: Auth) => Promise<Response>;
+/** Answers a request of a caller who may make it. `receive` reads its body. */
+type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
-/** Makes the handler of `POST /v1/query/online`. The caller has been authenticated and has the body's length checked, or the body read, by then. */
+/** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(readQueryBody, (body, request, text, auth) =>
     runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
@@ -33,33 +37,43 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 
 /** Makes the handler of `POST /v1/query/bulk`. */
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readBulkQueryBody, (body, request, _text, auth) => {
-    const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-    return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
-      const json = bulkAnswerToJson(answer, body);
-      const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
-      return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
-    });
-  });
+  return createHandler(
+    (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
+    (body, request, _text, auth) => {
+      const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
+      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
+        const json = bulkAnswerToJson(answer, body);
+        const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
+        return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
+      });
+    },
+  );
 }
 
 function createHandler<Auth, B extends QueryBody>(
-  read: (text: string) => B,
+  read: (body: Uint8Array) => { readonly body: B; readonly text: string },
   answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
-  return async (request, auth) => {
+  return async (request, auth, receive) => {
     if (request.method !== "POST")
       return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
+    const type = request.headers.get("content-type");
+    if (type !== null && !JSON_TYPE.test(type))
+      return refuse([requestError(ErrorCode.PARSE_FAILED, `send JSON with Content-Type: application/json, not ${type}`)], 415);
     try {
-      const text = await request.text();
-      return new Response(await answer(read(text), request, text, auth), { headers: JSON_HEADERS });
+      const { body, text } = read(await receive());
+      return new Response(await answer(body, request, text, auth), { headers: JSON_HEADERS });
     } catch (error) {
-      if (error instanceof BodyInvalid) return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
+      if (error instanceof BodyInvalid || error instanceof JsonRefused)
+        return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
       if (error instanceof QueryRefused) return refuse(error.errors, 400);
       throw error;
     }
   };
 }
+
+/** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 function arrivalOf<A>(door: string, body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
@@ -98,7 +112,7 @@ function refuse(
 }
 
 function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {
-  return { code, category: ErrorCategory.REQUEST, message };
+  return { code, category: ErrorCategory.REQUEST, message: clipped(message) };
 }
 
 function errorToJson(error: JsonError): Record<string, unknown> {

@@ -3,7 +3,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import {
-  type QueryBulkRequest,
   type QueryBulkResponse,
   type QueryRequest,
   QueryRequestSchema,
@@ -16,14 +15,15 @@ import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
 import { answerToBinary } from "../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../query/bulk.ts";
-import { askFromProto, bulkAskFromProto } from "../query/request/request.ts";
+import { askFromProto, bulkAskFromProto, bulkColumnsFromProto } from "../query/request/request.ts";
+import type { BulkMessage } from "./bulk-message.ts";
 import { parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 import { queryRunMethods } from "./query-run.ts";
 
 /** What the service works with. */
 export interface QueryServiceDeps<Auth> extends QueryDoorDeps<Auth> {
-  /** Page of the dashboard that shows a run that is recorded now; empty = none. */
-  pageOf(queryId: string, environmentId: string): string;
+  /** Page of the dashboard that shows a run that is recorded now, for whoever sent these headers; empty = none. */
+  pageOf(queryId: string, environmentId: string, headers: Headers): string;
 }
 
 /** A call of `Query` whose message was read. */
@@ -58,7 +58,7 @@ export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall
       },
       auth,
       (answer) => {
-        const url = deps.pageOf(answer.queryId, answer.deployment.environmentId);
+        const url = deps.pageOf(answer.queryId, answer.deployment.environmentId, headers);
         return answerToBinary(answer, message.includeMeta, url);
       },
     );
@@ -67,7 +67,7 @@ export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall
 /** Runs a bulk query. Throws QueryRefused, Failure. */
 export function answerBulkCall<Auth>(
   deps: QueryServiceDeps<Auth>,
-  message: QueryBulkRequest,
+  message: BulkMessage,
   headers: Headers,
   auth: Auth,
   signal: AbortSignal,
@@ -83,11 +83,11 @@ export function answerBulkCall<Auth>(
     door: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkAskFromProto(message),
+    ask: () => bulkAskFromProto(query, message.columns),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);
-    if (sent.meta) sent.meta.url = deps.pageOf(answer.queryId, answer.deployment.environmentId);
+    if (sent.meta) sent.meta.url = deps.pageOf(answer.queryId, answer.deployment.environmentId, headers);
     return { sent, summary: toBinary(QueryResponseSchema, bulkSummary(answer)) };
   });
 }
@@ -117,8 +117,13 @@ export async function queryCallsOf(platform: Platform): Promise<AnswerCall<Calle
   return (await load(platform)).answer;
 }
 
+/** What answers the bulk queries of a server. */
+export async function bulkCallsOf(platform: Platform): Promise<QueryServiceDeps<Caller>> {
+  return (await load(platform)).deps;
+}
+
 /**
- * Adds the service to a router. Single queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
+ * Adds the service to a router. Queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
  */
 export function register(router: ConnectRouter, platform: Platform): void {
   router.service(QueryService, {
@@ -130,7 +135,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
     async queryBulk(message, context) {
       const { requestHeader, signal } = context;
-      return answerBulkCall((await load(platform)).deps, message, requestHeader, callerOf(context), signal);
+      const bulk = { query: message.query, columns: bulkColumnsFromProto(message) };
+      return answerBulkCall(await bulkCallsOf(platform), bulk, requestHeader, callerOf(context), signal);
     },
     ...queryRunMethods(platform),
   });

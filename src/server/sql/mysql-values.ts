@@ -1,55 +1,82 @@
 /** Values of MySQL and MariaDB, by the type codes of their protocol. */
 
-import { normalizeInt } from "../../domain/value.ts";
+import { jsonOf, normalizeInt } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
+import type { SqlType } from "./source.ts";
 
 const TYPE = {
-  tiny: 1,
-  short: 2,
-  long: 3,
+  tinyint: 1,
+  smallint: 2,
+  int: 3,
   float: 4,
   double: 5,
   timestamp: 7,
   bigint: 8,
-  medium: 9,
+  mediumint: 9,
   date: 10,
   time: 11,
   datetime: 12,
+  year: 13,
+  bit: 16,
+  json: 245,
   decimal: 246,
+  tinyblob: 249,
+  mediumblob: 250,
+  longblob: 251,
   blob: 252,
-  varString: 253,
-  string: 254,
+  varchar: 253,
+  char: 254,
 } as const;
+/** The types that text may be described as; which one, depends on its length. */
+const TEXTS: ReadonlySet<number> = new Set([TYPE.varchar, TYPE.char, TYPE.tinyblob, TYPE.mediumblob, TYPE.longblob, TYPE.blob]);
 /** Length of a column of instants with milliseconds; a longer one has microseconds, which the driver's dates cannot hold. */
 const MILLISECOND_LENGTH = "2024-05-01 12:00:00.000".length;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?$/;
-const TIME = /^(-?)(\d+):(\d{2}):(\d{2}(?:\.\d+)?)$/;
+/** By these MariaDB tells a UUID from a `char(36)`. */
+const UNSIGNED_FLAG = 32;
+const UUID_LENGTH = 36 * 4;
 
 /** A column as the server describes it. */
 export interface MysqlColumn {
   readonly name: string;
   readonly type: number;
   readonly length?: number;
+  readonly flags?: number;
 }
 
 /** Whether a column has to be asked for as text so that nothing is lost. */
 export function needsText({ type, length = 0 }: MysqlColumn): boolean {
-  return (type === TYPE.timestamp || type === TYPE.datetime) && length > MILLISECOND_LENGTH;
+  return type === TYPE.json || ((type === TYPE.timestamp || type === TYPE.datetime) && length > MILLISECOND_LENGTH);
+}
+
+/** Whether a type is one that a column cast to text has. */
+export function isText(type: number): boolean {
+  return TEXTS.has(type);
+}
+
+const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TYPE).map(([name, code]) => [code, name]));
+
+/** A column's type. Text and blobs of all lengths are told apart by their values only, so that they have no name. */
+export function sqlType({ type, length, flags = 0 }: MysqlColumn): SqlType | undefined {
+  if (type === TYPE.time) return { name: "time", kind: "length" };
+  if (type === TYPE.char && length === UUID_LENGTH && (flags & UNSIGNED_FLAG) !== 0) return { name: "uuid", kind: "uuid" };
+  const name = NAMES.get(type);
+  return name === undefined || TEXTS.has(type) ? undefined : { name };
 }
 
 const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
-  [TYPE.tiny, "int"],
-  [TYPE.short, "int"],
-  [TYPE.long, "int"],
+  [TYPE.tinyint, "int"],
+  [TYPE.smallint, "int"],
+  [TYPE.int, "int"],
   [TYPE.bigint, "int"],
-  [TYPE.medium, "int"],
+  [TYPE.mediumint, "int"],
   [TYPE.double, "float"],
   [TYPE.decimal, "decimal"],
   [TYPE.date, "date"],
   [TYPE.datetime, "timestamp"],
   [TYPE.timestamp, "timestamptz"],
-  [TYPE.varString, "text"],
-  [TYPE.string, "text"],
+  [TYPE.varchar, "text"],
+  [TYPE.char, "text"],
   [TYPE.blob, "text"],
 ]);
 
@@ -57,9 +84,6 @@ const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
 export function columnType(code: number): ColumnType | undefined {
   return COMPARABLE.get(code);
 }
-
-/** The type code of a column that is cast to text. */
-export const TEXT_TYPE = TYPE.varString;
 
 /** Takes a column's values from the driver's form to ours; undefined when they are the same. */
 export function valueReader({ type }: MysqlColumn): (value: unknown) => unknown {
@@ -73,11 +97,17 @@ export function valueReader({ type }: MysqlColumn): (value: unknown) => unknown 
     case TYPE.timestamp:
     case TYPE.datetime:
       return (value) => (value instanceof Date ? instantOf(value) : typeof value === "string" ? instantText(value) : value);
-    case TYPE.time:
-      return (value) => (typeof value === "string" ? timeSeconds(value) : value);
+    case TYPE.json:
+      return (value) => (typeof value === "string" ? jsonOf(value) : value);
+    case TYPE.char:
+      return (value) => (typeof value === "string" ? value.replace(/ +$/, "") : ownBytes(value));
     default:
-      return (value) => (value instanceof Uint8Array ? Uint8Array.from(value) : value);
+      return ownBytes;
   }
+}
+
+function ownBytes(value: unknown): unknown {
+  return value instanceof Uint8Array ? Uint8Array.from(value) : value;
 }
 
 /** The zero date, which MySQL may hold and no calendar has, stays as MySQL spells it. */
@@ -92,11 +122,4 @@ function instantOf(date: Date): string {
 function instantText(text: string): string {
   const [, date, time, fraction = ""] = INSTANT.exec(text) ?? [];
   return date === undefined || date.startsWith("0000") ? text : `${date}T${time}.${fraction.padEnd(6, "0")}Z`;
-}
-
-function timeSeconds(text: string): number | string {
-  const [, sign, hours, minutes, seconds] = TIME.exec(text) ?? [];
-  if (hours === undefined) return text;
-  const micros = (Number(hours) * 3_600 + Number(minutes) * 60) * 1_000_000 + Math.round(Number(seconds) * 1_000_000);
-  return (sign === "-" ? -micros : micros) / 1_000_000;
 }

@@ -6,9 +6,9 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
 import type { ReadSetting } from "./create-sources.ts";
 import { MysqlConnections } from "./mysql-connections.ts";
-import { columnType, type MysqlColumn, needsText, TEXT_TYPE, valueReader } from "./mysql-values.ts";
+import { columnType, isText, type MysqlColumn, needsText, sqlType, valueReader } from "./mysql-values.ts";
 import { connectionFailure, type DriverRows } from "./server-connection.ts";
-import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
+import { ParameterError, SqlError, type SqlResult, type SqlSource, type SqlType } from "./source.ts";
 import { comparable, countParameters, withoutTerminator, wordOffset } from "./statement-text.ts";
 import { type TlsMode, tlsMode, tlsOptions } from "./tls.ts";
 
@@ -27,7 +27,13 @@ export interface MysqlSettings {
 const CONNECTIONS = 4;
 const CONNECT_SECONDS = 10;
 const MAX_STATEMENTS = 1_000;
+/** As the manual says it: a limit that is none. */
+const ALL_ROWS = "18446744073709551615";
 const CONNECTION_LOST = "ERR_MYSQL_CONNECTION_CLOSED";
+/** Errors that bound values make: text that a column's character set lacks, times that are none. */
+const BOUND_VALUE: ReadonlySet<number> = new Set([1267, 1270, 1271, 1525]);
+/** The class of SQLSTATE codes that are about values. */
+const DATA_EXCEPTION = /^22/;
 /** What is written behind a statement that stands in parentheses, where MySQL quotes it. */
 const WRAPPER_END = /\n\) as svc_statement[\s\S]*?(?=' at line \d+$)/;
 /** Messages that quote the part of the statement at fault. */
@@ -55,9 +61,11 @@ export function mysqlSettings(name: string, prefix: string, read: ReadSetting): 
 interface Described {
   readonly text: string;
   readonly columns: readonly string[];
-  readonly types: readonly number[];
+  /** Undefined for a column that is asked for as text. */
+  readonly types: readonly (number | undefined)[];
   /** The types of the statement's own columns. */
   readonly declared: readonly number[];
+  readonly named: readonly (SqlType | undefined)[];
   readonly readers: readonly ((value: unknown) => unknown)[];
 }
 
@@ -81,8 +89,14 @@ export class MysqlSource implements SqlSource {
     return type === "float" ? "(? + 0e0)" : "?";
   }
 
-  /** Rows come in the statement's order, except when a column of instants has microseconds: then `order by` needs a `limit` beside it. */
+  /**
+   * Rows come in the statement's order, except when it begins with `with` and has a column of JSON or of instants with microseconds: then `order by`
+   * needs a `limit` beside it.
+   */
   async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
+    for (const [position, value] of parameters.entries())
+      if (typeof value === "number" && !Number.isFinite(value))
+        throw new ParameterError(position, `is ${value}, and MySQL has no such number`);
     for (let attempt = 0; ; attempt++) {
       const plan = this.described.get(statement) ?? (await this.learn(statement, parameters, signal));
       const rows = await this.run(plan.text, parameters, statement, signal);
@@ -91,7 +105,7 @@ export class MysqlSource implements SqlSource {
         continue;
       }
       for (const row of rows.rows) for (const [column, read] of plan.readers.entries()) row[column] = read(row[column]);
-      return { columns: plan.columns, rows: rows.rows };
+      return { columns: plan.columns, types: plan.named, rows: rows.rows };
     }
   }
 
@@ -128,15 +142,14 @@ export class MysqlSource implements SqlSource {
     const names = columns.map(({ name }) => name);
     const readers = columns.map(valueReader);
     const declared = columns.map(({ type }) => type);
+    const plan: Described = { text: statement, columns: names, types: declared, declared, named: columns.map(sqlType), readers };
     const exact: Described = columns.some(needsText)
       ? {
-          text: `select ${columns.map((column) => this.exactColumn(column)).join(", ")} from (${body}\n) as svc_statement`,
-          columns: names,
-          types: columns.map((column) => (needsText(column) ? TEXT_TYPE : column.type)),
-          declared,
-          readers,
+          ...plan,
+          text: `select ${columns.map((column) => this.exactColumn(column)).join(", ")} from (${inOrder(body)}\n) as svc_statement`,
+          types: columns.map((column) => (needsText(column) ? undefined : column.type)),
         }
-      : { text: statement, columns: names, types: declared, declared, readers };
+      : plan;
     this.described.set(statement, exact);
     if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
     return exact;
@@ -193,12 +206,22 @@ export class MysqlSource implements SqlSource {
     if (!(error instanceof SQL.MySQLError) || error.sqlState === undefined || /^(?:08|28)/.test(error.sqlState))
       return connectionFailure(error, `source '${this.name}': MySQL at ${host}:${port}, database '${database}', user '${user}'`, password);
     const message = error.message.replace(WRAPPER_END, "");
-    return new SqlError(message, quotedOffset(message, statement));
+    const fault = BOUND_VALUE.has(Number(error.errno)) ? "parameter" : DATA_EXCEPTION.test(error.sqlState) ? "data" : "statement";
+    return new SqlError(message, quotedOffset(message, statement), fault);
   }
 }
 
 function sameTypes(plan: Described, { columns }: DriverRows): boolean {
-  return columns.length === plan.types.length && columns.every(({ type }, index) => type === plan.types[index]);
+  return columns.length === plan.types.length && columns.every(({ type }, index) => isOfType(type, plan.types[index]));
+}
+
+function isOfType(type: number, expected: number | undefined): boolean {
+  return expected === undefined ? isText(type) : type === expected;
+}
+
+/** A statement that keeps its order as a part of another: MySQL forgets that of one without a limit. */
+function inOrder(body: string): string {
+  return /^\s*select\b/i.test(body) && /\border\s+by\b/i.test(body) ? `(${body}\n) limit ${ALL_ROWS}` : body;
 }
 
 /** MySQL gives no position, but it quotes what it stumbled over: a name, or the rest of the statement. */

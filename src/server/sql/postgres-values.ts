@@ -1,7 +1,8 @@
 /** Values of PostgreSQL. Those whose type the driver would shorten are asked for as text. */
 
-import { normalizeInt } from "../../domain/value.ts";
+import { jsonOf, normalizeInt } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
+import type { SqlType } from "./source.ts";
 
 const OID = {
   bool: 16,
@@ -9,33 +10,62 @@ const OID = {
   int8: 20,
   int2: 21,
   int4: 23,
+  text: 25,
+  json: 114,
   float4: 700,
   float8: 701,
+  money: 790,
+  inet: 869,
+  char: 1042,
   varchar: 1043,
-  numeric: 1700,
   date: 1082,
+  time: 1083,
   timestamp: 1114,
   timestamptz: 1184,
   interval: 1186,
-  text: 25,
+  timetz: 1266,
+  numeric: 1700,
+  uuid: 2950,
+  jsonb: 3802,
 } as const;
 
 const ARRAY_OID = {
+  json: 199,
   bytea: 1001,
   int4: 1007,
-  int8: 1016,
   text: 1009,
+  char: 1014,
+  int8: 1016,
   float4: 1021,
   timestamp: 1115,
   date: 1182,
   timestamptz: 1185,
   interval: 1187,
+  jsonb: 3807,
 } as const;
 
-const AS_TEXT: ReadonlySet<number> = new Set([OID.date, OID.timestamp, OID.timestamptz]);
-const AS_TEXT_ARRAY: ReadonlySet<number> = new Set([ARRAY_OID.date, ARRAY_OID.timestamp, ARRAY_OID.timestamptz]);
+const AS_TEXT: ReadonlySet<number> = new Set([OID.date, OID.timestamp, OID.timestamptz, OID.json, OID.jsonb]);
+const AS_TEXT_ARRAY: ReadonlySet<number> = new Set([
+  ARRAY_OID.date,
+  ARRAY_OID.timestamp,
+  ARRAY_OID.timestamptz,
+  ARRAY_OID.json,
+  ARRAY_OID.jsonb,
+]);
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?(?:\+00)?$/;
-const INTERVAL = /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d{2}):(\d{2}(?:\.\d+)?))?$/;
+
+const TYPES: ReadonlyMap<number, SqlType> = new Map<number, SqlType>([
+  ...Object.entries(OID).map(([name, oid]) => [oid, { name }] as const),
+  ...Object.entries(ARRAY_OID).map(([name, oid]) => [oid, { name: `${name}[]` }] as const),
+  [OID.uuid, { name: "uuid", kind: "uuid" }],
+  [OID.interval, { name: "interval", kind: "length" }],
+  [ARRAY_OID.interval, { name: "interval[]", kind: "length" }],
+]);
+
+/** A type by its name in the server's own tables; undefined for those of extensions and users. */
+export function sqlType(oid: number): SqlType | undefined {
+  return TYPES.get(oid);
+}
 
 /** The cast under which a column has to be asked for so that nothing is lost, and the type it then has. */
 export function exactForm(type: number): { readonly cast: string; readonly type: number } {
@@ -76,8 +106,16 @@ export function valueReader(type: number): ((value: unknown) => unknown) | undef
     case OID.timestamp:
     case OID.timestamptz:
       return (value) => (typeof value === "string" ? instantText(value) : value);
-    case OID.interval:
-      return (value) => (typeof value === "string" ? intervalSeconds(value) : value);
+    case OID.char:
+      return (value) => (typeof value === "string" ? value.replace(/ +$/, "") : value);
+    case OID.json:
+    case OID.jsonb:
+      return (value) => (typeof value === "string" ? jsonOf(value) : value);
+    case ARRAY_OID.char:
+      return elements(OID.char);
+    case ARRAY_OID.json:
+    case ARRAY_OID.jsonb:
+      return elements(OID.json);
     case ARRAY_OID.int8:
       return elements(OID.int8);
     case ARRAY_OID.int4:
@@ -89,8 +127,6 @@ export function valueReader(type: number): ((value: unknown) => unknown) | undef
     case ARRAY_OID.timestamp:
     case ARRAY_OID.timestamptz:
       return elements(OID.timestamptz);
-    case ARRAY_OID.interval:
-      return elements(OID.interval);
     default:
       return undefined;
   }
@@ -106,13 +142,4 @@ function elements(type: number): (value: unknown) => unknown {
 function instantText(text: string): string {
   const [, date, time, fraction = ""] = INSTANT.exec(text) ?? [];
   return date === undefined ? text : `${date}T${time}.${fraction.padEnd(6, "0")}Z`;
-}
-
-/** `1 day 02:00:00.5` -> seconds. Months and years have no length of their own: such an interval stays text. */
-function intervalSeconds(text: string): number | string {
-  const match = text === "" ? null : INTERVAL.exec(text);
-  if (!match) return text;
-  const [, days = "0", sign, hours = "0", minutes = "0", seconds = "0"] = match;
-  const micros = (Number(hours) * 3_600 + Number(minutes) * 60) * 1_000_000 + Math.round(Number(seconds) * 1_000_000);
-  return (Number(days) * 86_400_000_000 + (sign === "-" ? -micros : micros)) / 1_000_000;
 }

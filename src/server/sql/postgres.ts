@@ -5,9 +5,9 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
 import type { ReadSetting } from "./create-sources.ts";
-import { columnType, exactForm, valueReader } from "./postgres-values.ts";
+import { columnType, exactForm, sqlType, valueReader } from "./postgres-values.ts";
 import { connectionFailure, type DriverRows, runAbortable } from "./server-connection.ts";
-import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
+import { SqlError, type SqlResult, type SqlSource, type SqlType } from "./source.ts";
 import { comparable, countParameters, utf16Offset, withoutTerminator } from "./statement-text.ts";
 import { type TlsMode, tlsMode, tlsOptions } from "./tls.ts";
 
@@ -29,6 +29,10 @@ const IDLE_SECONDS = 300;
 const STATEMENT_TIMEOUT_MS = 60_000;
 const MAX_STATEMENTS = 1_000;
 const CONNECTION_LOST = "ERR_POSTGRES_CONNECTION_CLOSED";
+/** The class of SQLSTATE codes that are about values. */
+const DATA_EXCEPTION = /^22/;
+/** The context of an error that a bound value makes before the statement runs. */
+const BOUND_VALUE = /\bportal parameter \$\d+/;
 
 /** Settings of a source from its environment variables (`<NAME>_PGHOST` and so on, as libpq names them) and from code. Throws SqlError. */
 export function postgresSettings(name: string, prefix: string, read: ReadSetting): PostgresSettings {
@@ -56,6 +60,7 @@ interface Described {
   readonly types: readonly number[];
   /** The types of the statement's own columns. */
   readonly declared: readonly number[];
+  readonly named: readonly (SqlType | undefined)[];
   readonly readers: readonly (((value: unknown) => unknown) | undefined)[];
 }
 
@@ -87,7 +92,7 @@ export class PostgresSource implements SqlSource {
         this.described.delete(statement);
         continue;
       }
-      return { columns: plan.columns, rows: readRows(plan, rows) };
+      return { columns: plan.columns, types: plan.named, rows: readRows(plan, rows) };
     }
   }
 
@@ -125,7 +130,8 @@ export class PostgresSource implements SqlSource {
     const names = columns.map(({ name }) => name);
     const types = forms.map(({ type }) => type);
     const readers = columns.map(({ type }) => valueReader(type));
-    const plan: Described = { text: statement, shift: 0, columns: names, types, declared: columns.map(({ type }) => type), readers };
+    const declared = columns.map(({ type }) => type);
+    const plan: Described = { text: statement, shift: 0, columns: names, types, declared, named: declared.map(sqlType), readers };
     const exact = forms.some(({ cast }) => cast !== "") ? wrapped(body, forms, plan) : plan;
     this.described.set(statement, exact);
     if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
@@ -198,7 +204,8 @@ export class PostgresSource implements SqlSource {
     const hint = error.hint ? ` (${error.hint})` : "";
     const position = Number(error.position);
     const offset = Number.isInteger(position) && position > shift ? utf16Offset(statement, position - 1 - shift) : undefined;
-    return new SqlError(`${error.message}${hint}`, offset);
+    const fault = !DATA_EXCEPTION.test(String(error.errno)) ? "statement" : BOUND_VALUE.test(error.where ?? "") ? "parameter" : "data";
+    return new SqlError(`${error.message}${hint}`, offset, fault);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
-import { SqlError, type SqlResult } from "./source.ts";
+import { ParameterError, SqlError, type SqlResult } from "./source.ts";
 import { wordOffset } from "./statement-text.ts";
 
 /** A parameter as SQLite takes it. */
@@ -23,15 +23,21 @@ export function openReadOnly(path: string, busyTimeoutMs: number): Database {
   return db;
 }
 
-/** Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text. Throws SqlError for an integer beyond 64 bits. */
-export function bindValue(value: FeatureValue): Bound {
+/**
+ * Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text. Throws ParameterError for an integer beyond 64 bits and
+ * for NaN.
+ * @param position of the parameter, from 0
+ */
+export function bindValue(value: FeatureValue, position: number): Bound {
   switch (typeof value) {
     case "boolean":
       return value ? 1 : 0;
     case "bigint":
-      if (value < INT64_MIN || value > INT64_MAX) throw new SqlError(`parameter ${value} does not fit 64 bits`);
+      if (value < INT64_MIN || value > INT64_MAX) throw new ParameterError(position, `is ${value}, which does not fit 64 bits`);
       return value;
     case "number":
+      if (Number.isNaN(value)) throw new ParameterError(position, "is NaN, which SQLite would take for null");
+      return value;
     case "string":
       return value;
     default:

@@ -62,7 +62,8 @@ export interface OnlineStore {
     asOf?: number,
   ): (StoredValue | undefined)[][] | Promise<(StoredValue | undefined)[][]>;
   /**
-   * Stores values; one that is older than what is stored changes nothing, of equally old ones the last stays. Reads see them at once. A backend
+   * Stores values; one that is older than what is stored changes nothing, of equally old ones the last stays. A stored
+   * value whose time lies ahead of the clock gives way to any other: the clock was ahead when it was stored. Reads see them at once. A backend
    * may write them out a little later: what a killed process had not written is lost, and computed again when it is asked for.
    */
   putMany(scope: string, writes: readonly OnlineWrite[]): void | Promise<void>;

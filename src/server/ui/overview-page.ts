@@ -8,11 +8,10 @@ import { pageResponse } from "./layout.ts";
 
 const ROWS = 20;
 
-/** The page of all environments, or of one. */
-export async function overviewPage(platform: Platform, only?: EnvironmentRecord): Promise<Response> {
-  const environments = only ? [only] : await platform.metadata.environments();
+/** The page of environments: all of a team, or one. */
+export async function overviewPage(platform: Platform, title: string, environments: readonly EnvironmentRecord[]): Promise<Response> {
   const sections = await Promise.all(environments.map((environment) => section(platform, environment)));
-  return pageResponse({ title: only ? `Environment ${only.name}` : "Overview", body: html`${sections}` });
+  return pageResponse({ title, body: html`${sections}` });
 }
 
 async function section(platform: Platform, environment: EnvironmentRecord): Promise<Html> {

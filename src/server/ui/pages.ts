@@ -1,32 +1,63 @@
 /**
- * The pages. They ask for no login: who can connect from this machine can read what the server's owner keeps on it anyway, and no page changes anything but the
- * login page, which has its own protection. So they are limited to connections from this machine whose Host and Origin are the server's own.
+ * The pages. Whoever asks for one gets a shell without data; with both halves of a browser session he gets the page. Where a connection comes from proves nothing:
+ * other users of this machine, and everybody behind a proxy, come from here too.
  */
 
-import { isLoopbackPeer } from "../http/guard.ts";
-import { jsonError, methodNotAllowed } from "../http/respond.ts";
+import { PAGE_KEY_HEADER } from "../auth/browser-sessions.ts";
+import type { Caller } from "../auth/tokens.ts";
+import { methodNotAllowed } from "../http/respond.ts";
 import type { Platform } from "../platform.ts";
+import { assetResponse } from "./assets.ts";
 import { messagePage } from "./layout.ts";
+import { entrance, shell } from "./shell.ts";
 
-/** Answers a request for a page. Requests of this process itself have no peer. */
-export async function servePage(platform: Platform, request: Request, url: URL, peer: string | undefined): Promise<Response> {
+/** A page of an address, for a caller that may read. */
+type Show = (caller: Caller) => Promise<Response>;
+
+/** Answers a request for a page, an asset or the entrance. */
+export async function servePage(platform: Platform, request: Request, url: URL): Promise<Response> {
+  const { headless } = platform;
   const path = url.pathname;
-  const isLocal = peer === undefined || isLoopbackPeer(peer);
   const login = /^\/cli\/(login_[0-9a-f]+)$/.exec(path)?.[1];
-  if (login !== undefined) {
-    if (!isLocal) return messagePage(403, "Not from here", "Confirm a login in a browser on the machine that the server runs on.", true);
-    return (await import("./login-page.ts")).serveLoginPage(platform, request, login);
-  }
-  if (platform.headless) return jsonError(404, "not_found", "This server has no dashboard: it was started with --headless.");
-  if (!isLocal)
-    return messagePage(403, "Not from here", "The dashboard is open to the machine that the server runs on, and to no other.", true);
-  if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed("GET");
-  if (path === "/") return (await import("./overview-page.ts")).overviewPage(platform);
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead && login === undefined) return methodNotAllowed("GET");
+  const asset = assetResponse(request, path);
+  if (asset) return asset;
+  if (path === "/enter") return entrance(headless);
+  const show = login === undefined ? (headless ? undefined : pageAt(platform, url)) : await loginPage(platform, request, login);
+  if (!show)
+    return messagePage(404, "Nothing here", headless ? "This server has no dashboard: it was started with --headless." : NO_PAGE, headless);
+  if (isRead && !request.headers.has(PAGE_KEY_HEADER)) return shell(headless);
+  const caller = await platform.callers.ofSession(request.headers);
+  if (!caller) return messagePage(401, "Not logged in", "This browser is not logged in, or its session is over.", headless);
+  if (!caller.permissions.includes("read"))
+    return messagePage(403, "Not permitted", "The credentials that this browser is logged in with lack the permission 'read'.", headless);
+  const response = await show(caller);
+  const client = await platform.clients.find(caller.clientId);
+  response.headers.set("svc-client", encodeURIComponent(client?.name ?? ""));
+  return response;
+}
+
+const NO_PAGE = "There is no page at this address.";
+
+async function loginPage(platform: Platform, request: Request, id: string): Promise<Show> {
+  const { serveLoginPage } = await import("./login-page.ts");
+  return (caller) => serveLoginPage(platform, request, id, caller);
+}
+
+/** The page at an address; undefined when there can be none. */
+function pageAt(platform: Platform, url: URL): Show | undefined {
+  const path = url.pathname;
+  if (path === "/")
+    return async ({ teamId }) =>
+      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await environmentsOf(platform, teamId));
   const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
   const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
-  if (match) {
-    const [, environmentId = "", kind, id = ""] = match;
-    const environment = (await platform.metadata.environments()).find((one) => one.id === environmentId || one.name === environmentId);
+  if (!match) return undefined;
+  const [, environmentId = "", kind, id = ""] = match;
+  return async ({ teamId }) => {
+    const environments = await environmentsOf(platform, teamId);
+    const environment = environments.find((one) => one.id === environmentId || one.name === environmentId);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
     if (stage) {
       const from = Number(/^\d{1,9}$/.exec(url.searchParams.get("from") ?? "")?.[0] ?? 0);
@@ -34,7 +65,10 @@ export async function servePage(platform: Platform, request: Request, url: URL, 
     }
     if (kind === "deployments") return (await import("./deployment-page.ts")).deploymentPage(platform, environment, id);
     if (kind === "query-runs") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, id);
-    return (await import("./overview-page.ts")).overviewPage(platform, environment);
-  }
-  return messagePage(404, "Nothing here", "There is no page at this address.");
+    return (await import("./overview-page.ts")).overviewPage(platform, `Environment ${environment.name}`, [environment]);
+  };
+}
+
+async function environmentsOf({ metadata }: Platform, teamId: string) {
+  return (await metadata.environments()).filter((one) => one.teamId === teamId);
 }

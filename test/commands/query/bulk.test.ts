@@ -51,26 +51,54 @@ afterAll(() => platform.server.stop());
 test("a table with a column per output", async () => {
   const done = await run(...rows(7, 8, 9), "--out", "user.name,user.score");
   expect([done.exitCode, done.stderr]).toEqual([0, ""]);
-  const [link, ...table] = done.stdout.trimEnd().split("\n");
+  const table = done.stdout.trimEnd().split("\n");
+  const link = table.pop();
   expect(link).toStartWith(`${platform.url}/environments/`);
-  expect(table).toEqual(["Row  user.name  user.score", "  0  user-7     3.5", "  1  user-8     4", "  2  user-9     4.5"]);
+  expect(table).toEqual([
+    "Row  user.id  user.name  user.score",
+    "  0  7        user-7     3.5",
+    "  1  8        user-8     4",
+    "  2  9        user-9     4.5",
+  ]);
+});
+
+test("what was stored has a check mark; an input that is an output too is shown once; one value for all rows stands in each", async () => {
+  const words = [...rows(7, 10), "--in", "user.score=1.5", "--out", "user.id,user.name"];
+  await run(...words);
+  const table = (await run(...words)).stdout.trimEnd().split("\n").slice(0, -1);
+  expect(table).toEqual([
+    "Row  user.score  user.id  user.name",
+    "  0  1.5         7        user-7 ✓",
+    "  1  1.5         10       user-10 ✓",
+  ]);
+});
+
+test("on a terminal the rows of a relation are a table below the features, in a pipe they are JSON", async () => {
+  const words = ["--in", "shop.id=22", "--out", "shop.name,shop.sales"];
+  const one = (options: object) => runCommand("query", words, { home: platform.home, env: platform.env, dir: project, ...options });
+  const shown = (await one({ terminal: true })).stdout;
+  expect(shown).toMatch(/^shop\.sales +22 rows$/m);
+  expect(shown).toMatch(/\nshop\.sales\nid +shop_id +at\n220 +22 +2024-01-01T00:00:00Z\n/);
+  expect(shown.match(/2024-01-/g)).toHaveLength(20);
+  expect(shown).toContain("... and 2 more; a pipe or --json gets them all");
+  expect((await one({})).stdout).toMatch(/^shop\.sales +\[\{"id":220,/m);
 });
 
 test("has-many outputs are tables of their own", async () => {
   const shops = ["--in", "shop.id=2", "--in", "shop.id=0", "--in", "shop.id=1", "--out", "shop.sales,shop.name"];
   const done = await run(...shops);
   expect([done.exitCode, done.stderr]).toEqual([0, ""]);
-  expect(done.stdout.trimEnd().split("\n").slice(1)).toEqual([
-    "Row  shop.name",
-    "  0  shop-2",
-    "  1  shop-0",
-    "  2  shop-1",
+  expect(done.stdout.trimEnd().split("\n").slice(0, -1)).toEqual([
+    "Row  shop.id  shop.name",
+    "  0  2        shop-2",
+    "  1  0        shop-0",
+    "  2  1        shop-1",
     "",
     "shop.sales",
-    "Row  id  shop_id  at",
-    "  0  20  2        2024-01-01T00:00:00Z",
-    "  0  21  2        2024-01-02T00:00:00Z",
-    "  2  10  1        2024-01-01T00:00:00Z",
+    "Row  shop.id  id  shop_id  at",
+    "  0  2        20  2        2024-01-01T00:00:00Z",
+    "  0  2        21  2        2024-01-02T00:00:00Z",
+    "  2  1        10  1        2024-01-01T00:00:00Z",
   ]);
   const sale = (id: number, shop: number, day: number) => ({ id, shop_id: shop, at: `2024-01-0${day}T00:00:00Z` });
   expect((await run(...shops, "--json")).json()).toMatchObject({
@@ -124,7 +152,7 @@ test("the JSON is what the JSON query API answers", async () => {
 test("rows that fail: the others are answered, the cause stands below once, exit 1", async () => {
   const done = await run(...rows(1, 13, 13), "--out", "user.fragile,user.score");
   expect(done.exitCode).toBe(1);
-  expect(done.stdout).toMatch(/ {2}1 {2}\(failed\) +6\.5\n/);
+  expect(done.stdout).toMatch(/ {2}1 {2}13 +\(failed\) +6\.5\n/);
   expect(done.stderr).toMatch(/^rows 1, 2: user\.fragile: .*unlucky number.*resolvers\.py:\d+/);
   expect(done.stderr).toContain("2 of 3 rows could not be answered in full");
 });
@@ -154,6 +182,6 @@ test("without --bulk the message names it", async () => {
 test("a row whose inputs are wrong has failed as a whole", async () => {
   const done = await run(...rows(1, "x"), "--out", "user.name,user.score");
   expect(done.exitCode).toBe(1);
-  expect(done.stdout).toMatch(/^ {2}1 {2}\(failed\) +\(failed\)$/m);
+  expect(done.stdout).toMatch(/^ {2}1 {2}x +\(failed\) +\(failed\)$/m);
   expect(done.stderr).toContain('row 1: user.id: expected int, got str "x"');
 });

@@ -1,7 +1,7 @@
 /** `svc query --trace`, `--store-plan-stages`, `--planner-option`, named queries and the context of a query, on the real server. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Platform, runCommand, startPlatform, writeProject } from "../platform.ts";
+import { fetchPage, type Platform, runCommand, startPlatform, writeProject } from "../platform.ts";
 
 let platform: Platform;
 let project = "";
@@ -92,7 +92,7 @@ describe("--trace", () => {
   test("prints the trace's id and a tree with milliseconds below the table", async () => {
     const done = await run("--in", "card.id=1", "--out", "card.seen", "--trace");
     expect([done.exitCode, done.stderr]).toEqual([0, ""]);
-    const [, header, row, blank, title, ...tree] = done.stdout.trimEnd().split("\n");
+    const [header, row, , blank, title, ...tree] = done.stdout.trimEnd().split("\n");
     expect(header).toMatch(/^Name +Hit\? +Value$/);
     const [, trace, worker] = /^card\.seen +00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(row ?? "") ?? [];
     expect([blank, title]).toEqual(["", `Trace ${trace}`]);
@@ -138,7 +138,7 @@ describe("--store-plan-stages", () => {
     const [, count, url] = /^(\d+) stages? (?:is|are) kept: (\S+)#stages$/m.exec(done.stderr) ?? [];
     expect(Number(count)).toBeGreaterThan(0);
     expect(done.stdout).toContain(url ?? "?");
-    const page = await (await fetch(url ?? "")).text();
+    const page = await (await fetchPage(platform, url ?? "")).text();
     expect([...page.matchAll(/\/stages\/\d+"/g)]).toHaveLength(Number(count));
     const { meta } = (await run("--in", "card.id=1", "--out", "card.seen", "--store-plan-stages", "--json")).json() as Json;
     expect(meta.plan_stages).toBe(Number(count));
@@ -181,7 +181,7 @@ test("a named query with a planner option that there is not is not deployed", as
 });
 
 describe("named queries", () => {
-  const value = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stdout.trimEnd().split("\n").at(-1);
+  const value = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stdout.trimEnd().split("\n").at(-2);
   test("have versions, tags and planner options, and the request's come first", async () => {
     expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +usual\/7$/);
     expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +✓ +usual\/7$/);

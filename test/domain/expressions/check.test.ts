@@ -25,7 +25,7 @@ import { shown } from "../marked.ts";
 const classes = {
   User: "id:int total:float tax:float? name:str n:int ok:bool born:date txns=>txn account->account?",
   Txn: "id:int amount:float? kind:str at@:datetime user->user",
-  Account: "id:int rating:int bank->bank",
+  Account: "id:int rating:int bank->bank txns=>txn",
   Bank: "id:int country:str",
 };
 
@@ -177,6 +177,12 @@ describe("136", () => {
     expect(message("x: float?", mean)).toEqual([]);
     expect(message("x: float", call("coalesce", mean, constant(0.5)))).toEqual([]);
     expect(message("x: float", aggregate("txns", "sum", ref("amount")))).toEqual([]);
+  });
+
+  test("an aggregation of rows whose own row may be missing", () => {
+    const rows = aggregate("account.txns", "sum", ref("amount"));
+    expect(message("x: float", rows)[0]).toContain("(the row that has _.account.txns may be missing)");
+    expect(message("x: float?", rows)).toEqual([]);
   });
 
   test("a feature and a relation that may be null, and what makes null", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { AGGREGATIONS } from "../../../src/domain/expressions/aggregations.ts";
+import { FORMS } from "../../../src/domain/expressions/forms.ts";
 import { FUNCTIONS } from "../../../src/domain/expressions/functions.ts";
 import { PYTHON_MODULE_PATH, pythonModule, pythonName } from "../../../src/domain/expressions/python-module.ts";
 import { typeName } from "../../../src/domain/value.ts";
@@ -47,7 +48,33 @@ print(json.dumps([made, sorted(F.__all__)]))
         [name, parameters.map((_, index) => index)],
       ]),
     );
-    expect(made).toEqual([Object.fromEntries(wanted), [...FUNCTIONS.keys()].map(pythonName).sort()]);
+    expect(made).toEqual([Object.fromEntries(wanted), [...[...FUNCTIONS.keys()].map(pythonName), ...FORMS.keys()].sort()]);
+  });
+
+  test("every function takes its arguments by the names that its documentation prints, in any order", () => {
+    const parameters = Object.fromEntries(
+      [...FUNCTIONS.values()].map(({ name, parameters: names }) => [pythonName(name), names.filter((one) => !one.startsWith("*"))]),
+    );
+    const wrong = python(`
+import inspect, json
+import svc.functions as F
+parameters = json.loads(${JSON.stringify(JSON.stringify(parameters))})
+wrong = []
+for name, names in parameters.items():
+    function = getattr(F, name)
+    printed = [one for one in inspect.signature(function).parameters.values() if one.kind != one.VAR_POSITIONAL]
+    if [one.name for one in printed] != [one.rstrip("?") for one in names]:
+        wrong.append([name, "prints other names", [one.name for one in printed]])
+    least = [one for one in names if not one.endswith("?")]
+    for given in ([one.rstrip("?") for one in names], least):
+        call = function(**{one: at for at, one in reversed(list(enumerate(given)))})
+        if not given:
+            continue
+        if [argument.value for argument in call.arguments] != list(range(len(given))):
+            wrong.append([name, given, repr(call)])
+print(json.dumps(wrong))
+`);
+    expect(wrong).toEqual([]);
   });
 
   test("the examples are what they say", () => {

@@ -35,6 +35,41 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     beside: [191],
   },
   {
+    rule: "E105",
+    says: "this version of svc has no 'stream': it has no streams and no stream resolvers",
+    files: after("", "from svc.streams import «stream», windowed\n"),
+  },
+  {
+    rule: "E105",
+    says: "svc.streams has no 'has_many': it is in svc.features; write 'from svc.features import has_many'",
+    files: after("", "from svc.streams import «has_many»\n"),
+  },
+  {
+    rule: "E105",
+    says: "this version of svc has no module 'svc.prompts': it asks no language models",
+    files: after("", "import «svc.prompts» as P\n"),
+  },
+  {
+    rule: "E105",
+    says: "this version of svc has no 'Cron': nothing runs by a schedule; ask for the features with a query when they are wanted",
+    files: after(USER, "\nimport svc\n\nnightly = svc.«Cron»('1d')\n"),
+  },
+  {
+    rule: "E106",
+    says: "this version of svc has no option 'cache' of online: max_staleness= of the feature, or of its class, says how long its values are kept",
+    files: after(USER, "\n\n@online(«cache»=True)\ndef f(id: User.id) -> User.name: ...\n"),
+  },
+  {
+    rule: "E106",
+    says: "feature has no option 'max_stalenes'; did you mean 'max_staleness'?",
+    files: after(USER, '    age: int = feature(«max_stalenes»="1h")\n'),
+  },
+  {
+    rule: "E106",
+    says: "features has no option 'ownr'; did you mean 'owner'?",
+    files: after(IMPORTS, '\n@features(«ownr»="a@example.com")\nclass User:\n    id: int\n'),
+  },
+  {
     rule: "E110",
     says: "User has no primary key: name it 'id', or annotate it 'Primary[...]'; its features are: name",
     files: after(IMPORTS, "\n@features\nclass «User»:\n    name: str\n"),
@@ -131,6 +166,16 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, "    size: int = «F.upper(_.name)»\n"),
   },
   {
+    rule: "E131",
+    says: "the expression of user.size is int, and its annotation is str",
+    files: after(USER, "    size: str = «F.cast(value=_.name, type=int)»\n"),
+  },
+  {
+    rule: "E131",
+    says: "when cannot take (bool, str, int); it takes (bool, T), (bool, T, T), (bool, T, bool, T), (bool, T, bool, T, T), (bool, T, bool, T, bool, T), (bool, T, bool, T, bool, T, T), (bool, T, bool, T, bool, T, bool, T), (bool, T, bool, T, bool, T, bool, T, T), (...)",
+    files: after(USER, '    size: str = «F.when(_.id > 1).then("a").otherwise(1)»\n'),
+  },
+  {
     rule: "E132",
     says: "mean() needs exactly one column, and these are named: _.amount, _.tax; write _.txns[_.amount].mean()",
     files: after(TXNS, `    mean: float | None = _.txns[_.amount, «_.tax»].mean()\n${TXN}`),
@@ -154,5 +199,10 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     rule: "W136",
     says: "the expression of user.top may be null (max() of no rows is), and the feature is not optional",
     files: after(TXNS, `    top: float = «_.txns[_.amount].max()»\n${TXN}`),
+  },
+  {
+    rule: "W136",
+    says: "the expression of user.size may be null (when may be), and the feature is not optional",
+    files: after(USER, '    size: str = «F.when(_.id > 1).then("a")»\n'),
   },
 ];

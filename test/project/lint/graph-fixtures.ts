@@ -134,6 +134,27 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     files: resolver("def «f»(name: User.name) -> User.email: ...\n\n\n@online\ndef g(email: User.email) -> User.name: ..."),
   },
   {
+    rule: "E161",
+    says: "cycle: emp.level -> emp.level; each of these features is computed only from the next",
+    files: after(
+      IMPORTS,
+      `
+@features
+class Emp:
+    id: int
+    boss_id: "Emp.id | None"
+    boss: "Emp | None"
+    level: int
+
+@online
+def boss_of(id: Emp.id) -> Emp.boss_id: ...
+
+@online
+def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
+`,
+    ),
+  },
+  {
     rule: "E162",
     says: "features.f and features.g both compute user.name, and nothing says which of them a query should use",
     files: resolver("def f(id: User.id) -> User.name: ...\n\n\n@online\ndef «g»(id: User.id) -> User.name: ..."),
@@ -147,6 +168,16 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     rule: "W164",
     says: "features.f needs user.name, which only the offline resolver features.g computes",
     files: resolver("def «f»(name: User.name) -> User.email: ...\n\n\n@offline\ndef g(id: User.id) -> User.name: ..."),
+  },
+  {
+    rule: "W165",
+    says: "features.f has the schedule '1d', and nothing runs it: this version of svc has no schedules",
+    files: after(USER, '\n\n@online(cron="1d")\ndef «f»(id: User.id) -> User.name: ...\n'),
+  },
+  {
+    rule: "W165",
+    says: "get_user has the schedule '*/5 * * * *', and nothing runs it: this version of svc has no schedules",
+    files: sql("-- resolves: «User»\n-- source: lite\n-- cron: '*/5 * * * *'\nselect id, name from app_user\n"),
   },
   {
     rule: "E170",
@@ -187,6 +218,6 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     rule: "E194",
     says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
     files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
-    beside: [102],
+    beside: [105],
   },
 ];

@@ -266,12 +266,20 @@ describe("resolvers", () => {
     one("def f(x: User.id) -> «User»: ...", [
       { rule: "E143", message: "'User' is a class: write '-> Features[User]', or name its features", label: "not a feature" },
     ]);
-    expectFindings(`${USER}\n@features\nclass Order:\n    id: int\n    user: User\n\n@online\ndef f(x: Order.id) -> «Order.user»: ...\n`, [
+    const order = `${USER}\n@features\nclass Order:\n    id: int\n    user_id: User.id\n    user: User\n\n@online\n`;
+    expectFindings(`${order}def f(x: Order.id) -> «Order.user»: ...\n`, [
       {
         rule: "E143",
-        message: "'Order.user' is a relation, found by its join: return the features that the join compares",
+        message: "'Order.user' is a relation, found by its join: write '-> Order.user_id', which the join compares",
         label: "a relation",
       },
+    ]);
+    expectFindings(`${order}def f(x: Order.user_id) -> Order.user: ...\n`, []);
+    expectFindings(`${order}def f(x: Order.id) -> «str»: ...\n`, [
+      { rule: "E143", message: "'str' names no feature: write '-> Order.user_id'", label: "not a feature" },
+    ]);
+    expectFindings(`${order}def f(x: Order.id) -> «User»: ...\n`, [
+      { rule: "E143", message: "'User' is a class: write '-> Order.user_id'", label: "not a feature" },
     ]);
   });
 

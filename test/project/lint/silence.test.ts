@@ -8,7 +8,7 @@ import { formatDiagnostics, lspDiagnostic } from "../../../src/output/diagnostic
 import { lintStatically } from "../../../src/project/lint/lint.ts";
 import { checkPythonSyntax } from "../../../src/project/lint/python-syntax.ts";
 import { marked, shown } from "../../domain/marked.ts";
-import { seeded } from "../../domain/seed.ts";
+import { runs, seed, seeded } from "../../domain/seed.ts";
 import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
 import { GRAPH_FIXTURES } from "./graph-fixtures.ts";
 
@@ -254,7 +254,6 @@ test.skipIf(!python)("what is called a syntax error is one: damaged sources, eac
   const texts = (await filesOf(join(root, "test/fixtures/flights")))
     .concat(await filesOf(join(root, "src/sdk/svc")))
     .filter((file) => file.path.endsWith(".py"));
-  const { seed } = seeded(1);
   const edit = fc.record({
     file: fc.nat(texts.length - 1),
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -288,7 +287,7 @@ test.skipIf(!python)("what is called a syntax error is one: damaged sources, eac
       ".",
     ),
   });
-  const damaged = fc.sample(edit, { numRuns: 1500, seed }).map(({ file, at, cut, insert }) => {
+  const damaged = fc.sample(edit, { numRuns: runs(1500, 20_000), seed }).map(({ file, at, cut, insert }) => {
     const { text } = texts[file] as { text: string };
     const short = text.slice(0, 6000);
     const offset = Math.floor(at * short.length);

@@ -6,6 +6,7 @@
 import json
 import random
 import sys
+from types import SimpleNamespace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -71,6 +72,14 @@ class Generator:
         left, right = self.condition(depth - 1), self.condition(depth - 1)
         return self.pick(f"({left} and {right})", f"({left} or {right})", f"(not {left})", f"({left} & {right})", f"({left} | {right})", f"(~{left})")
 
+    def identity(self, depth: int) -> str:
+        """A condition of `is` alone, which Python can tell of any row: it never compares with null."""
+        if depth == 0 or self.random.random() < 0.2:
+            name, value = self.pick(("ok", "True"), ("ok", "False"), ("ok", "None"), ("kind", "None"), ("amount", "None"))
+            return f"(Row.{name} {self.pick('is', 'is not')} {value})"
+        left, right = self.identity(depth - 1), self.identity(depth - 1)
+        return self.pick(f"({left} and {right})", f"({left} or {right})", f"(not {left})")
+
     def row(self, number: int):
         day = self.pick(1, 2, 3, 4, 5)
         values = {
@@ -91,11 +100,17 @@ def main(seed: int, number: int) -> None:
     made = Generator(seed)
     rows = DataFrame([made.row(n) for n in range(60)], now=NOW)
     cases = []
-    for _ in range(number):
-        text = made.condition(3)
+    plain = [SimpleNamespace(id=row.id, ok=row.ok, kind=row.kind, amount=row.amount) for row in rows]
+    for at in range(number):
+        is_plain = at % 4 == 0
+        text = made.identity(4) if is_plain else made.condition(3)
         condition = as_condition(eval(compile_rewritten(f"BOX[{text}]", "<filter>", "eval"), {**NAMES, "BOX": Box()}))
         spec = rows_spec(Holder.rows, Row.__svc_features__, [condition])
-        cases.append({"text": text, "filter": spec.json()["filters"][0], "kept": chosen(spec, rows).column(Row.id)})
+        kept = chosen(spec, rows).column(Row.id)
+        case = {"text": text, "filter": spec.json()["filters"][0], "kept": kept}
+        if is_plain:
+            case["python"] = [row.id for row in plain if eval(text, {"Row": row})]
+        cases.append(case)
     columns = {name.partition(".")[2]: [encode(value) for value in values] for name, values in rows.to_dict().items()}
     print(json.dumps({"now": NOW.isoformat(), "columns": columns, "cases": cases}))
 

@@ -1,13 +1,18 @@
 """The client's HTTP where no svc server answers: proxies, broken answers, connections that end."""
 
+import contextlib
 import json
 import os
+import pathlib
+import socket
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 from unittest import mock
 
+from svc._client.config import ConfigError
+from svc._client.proxy import find_proxy
 from svc.client import AuthenticationError, ServerUnreachable, SvcClient, UnexpectedAnswer
 
 TOKEN = {"access_token": "token-1", "token_type": "Bearer", "expires_in": 3600, "primary_environment": "env_1", "engines": {}}
@@ -17,7 +22,7 @@ ANSWER = {"data": [{"field": "user.name", "value": "Ann", "ts": None}], "meta": 
 class Peer:
     """A server whose answers the test chooses: status, content type and body by path."""
 
-    def __init__(self, answer: Callable[[str, dict], Any]) -> None:
+    def __init__(self, answer: Callable[[str, dict], Any], longest: int = 10_000_000) -> None:
         self.requests: list[tuple[str, dict, dict]] = []
         self.connections = 0
         peer = self
@@ -30,7 +35,9 @@ class Peer:
                 super().setup()
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                length = int(self.headers["content-length"])
+                self.close_connection = length > longest
+                body = {} if self.close_connection else json.loads(self.rfile.read(length))
                 peer.requests.append((self.path, dict(self.headers), body))
                 status, kind, content = answer(self.path, body)
                 self.send_response(status)
@@ -59,8 +66,8 @@ def as_json(value: Any, status: int = 200) -> Any:
 
 
 class Http(unittest.TestCase):
-    def peer(self, answer: Callable[[str, dict], Any]) -> Peer:
-        peer = Peer(answer)
+    def peer(self, answer: Callable[[str, dict], Any], **options: Any) -> Peer:
+        peer = Peer(answer, **options)
         self.addCleanup(peer.close)
         return peer
 
@@ -88,6 +95,14 @@ class Http(unittest.TestCase):
         self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"]})
         self.assertEqual(peer.connections, 1)
 
+    def test_a_body_that_is_refused_unread_is_answered(self) -> None:
+        refused = {"error": "body_too_large", "message": "The body is longer than 1000 bytes."}
+        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else as_json(refused, 413), longest=1000)
+        client = self.client(peer.url)
+        for _ in range(3):
+            with self.assertRaisesRegex(Exception, "longer than 1000 bytes"):
+                client.query({"user.id": "x" * 20_000_000})
+
     def test_the_query_server_of_the_environment_is_asked(self) -> None:
         engine = self.peer(lambda *_: as_json(ANSWER))
         api = self.peer(lambda *_: as_json({**TOKEN, "engines": {"env_1": engine.url}}))
@@ -100,9 +115,57 @@ class Http(unittest.TestCase):
             self.client("http://svc.example.com:99").query({"user.id": 1})
         self.assertEqual([path for path, _, _ in proxy.requests], [f"http://svc.example.com:99/v1/{end}" for end in ("oauth/token", "query/online")])
 
+    def test_the_rules_for_proxies(self) -> None:
+        vectors = json.loads((pathlib.Path(__file__).parents[2] / "fixtures" / "proxies.json").read_text("utf-8"))
+        for vector in vectors:
+            with self.subTest(vector=vector):
+                if "error" in vector:
+                    with self.assertRaisesRegex(ConfigError, vector["error"]):
+                        find_proxy(vector["url"], vector["env"])
+                else:
+                    found = find_proxy(vector["url"], vector["env"])
+                    self.assertEqual(found.shown if found else None, vector["proxy"])
+
+    def test_a_proxy_that_wants_credentials(self) -> None:
+        proxy = self.peer(lambda *_: (407, "text/html", b"<html>"))
+        with mock.patch.dict(os.environ, {"http_proxy": proxy.url.replace("//", "//user:p%40ss@")}):
+            with self.assertRaisesRegex(ServerUnreachable, r"the proxy http://127\.0\.0\.1:\d+ \(environment variable http_proxy\).*407"):
+                self.client("http://svc.example.com").query({"user.id": 1})
+        self.assertEqual(proxy.requests[0][1]["proxy-authorization"], "Basic dXNlcjpwQHNz")
+
+    def test_a_proxy_that_opens_no_tunnel(self) -> None:
+        with self.refusing_proxy() as proxy, mock.patch.dict(os.environ, {"https_proxy": proxy.replace("//", "//user:p%40ss@")}):
+            with self.assertRaisesRegex(ServerUnreachable, r"the proxy http://127\.0\.0\.1:\d+ \(environment variable https_proxy\).*403 Forbidden"):
+                self.client("https://svc.example.com").query({"user.id": 1})
+        self.assertIn("CONNECT svc.example.com:443", self.asked[0])
+        self.assertIn("proxy-authorization: Basic dXNlcjpwQHNz", self.asked[0])
+
+    def test_a_proxy_that_is_not_there(self) -> None:
+        for scheme in ("http", "https"):
+            with self.subTest(scheme), mock.patch.dict(os.environ, {f"{scheme}_proxy": "http://127.0.0.1:9"}):
+                with self.assertRaisesRegex(ServerUnreachable, rf"through the proxy http://127\.0\.0\.1:9 \(environment variable {scheme}_proxy\)"):
+                    self.client(f"{scheme}://svc.example.com").query({"user.id": 1})
+
+    @contextlib.contextmanager
+    def refusing_proxy(self) -> Iterator[str]:
+        """A proxy that opens no tunnel; what it was asked is in `asked`."""
+        self.asked: list[str] = []
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def answer() -> None:
+                connection, _ = listener.accept()
+                with connection:
+                    self.asked.append(connection.recv(65536).decode("latin-1"))
+                    connection.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            thread.join()
+
     def test_this_machine_is_not_reached_through_a_proxy(self) -> None:
         peer = self.peer(lambda path, _: as_json(TOKEN if path.endswith("token") else ANSWER))
-        with mock.patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:9"}):
+        with mock.patch.dict(os.environ, {name: "http://127.0.0.1:9" for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")}):
             self.client(peer.url).query({"user.id": 1})
         self.assertEqual(len(peer.requests), 2)
 
@@ -111,6 +174,7 @@ class Http(unittest.TestCase):
             ((200, "text/html", b"<html>"), "text/html instead of JSON: is it an svc server"),
             ((200, "application/json", b"{"), "JSON that cannot be read"),
             (as_json({}), "no token"),
+            (as_json({**TOKEN, "access_token": "a\r\nx-evil: 1"}), "no token"),
             (as_json({"message": "out of order"}, 500), "500 and no token: out of order"),
             ((302, "text/plain", b""), "answered 302"),
         ):

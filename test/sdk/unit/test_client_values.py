@@ -1,13 +1,14 @@
 """What the client makes of the API's values when it knows the class."""
 
+import json
 import unittest
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 from svc import DataFrame
 from svc._client.result import query_result
-from svc._client.values import classes_in, feature_name, result_name
+from svc._client.values import classes_in, encode, feature_name, result_name, to_timedelta
 from svc.features import feature, features
 from svc.streams import Windowed, windowed
 
@@ -47,6 +48,15 @@ class Rows(unittest.TestCase):
     def test_a_row_that_does_not_fit_stays_as_it_came(self) -> None:
         result = answered(client_user__dot__orders=[{"id": 1, "unheard_of": 2}])
         self.assertEqual(result[ClientUser.orders], [{"id": 1, "unheard_of": 2}])
+
+
+class Lengths(unittest.TestCase):
+    def test_every_length_of_time_is_exact_both_ways(self) -> None:
+        for micros in (0, 1, -1, 1_500_000, 2**52 + 1, -(2**53) - 1, 63113904000123457, -315_576_000_000 * 10**6):
+            length = timedelta(microseconds=micros)
+            self.assertEqual(to_timedelta(json.loads(json.dumps(encode(length)))), length)
+        self.assertEqual(encode(timedelta(seconds=1.5)), 1.5)
+        self.assertEqual(encode(timedelta(days=-730000, microseconds=7)), "-63071999999.999993s")
 
 
 class Windows(unittest.TestCase):

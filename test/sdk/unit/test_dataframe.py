@@ -31,6 +31,7 @@ class Sale:
     size: Size
     note: str = feature(name="remark", default="none")
     at: FeatureTime
+    day: "date | None"
     buyer_id: Buyer.id
     buyer: Buyer
 
@@ -300,6 +301,26 @@ class Changing(unittest.TestCase):
         self.assertTrue(repr(DataFrame({"x": list(range(50))})).endswith("9\n..."))
         self.assertEqual(repr(DataFrame[Sale.id, Buyer]), "DataFrame[Sale.id, Buyer]")
 
+    def test_from_columns_and_rows(self):
+        wanted = DataFrame([Sale(id=1, amount=5.0), Sale(id=2, amount=7.5)])
+        self.assertEqual(DataFrame.from_dict({Sale.id: [1, 2], "sale.amount": (5.0, 7.5)}), wanted)
+        self.assertEqual(DataFrame([{Sale.id: 1, "sale.amount": 5.0}, {Sale.id: 2, "sale.amount": 7.5}]), wanted)
+        self.assertEqual(DataFrame[Sale.id, Sale.amount]([(1, 5.0), [2, 7.5]]), wanted)
+        at = datetime(2024, 1, 1, tzinfo=timezone.utc)
+        self.assertEqual(DataFrame.from_dict({Sale.id: [1]}, now=at).now, at)
+        for data, said in (
+            ([(1, 5.0)], "row 0 is tuple, whose columns have no names: write DataFrame\\[Txn.id, Txn.amount\\]\\(rows\\)"),
+            (Sale(id=1), "made of rows or columns, not of Sale"),
+            ({Sale.id: {0: 1}}, "column 'sale.id' is dict"),
+            ({Sale.id: {1, 2}}, "column 'sale.id' is set"),
+        ):
+            with self.assertRaisesRegex(TypeError, said):
+                DataFrame(data)
+        with self.assertRaisesRegex(TypeError, "from_dict takes lists of values by column"):
+            DataFrame.from_dict([{Sale.id: 1}])
+        with self.assertRaisesRegex(ValueError, "row 1 has 1 values for 2 columns: sale.id, sale.amount"):
+            DataFrame[Sale.id, Sale.amount]([(1, 5.0), (2,)])
+
     def test_dicts(self):
         self.assertEqual(sales()[Sale.id, Sale.kind][:1].to_dicts(), [{"sale.id": 1, "sale.kind": "a"}])
         with self.assertRaises(TypeError):
@@ -321,9 +342,52 @@ class OtherLibraries(unittest.TestCase):
     def test_pandas(self):
         self.round_trip("to_pandas")
 
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_pandas_columns_are_named_by_features_names_and_index(self):
+        import pandas
+
+        wanted = DataFrame({Sale.id: [1, 2], Sale.kind: ["a", None]})
+        for table in (
+            pandas.DataFrame({Sale.id: [1, 2], Sale.kind: ["a", None]}),
+            pandas.DataFrame([[1, "a"], [2, None]], columns=[Sale.id, Sale.kind]),
+            pandas.DataFrame({"sale.id": [1, 2], Sale.kind: pandas.Categorical(["a", None])}),
+            pandas.DataFrame({"sale.id": [1, 2], "sale.kind": ["a", None]}).set_index("sale.id"),
+            pandas.DataFrame({"sale.id": [1, 2], "sale.kind": ["a", None]}, index=[7, 9]),
+            {Sale.id: pandas.Series([1, 2]), Sale.kind: pandas.Series(["a", None])},
+        ):
+            self.assertEqual(DataFrame(table).to_dict(), wanted.to_dict())
+        self.assertEqual(DataFrame[Sale.id, Sale.kind](pandas.DataFrame({"id": [1, 2], "kind": ["a", None]})), wanted)
+        with self.assertRaisesRegex(ValueError, "'sale.id' stands there twice"):
+            DataFrame(pandas.DataFrame([[1, 2]], columns=["sale.id", Sale.id]))
+        with self.assertRaisesRegex(TypeError, "pandas's Series: name its column"):
+            DataFrame(pandas.Series([1, 2], name="sale.id"))
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_pandas_values_are_those_of_the_features(self):
+        import pandas
+
+        at = pandas.to_datetime(["2024-01-02T03:04:05Z", None])
+        table = pandas.DataFrame({Sale.id: [1, None], Sale.amount: [1.5, float("nan")], Sale.at: at, Sale.day: at})
+        self.assertEqual(str(table.dtypes.iloc[0]), "float64")
+        found = DataFrame(table).to_dict()
+        self.assertEqual(found["sale.id"], [1, None])
+        self.assertIs(type(found["sale.id"][0]), int)
+        self.assertEqual(found["sale.amount"], [1.5, None])
+        self.assertEqual(found["sale.at"], [datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc), None])
+        self.assertEqual(found["sale.day"], [date(2024, 1, 2), None])
+        self.assertIs(type(found["sale.day"][0]), date)
+
     @unittest.skipUnless(importlib.util.find_spec("polars"), "polars is not installed")
     def test_polars(self):
         self.round_trip("to_polars")
+        import polars
+
+        table = polars.DataFrame({"sale.id": [1, 2], "sale.kind": ["a", None]})
+        wanted = {"sale.id": [1, 2], "sale.kind": ["a", None]}
+        for data in (table, table.lazy(), {Sale.id: table["sale.id"], Sale.kind: table["sale.kind"]}):
+            self.assertEqual(DataFrame(data).to_dict(), wanted)
+        with self.assertRaisesRegex(TypeError, "polars's Series: name its column"):
+            DataFrame(table["sale.id"])
 
     @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
     def test_arrow(self):

@@ -146,7 +146,7 @@ class Signatures(unittest.TestCase):
 
     def test_quoted_annotations_are_rewritten_too(self):
         rows = spec(quoted).inputs[0].rows
-        self.assertEqual(repr(rows.filters), "((Order.ok == True) & (Order.kind.isin(['a', 'b'])),)")
+        self.assertEqual(repr(rows.filters), "(((~(Order.ok.is_null())) & (Order.ok == True)) & (Order.kind.isin(['a', 'b'])),)")
         self.assertEqual(([column.path for column in rows.columns], rows.limit), (["order.id", "order.client.name"], 3))
 
     def test_lists(self):
@@ -246,7 +246,7 @@ class Problems(unittest.TestCase):
     def test_tables(self):
         self.check("x: DataFrame[Client.id, Order.id]) -> DataFrame[Client.id]", 141, "start from Client and from Order")
         self.check("x: DataFrame[Client.id], y: Client.name) -> DataFrame[Client.id, Client.score]", 140, "'y' is of one row")
-        self.check("x: DataFrame[Client.id]) -> Client.score", 143, "write '-> DataFrame[Client.id, ...]'", "return")
+        self.check("x: DataFrame[Client.id]) -> Client.score", 143, "write '-> DataFrame[Client.id, Client.score]'", "return")
         self.check("x: DataFrame[int]) -> DataFrame[Client.id]", 140, "'int' is no column")
         self.check("x: DataFrame[Client.score]) -> DataFrame[Client.id, Client.score]", 144, "cannot produce what it needs", "return")
 

@@ -10,7 +10,7 @@ import traceback
 import unittest
 
 from svc._loading import hook
-from svc._frames.conditions import Comparison, Condition, Conjunction, Disjunction, Membership, Negation, NullTest
+from svc._frames.conditions import Condition, Conjunction, Disjunction, Membership, Negation, NullTest
 from svc._loading.hook import compile_rewritten
 from svc.features import DataFrame, _, features
 
@@ -83,8 +83,7 @@ def outcome(code, names):
 
 class PlainValues(unittest.TestCase):
     def test_random_expressions_mean_what_they_meant(self):
-        seed = int(os.environ.get("SEED", random.randrange(2**32)))
-        print(f"seed {seed}", file=sys.stderr)
+        seed = int(os.environ["SVC_TEST_SEED"])
         made = Random(seed)
         names = {"xs": [0, 1, 2], "ys": (1, 2.5, None)}
         changed = 0
@@ -167,15 +166,26 @@ class Conditions(unittest.TestCase):
     def test_is(self):
         self.assertIsInstance(within("Deal.kind is None"), NullTest)
         self.assertEqual(repr(within("Deal.kind is not None")), "~(Deal.kind.is_null())")
-        self.assertIsInstance(within("Deal.flag is True"), Comparison)
-        self.assertEqual(repr(within("Deal.flag is not True")), "(Deal.flag.is_null()) | (Deal.flag != True)")
+        self.assertEqual(repr(within("Deal.flag is True")), "(~(Deal.flag.is_null())) & (Deal.flag == True)")
+        self.assertEqual(repr(within("Deal.flag is not True")), "(Deal.flag.is_null()) | (~(Deal.flag == True))")
+        self.assertEqual(repr(within("_.flag is True")), "~F.is_null(_.flag) & (_.flag == True)")
+        self.assertEqual(repr(within("_.flag is not True")), "F.is_null(_.flag) | ~(_.flag == True)")
+
+    def test_is_is_never_null(self):
+        df = DataFrame({Deal.id: [1, 2, 3], Deal.flag: [True, False, None], Deal.kind: ["a"] * 3, Deal.amount: [1.0] * 3})
+        flags = {1: True, 2: False, 3: None}
+        for value in (True, False, None):
+            for text in (f"FLAG is {value}", f"FLAG is not {value}"):
+                for shown in (text, f"not ({text})", f"not (not ({text}))"):
+                    kept = [key for key, flag in flags.items() if eval(shown, {"FLAG": flag})]
+                    self.assertEqual(within_frame(df, shown.replace("FLAG", "Deal.flag")), kept, shown)
 
     def test_chains(self):
         self.assertEqual(repr(within("1 < Deal.amount <= 5")), "(Deal.amount > 1) & (Deal.amount <= 5)")
         self.assertIs(within("3 < 2 < Deal.amount"), False)
 
     def test_plain_conditions_beside_features(self):
-        self.assertIsInstance(within("wanted and Deal.flag is False", wanted=True), Comparison)
+        self.assertEqual(repr(within("wanted and Deal.flag == False", wanted=True)), "Deal.flag == False")
         self.assertIs(within("wanted and Deal.flag is False", wanted=False), False)
 
     def test_features_are_still_keys(self):

@@ -192,6 +192,16 @@ class TranslateTest(unittest.TestCase):
         self.assertIn("'exec'", self.refused("a * RATE", before="RATE = 1", executing="exec('pass')"))
         self.assertIn("'setattr'", self.refused("a * RATE", before="RATE = 1", setting="def f(m, n):\n    setattr(m, n, 1)"))
         self.assertIn("called 'RATE'", self.refused("a * RATE", before="RATE = 1", naming="def f(m):\n    setattr(m, 'RATE', 1)"))
+        for setting in (
+            "from builtins import setattr as put\ndef f(m, n):\n    put(m, n, 1)",
+            "from builtins import delattr as drop\ndef f(m, n):\n    drop(m, n)",
+            "import sys as system\ndef f(n):\n    return system.modules[n]",
+            "from sys import modules as loaded",
+            "def f(m):\n    return getattr(m, '__dict__')",
+            "from builtins import vars as names",
+        ):
+            with self.subTest(setting):
+                self.assertIn("which can change any name", self.refused("a * RATE", before="RATE = 1", setting=setting))
         self.assertIn("may change", self.refused("len(NAMES)", before="NAMES = ['a']"))
         self.assertIn("may change", self.refused("a in NAMES", before="NAMES = {'a'}"))
 

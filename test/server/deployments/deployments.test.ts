@@ -5,6 +5,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import { entry, pax } from "../../disk/tar.ts";
 import { TempFolder, TestServer } from "../running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
 
@@ -73,20 +74,30 @@ describe("deploying", () => {
     expect(second).toMatchObject({ tags: ["t"], description: "second", metadata: { a: "b" }, ciJobUrl: "https://ci.example.com" });
   });
 
-  test("no query fails while one deployment takes over from another", async () => {
-    expectLive(await deploy(server, saying("hello")));
-    const answers = new Set<unknown>();
+  test("no query fails while one deployment takes over from another, and every answer is that of the deployment it names", async () => {
+    const first = await deploy(server, saying("hello"));
+    expectLive(first);
+    const answers = new Set<string>();
+    const pairs = new Set<string>();
     let asking = true;
     const clients = Array.from({ length: 4 }, async (_, n) => {
-      for (let id = n * 1_000_000; asking; id++) answers.add(String(await greeting({}, id)).split(" ")[0]);
+      for (let id = n * 1_000_000; asking; id++) {
+        const { status, body } = await ask({}, id);
+        const word = String(body.data[0]?.value).split(" ")[0] as string;
+        pairs.add(`${body.meta?.deployment_id} says ${status === 200 ? word : JSON.stringify(body)}`);
+        answers.add(word);
+      }
     });
-    for (const word of ["bye", "again"]) {
-      expectLive(await deploy(server, saying(word)));
+    const wanted = [`${first.id} says hello`];
+    for (const word of ["bye", "again", "more"]) {
+      const next = await deploy(server, saying(word));
+      expectLive(next);
+      wanted.push(`${next.id} says ${word}`);
       while (!answers.has(word)) await Bun.sleep(1);
     }
     asking = false;
     await Promise.all(clients);
-    expect([...answers].sort()).toEqual(["again", "bye", "hello"]);
+    expect([...pairs].sort()).toEqual(wanted.sort());
   });
 
   test("one that fails says why, and what was live stays", async () => {
@@ -99,8 +110,20 @@ describe("deploying", () => {
     expect(existsSync(join(folder.path, "data", "deployments", broken.id))).toBe(false);
   });
 
-  test("a bundle that is no bundle fails the deployment, not the server", async () => {
-    const bytes = new TextEncoder().encode("this is no archive");
+  test.each([
+    ["no archive", new TextEncoder().encode("this is no archive"), "the archive is not a whole gzip file"],
+    ["an archive of nothing", Bun.gzipSync(new Uint8Array(1024)), "the archive has no files"],
+    [
+      "an archive of folders",
+      Bun.gzipSync(Buffer.concat([entry({ name: "a/b/", kind: "5" }), new Uint8Array(1024)])),
+      "the archive has no files",
+    ],
+    [
+      "a name that no file system takes",
+      Bun.gzipSync(Buffer.concat([pax(`${"n".repeat(300)}.py`), entry({ name: "x" }), new Uint8Array(1024)])),
+      `the name "${"n".repeat(99)}... is too long`,
+    ],
+  ])("a bundle that is %s fails the deployment, not the server", async (_, bytes, reason) => {
     const client = server.client(DeploymentService);
     const { uploadId, url } = await client.createUpload({
       sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
@@ -109,10 +132,8 @@ describe("deploying", () => {
     await fetch(new URL(url, server.url), { method: "PUT", body: bytes });
     const { deployment } = await client.createDeployment({ uploadId });
     const failed = await follow(server, deployment?.id ?? "");
-    expect([failed.status, failed.error]).toEqual([
-      DeploymentStatus.FAILED,
-      expect.stringContaining("The source bundle was refused: the archive is not a whole gzip file"),
-    ]);
+    expect([failed.status, failed.error]).toEqual([DeploymentStatus.FAILED, `The source bundle was refused: ${reason}.`]);
+    expect(existsSync(join(folder.path, "data", "deployments", failed.id))).toBe(false);
   });
 
   test("a requirements file that is not there is said", async () => {
@@ -248,6 +269,12 @@ describe("reading back", () => {
     const rest = await client.listDeployments({ pageSize: 1, pageToken: page.nextPageToken });
     expect([rest.deployments.map((one) => one.id), rest.nextPageToken]).toEqual([[id], ""]);
     expect((await failure(client.listDeployments({ branch: "b", pageToken: page.nextPageToken }))).code).toBe(Code.InvalidArgument);
+  });
+
+  test("validation of a graph that would keep others waiting is refused", async () => {
+    const graph = { resolvers: Array.from({ length: 60_000 }, () => ({})) };
+    const refused = await failure(server.client(DeploymentService).validateGraph({ graph }));
+    expect([refused.code, refused.rawMessage]).toEqual([Code.InvalidArgument, expect.stringContaining("60000 definitions")]);
   });
 
   test("validation compares with what is live and changes nothing", async () => {

@@ -147,6 +147,13 @@ describe("aggregations", () => {
     expect(run(aggregate("txns", "mean", ref("n")), rowsOf({ id: [1, 2] }, { txns: big })).values[1]).toBe(Number(MAX) / 3);
   });
 
+  test("a median of ints is rounded once", () => {
+    const beyond = 2n ** 53n + 1n;
+    const large = children([0, 2, 3, 5], { n: [1, beyond, beyond, beyond, beyond + 2n] });
+    const { values } = run(aggregate("txns", "median", ref("n")), rowsOf({ id: [1, 2, 3] }, { txns: large }));
+    expect(values).toEqual([2 ** 52 + 1, 2 ** 53, 2 ** 53 + 2]);
+  });
+
   test("decimals are the same by value, not by their digits", () => {
     const prices = children([0, 4], { day: ["1.0", "1.00", "1e0", "-0.0"] });
     expect(run(aggregate("txns", "n_unique", ref("day")), rowsOf({ id: [1] }, { txns: prices })).values).toEqual([2]);

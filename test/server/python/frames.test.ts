@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { encodeFrame, FrameReader, FrameWriter, MAX_FRAME, type Message } from "../../../src/server/python/frames.ts";
+import { seed, seeded } from "../../domain/seed.ts";
 
 const message = fc.record({ type: fc.string(), body: fc.jsonValue() }) as fc.Arbitrary<Message>;
 
 test("messages survive any cutting of the stream", () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (messages, cuts) => {
       const stream = Buffer.concat(messages.map((one) => encodeFrame(one)));
@@ -20,12 +20,11 @@ test("messages survive any cutting of the stream", () => {
       }
       expect(JSON.stringify(read), `seed ${seed}`).toBe(JSON.stringify(messages));
     }),
-    { seed },
+    seeded(100),
   );
 });
 
 test("blocks of doubles survive any cutting of the stream, bit by bit", () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
   const block = fc.float64Array({ maxLength: 20 }).map((values) => new Float64Array(values));
   fc.assert(
     fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), message, fc.integer({ min: 1, max: 30 }), (blocks, head, size) => {
@@ -39,7 +38,7 @@ test("blocks of doubles survive any cutting of the stream, bit by bit", () => {
       expect(JSON.stringify({ ...read[0], blocks: undefined }), `seed ${seed}`).toBe(JSON.stringify(head));
       expect(JSON.stringify(read[1]), `seed ${seed}`).toBe(JSON.stringify(head));
     }),
-    { seed },
+    seeded(100),
   );
 });
 
@@ -50,7 +49,6 @@ test("a frame that is too long is refused before it is read", () => {
 });
 
 test("what the socket does not take waits its turn", () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
   fc.assert(
     fc.property(
       fc.array(message, { minLength: 1, maxLength: 10 }),
@@ -72,6 +70,6 @@ test("what the socket does not take waits its turn", () => {
         expect(Buffer.concat(taken).equals(wanted), `seed ${seed}`).toBe(true);
       },
     ),
-    { seed, numRuns: 30 },
+    seeded(30, 5_000),
   );
 });

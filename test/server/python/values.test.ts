@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { type FeatureValue, tagged } from "../../../src/domain/value.ts";
+import { seed, seeded } from "../../domain/seed.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
 setDefaultTimeout(60_000);
@@ -240,7 +241,6 @@ describe("values", () => {
     });
 
   test("integers, floats and text survive in any number", async () => {
-    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     const column = fc.array(
       fc.tuple(
         fc
@@ -264,7 +264,7 @@ describe("values", () => {
           expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(values.map(tagged));
         }
       }),
-      { seed, numRuns: 50 },
+      seeded(50, 5_000),
     );
   });
 

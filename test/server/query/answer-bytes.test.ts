@@ -8,6 +8,7 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import { type Answer, type AnswerField, answerToProto } from "../../../src/server/query/answer/answer.ts";
 import { answerToBinary } from "../../../src/server/query/answer/answer-bytes.ts";
 import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import { seeded } from "../../domain/seed.ts";
 import { primitive } from "./graphs.ts";
 
 const point = create(DataTypeSchema, {
@@ -72,5 +73,6 @@ test("the bytes are those of the message, whatever the answer holds", () => {
       };
       expect(fromBinary(QueryResponseSchema, answerToBinary(answer, includeMeta, url))).toEqual(answerToProto(answer, includeMeta, url));
     }),
+    seeded(100),
   );
 });

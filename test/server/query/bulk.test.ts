@@ -7,11 +7,9 @@ import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
 import { createBulkQueryHttp } from "../../../src/server/services/query-http.ts";
+import { seeded } from "../../domain/seed.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";
-
-const seed = Number(Bun.env.SEED ?? Date.now() % 2 ** 31);
-console.log(`bulk properties: SEED=${seed}`);
 
 /** Users of banks; a score that fails for some, a cached rank, a bank's name from SQL. */
 function world(): World & { source: MemorySource } {
@@ -111,11 +109,11 @@ describe("a bulk query", () => {
           }
         },
       ),
-      { seed, numRuns: 60 },
+      seeded(60, 20_000),
     );
   });
 
-  test("looks equal keys up once, writes and reads them together", async () => {
+  test("looks equal keys up once, those of rows that do not exist not at all, writes and reads them together", async () => {
     const one = world();
     const ids = Array.from({ length: 3_000 }, (_, i) => i % 40);
     const answer = await bulk(one, { "user.id": ids }, ["user.rank", "user.bank.name"]);
@@ -124,7 +122,7 @@ describe("a bulk query", () => {
     expect(one.pool.calls.map((call) => [call.resolver, call.rows]).sort()).toEqual([
       ["m.rank", 34],
       ["m.score", 40],
-      ["m.size", 7],
+      ["m.size", 4],
     ]);
     const again = await bulk(one, { "user.id": ids }, ["user.rank"]);
     expect(column(again, "user.rank")).toEqual(column(answer, "user.rank"));
@@ -172,6 +170,15 @@ describe("a bulk query", () => {
   });
 });
 
+test("names that are wrong in every row are guessed for twenty rows", async () => {
+  const one = world();
+  const bank = (key: string) => [{ id: 1, [key]: "x" }];
+  const rows = Array.from({ length: 50 }, () => bank("nmae"));
+  const answer = await bulk(one, { "user.id": rows.map((_, i) => i), "user.bank": rows.flat() }, ["user.plan"]);
+  const messages = answer.failures.map(({ row, message }) => [row, message.includes("did you mean 'user.bank.name'?")]);
+  expect(messages).toEqual(rows.map((_, row) => [row, row < 20]));
+});
+
 test("the JSON door answers with columns, and errors with their rows", async () => {
   const one = world();
   const handle = createBulkQueryHttp<null>({
@@ -188,7 +195,9 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     },
   });
   const post = async (body: unknown) => {
-    const response = await handle(new Request("http://localhost/v1/query/bulk", { method: "POST", body: JSON.stringify(body) }), null);
+    const headers = { "content-type": "application/json" };
+    const request = new Request("http://localhost/v1/query/bulk", { method: "POST", body: JSON.stringify(body), headers });
+    const response = await handle(request, null, () => request.bytes());
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
   const { status, body } = await post({ inputs: { "user.id": [1, 5, 2] }, outputs: ["user.score"], include_meta: true });

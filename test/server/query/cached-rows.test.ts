@@ -4,11 +4,9 @@ import type { Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore } from "../../../src/server/stores/online.ts";
+import { patience, seeded } from "../../domain/seed.ts";
 import { agg, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
 import { ask, fieldOf, later, MemorySource, type Played, World } from "./worlds.ts";
-
-const seed = Number(Bun.env.SEED ?? Date.now() % 2 ** 31);
-console.log(`cached rows: SEED=${seed}`);
 
 const MINUTE = 60_000;
 const START = Date.parse("2024-05-01T12:00:00Z");
@@ -294,56 +292,60 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-test("whatever happens to the source, answers are what a list of everything ever found gives", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...Object.keys(SOURCES)),
-      fc.boolean(),
-      fc.array(step, { maxLength: 30, size: "max" }),
-      async (source, takesTurns, steps) => {
-        const inner = openSqliteOnlineStore(":memory:");
-        const one = world(SOURCES[source as keyof typeof SOURCES], { online: takesTurns ? later(inner) : inner });
-        const found = new Map<number, { readonly at: number; readonly rows: readonly Txn[] }>();
-        for (const event of steps) {
-          if (event.kind === "wait") one.now += event.minutes * MINUTE;
-          else if (event.kind !== "ask") {
-            const id = event.kind === "remove" ? event.id : event.txn.id;
-            const at = one.table.findIndex((txn) => txn.id === id);
-            if (at >= 0) one.table.splice(at, 1);
-            if (event.kind === "change") one.table.push(event.txn);
-            one.table.sort((a, b) => a.id - b.id);
-          } else {
-            const now = one.now - event.back * MINUTE;
-            const minute = (now - START) / MINUTE;
-            const allowed = (event.staleness ?? 10) * MINUTE;
-            const seen = (rows: readonly Txn[]) => rows.filter((txn) => txn.at <= minute);
-            const before = new Map(found);
-            const expected = event.users.map((id) => {
-              const known = before.get(id);
-              if (known && allowed > 0 && known.at <= now && now - known.at <= allowed) return seen(known.rows);
-              const rows = seen(one.table.filter((txn) => txn.user_id === id));
-              if (!known || known.at <= now) found.set(id, { at: now, rows });
-              return rows;
-            });
-            const staleness: Record<string, number> = event.staleness === undefined ? {} : { "user.txns": event.staleness * MINUTE };
-            const bulk = await one.engine.answerBulk(
-              one.deployment,
-              {
-                ask: ask({}, ["user.txns.id", "user.total", "user.big"], { now: micros(now), staleness }),
-                columns: [bulkColumn("user.id", event.users)],
-              },
-              one.now,
-            );
-            expect(bulk.failures).toEqual([]);
-            expect(bulk.columns.map(({ values }) => values)).toEqual([
-              expected.map((rows) => rows.map((txn) => txn.id)),
-              expected.map((rows) => rows.reduce((sum, txn) => sum + (txn.amount ?? 0), 0)),
-              expected.map((rows) => rows.filter((txn) => (txn.amount ?? 0) > 10).length),
-            ]);
+test(
+  "whatever happens to the source, answers are what a list of everything ever found gives",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...Object.keys(SOURCES)),
+        fc.boolean(),
+        fc.array(step, { maxLength: 30, size: "max" }),
+        async (source, takesTurns, steps) => {
+          const inner = openSqliteOnlineStore(":memory:");
+          const one = world(SOURCES[source as keyof typeof SOURCES], { online: takesTurns ? later(inner) : inner });
+          const found = new Map<number, { readonly at: number; readonly rows: readonly Txn[] }>();
+          for (const event of steps) {
+            if (event.kind === "wait") one.now += event.minutes * MINUTE;
+            else if (event.kind !== "ask") {
+              const id = event.kind === "remove" ? event.id : event.txn.id;
+              const at = one.table.findIndex((txn) => txn.id === id);
+              if (at >= 0) one.table.splice(at, 1);
+              if (event.kind === "change") one.table.push(event.txn);
+              one.table.sort((a, b) => a.id - b.id);
+            } else {
+              const now = one.now - event.back * MINUTE;
+              const minute = (now - START) / MINUTE;
+              const allowed = (event.staleness ?? 10) * MINUTE;
+              const seen = (rows: readonly Txn[]) => rows.filter((txn) => txn.at <= minute);
+              const before = new Map(found);
+              const expected = event.users.map((id) => {
+                const known = before.get(id);
+                if (known && allowed > 0 && known.at <= now && now - known.at <= allowed) return seen(known.rows);
+                const rows = seen(one.table.filter((txn) => txn.user_id === id));
+                if (!known || known.at <= now) found.set(id, { at: now, rows });
+                return rows;
+              });
+              const staleness: Record<string, number> = event.staleness === undefined ? {} : { "user.txns": event.staleness * MINUTE };
+              const bulk = await one.engine.answerBulk(
+                one.deployment,
+                {
+                  ask: ask({}, ["user.txns.id", "user.total", "user.big"], { now: micros(now), staleness }),
+                  columns: [bulkColumn("user.id", event.users)],
+                },
+                one.now,
+              );
+              expect(bulk.failures).toEqual([]);
+              expect(bulk.columns.map(({ values }) => values)).toEqual([
+                expected.map((rows) => rows.map((txn) => txn.id)),
+                expected.map((rows) => rows.reduce((sum, txn) => sum + (txn.amount ?? 0), 0)),
+                expected.map((rows) => rows.filter((txn) => (txn.amount ?? 0) > 10).length),
+              ]);
+            }
           }
-        }
-      },
-    ),
-    { seed, numRuns: Number(Bun.env.RUNS ?? 150) },
-  );
-}, 60_000);
+        },
+      ),
+      seeded(150, 20_000),
+    );
+  },
+  patience(60_000),
+);

@@ -64,13 +64,10 @@ test("the tree shows ops, rows, the provider chosen and why not the others", asy
     "│  └─ flight.origin.latitude = 33.5",
     "│     │  CacheRead airport, at most 1h old: miss: not stored",
     "│     │  SqlResolver airports (airports.svc.sql:1)  rows 1 -> 1  N ms",
-    '│     └─ flight.origin.code = "LAX"',
-    "│        │  Join flight.origin",
-    "│        │  not airports (airports.svc.sql:1): it takes flight.origin.code itself",
-    '│        └─ flight.origin_code = "LAX"',
-    "│           │  PyResolver m.code (m.py:4)  rows 1 -> 1  N ms",
-    "│           └─ flight.id = 1",
-    "│                 Given",
+    '│     └─ flight.origin_code = "LAX"',
+    "│        │  PyResolver m.code (m.py:4)  rows 1 -> 1  N ms",
+    "│        └─ flight.id = 1",
+    "│              Given",
     '└─ flight.plan = "none"',
     "      Default",
   ]);
@@ -110,4 +107,18 @@ test("the head says whether the plan was remembered, and nothing is explained un
   expect(again).toContain("(remembered)");
   expect(again).toContain("on dpl_1 as of 2024-05-01T12:00:00.000000Z");
   expect((await one.ask({ "flight.id": 1 }, ["flight.zone"])).explanation).toBe("");
+});
+
+test("the source that was asked whether a row exists is named where only its key was wanted", async () => {
+  expect(await explain(world(), ["flight.origin.code"], { trace: true, storePlanStages: true })).toEqual([
+    "Output",
+    '└─ flight.origin.code = "LAX"',
+    "   │  Join flight.origin",
+    "   │  Row flight.origin looked up by SqlResolver airports (airports.svc.sql:1)  rows 1 -> 1  N ms",
+    "   │  not airports (airports.svc.sql:1): the join gives the value",
+    '   └─ flight.origin_code = "LAX"',
+    "      │  PyResolver m.code (m.py:4)  rows 1 -> 1  N ms",
+    "      └─ flight.id = 1",
+    "            Given",
+  ]);
 });

@@ -30,7 +30,7 @@ function meaning(name: string, root?: string): string {
     case "rows":
       return `rows of ${pathOf(found.root, { relations: found.relations, feature: found.many })} ${found.picks?.join(" ") ?? ""}`.trim();
     default:
-      return found.message;
+      return found.describe(() => true);
   }
 }
 

@@ -5,13 +5,9 @@ import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts"
 import type { Plan } from "../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { Preparer } from "../../../src/server/query/request/prepare.ts";
+import { seeded } from "../../domain/seed.ts";
 import { type FeatureSpec, featureClass, featureIdsOf, graph, python, sql } from "./graphs.ts";
 import { ask, PlayedError, World } from "./worlds.ts";
-
-const seed = Number(Bun.env.SEED ?? Date.now() % 2 ** 31);
-console.log(`planner properties: SEED=${seed}`);
-
-const RUNS = { seed, numRuns: Number(Bun.env.RUNS ?? 400) };
 
 interface RandomGraph {
   readonly made: Graph;
@@ -179,7 +175,7 @@ test("in one class: a plan is acyclic, and there is one exactly when the outputs
         expect(random.outputs.some((output) => !reach.has(output))).toBe(true);
       }
     }),
-    RUNS,
+    seeded(400, 100_000),
   );
   expect(planned).toBeGreaterThan(20);
 });
@@ -193,7 +189,7 @@ test("across classes: planning ends, and a plan is acyclic", () => {
       planned++;
       expect(isAcyclic(result)).toBe(true);
     }),
-    RUNS,
+    seeded(400, 100_000),
   );
   expect(planned).toBeGreaterThan(20);
 });
@@ -227,7 +223,7 @@ test("whatever fails or is absent, a run settles every output, and calls a resol
         if (made.featureSets[0]?.namespace === "a" && round === 0) expect(new Set(called).size).toBe(called.length);
       }
     }),
-    RUNS,
+    seeded(400, 100_000),
   );
 }, 20_000);
 

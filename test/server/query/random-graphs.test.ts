@@ -5,11 +5,9 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import { SpanRecorder } from "../../../src/server/query/answer/spans.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
+import { patience, seeded } from "../../domain/seed.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, sql } from "./graphs.ts";
 import { ask, MemorySource, valuesOf, World } from "./worlds.ts";
-
-const seed = Number(Bun.env.SEED ?? Date.now() % 2 ** 31);
-console.log(`random graphs: SEED=${seed}`);
 
 const START = Date.parse("2024-01-01T00:00:00Z");
 const iso = (minute: number) => new Date(START + minute * 60_000).toISOString();
@@ -139,56 +137,60 @@ function oracle(classes: readonly RandomClass[], of: number, key: number, name: 
   return found.reduce((sum, value) => sum + value, 0);
 }
 
-test("any graph of relations and expressions gives at any time what walking from row to row gives", async () => {
-  let answered = 0;
-  await fc.assert(
-    fc.asyncProperty(worlds, fc.nat(100), async (classes, minute) => {
-      const world = make(classes);
-      const now = BigInt(START + minute * 60_000) * 1000n;
-      const keys = [1, 2, 3, 6];
-      for (let level = 0; level < LEVELS; level++) {
-        const outputs = [`c0.e${level}`, `c0.many.e${level}`];
-        let bulk: Awaited<ReturnType<typeof world.engine.answerBulk>>;
-        try {
-          bulk = await world.engine.answerBulk(
-            world.deployment,
-            { ask: ask({}, outputs, { now }), columns: [bulkColumn("c0.id", keys)] },
-            world.now,
+test(
+  "any graph of relations and expressions gives at any time what walking from row to row gives",
+  async () => {
+    let answered = 0;
+    await fc.assert(
+      fc.asyncProperty(worlds, fc.nat(100), async (classes, minute) => {
+        const world = make(classes);
+        const now = BigInt(START + minute * 60_000) * 1000n;
+        const keys = [1, 2, 3, 6];
+        for (let level = 0; level < LEVELS; level++) {
+          const outputs = [`c0.e${level}`, `c0.many.e${level}`];
+          let bulk: Awaited<ReturnType<typeof world.engine.answerBulk>>;
+          try {
+            bulk = await world.engine.answerBulk(
+              world.deployment,
+              { ask: ask({}, outputs, { now }), columns: [bulkColumn("c0.id", keys)] },
+              world.now,
+            );
+          } catch (error) {
+            if (!(error instanceof QueryRefused) || !error.message.includes("once more")) throw error;
+            continue;
+          }
+          answered++;
+          const many = classes[0]?.many ?? 0;
+          const child = classes[many] as RandomClass;
+          const lists = keys.map((key) =>
+            child.rows
+              .filter((row) => row.k === key && (!child.timed || row.at === null || row.at <= minute))
+              .map((row) => oracle(classes, many, row.id, `e${level}`, minute)),
           );
-        } catch (error) {
-          if (!(error instanceof QueryRefused) || !error.message.includes("once more")) throw error;
-          continue;
+          expect(bulk.failures).toEqual([]);
+          expect(bulk.columns[0]?.values).toEqual(keys.map((key) => oracle(classes, 0, key, `e${level}`, minute)));
+          expect(bulk.columns[1]?.values).toEqual(lists);
+          const expected = {
+            [outputs[0] as string]: oracle(classes, 0, 2, `e${level}`, minute),
+            [outputs[1] as string]: lists[1] as FeatureValue,
+          };
+          expect(await world.values({ "c0.id": 2 }, outputs, { now })).toEqual(expected);
+          const spans = new SpanRecorder("door", world.now, undefined);
+          const watched = ask({ "c0.id": 2 }, outputs, { now, storePlanStages: true });
+          const answer = await world.engine.answer(world.deployment, watched, world.now, undefined, { parent: undefined, spans });
+          expect(valuesOf(answer)).toEqual(expected);
+          const kept = spans.finish({ queryId: answer.queryId, deploymentId: "dpl_1" }, {});
+          const ids = new Set(kept.map(({ spanId }) => spanId));
+          expect(kept.filter((span) => span.error !== "" || (span.kind !== "gateway" && !ids.has(span.parentSpanId)))).toEqual([]);
+          expect(answer.stages).toHaveLength(kept.filter(({ kind }) => kind === "op").length);
         }
-        answered++;
-        const many = classes[0]?.many ?? 0;
-        const child = classes[many] as RandomClass;
-        const lists = keys.map((key) =>
-          child.rows
-            .filter((row) => row.k === key && (!child.timed || row.at === null || row.at <= minute))
-            .map((row) => oracle(classes, many, row.id, `e${level}`, minute)),
-        );
-        expect(bulk.failures).toEqual([]);
-        expect(bulk.columns[0]?.values).toEqual(keys.map((key) => oracle(classes, 0, key, `e${level}`, minute)));
-        expect(bulk.columns[1]?.values).toEqual(lists);
-        const expected = {
-          [outputs[0] as string]: oracle(classes, 0, 2, `e${level}`, minute),
-          [outputs[1] as string]: lists[1] as FeatureValue,
-        };
-        expect(await world.values({ "c0.id": 2 }, outputs, { now })).toEqual(expected);
-        const spans = new SpanRecorder("door", world.now, undefined);
-        const watched = ask({ "c0.id": 2 }, outputs, { now, storePlanStages: true });
-        const answer = await world.engine.answer(world.deployment, watched, world.now, undefined, { parent: undefined, spans });
-        expect(valuesOf(answer)).toEqual(expected);
-        const kept = spans.finish({ queryId: answer.queryId, deploymentId: "dpl_1" }, {});
-        const ids = new Set(kept.map(({ spanId }) => spanId));
-        expect(kept.filter((span) => span.error !== "" || (span.kind !== "gateway" && !ids.has(span.parentSpanId)))).toEqual([]);
-        expect(answer.stages).toHaveLength(kept.filter(({ kind }) => kind === "op").length);
-      }
-    }),
-    { seed, numRuns: Number(Bun.env.RUNS ?? 200) },
-  );
-  expect(answered).toBeGreaterThan(100);
-}, 60_000);
+      }),
+      seeded(200, 20_000),
+    );
+    expect(answered).toBeGreaterThan(100);
+  },
+  patience(60_000),
+);
 
 const name = fc.constantFrom("v", "p", "e0", "e1", "e2", "one.e0", "one.v", "one.one.e1");
 const knot = fc.integer({ min: 1, max: 3 }).chain((classes) => {
@@ -205,52 +207,56 @@ const knot = fc.integer({ min: 1, max: 3 }).chain((classes) => {
   });
 });
 
-test("features of any knot of expressions, DataFrames and relations are answered or refused, and nothing stalls", async () => {
-  let answered = 0;
-  await fc.assert(
-    fc.asyncProperty(knot, async (classes) => {
-      const resolvers = classes.flatMap((_, i) => [python(`m.p${i}`, [`c${i}.id`], [`c${i}.p`])]);
-      const sets = classes.map(({ one, many, features, hasRows }, i) => {
-        const specs: Record<string, FeatureSpec> = {
-          id: "int",
-          k: "int?",
-          v: "int?",
-          p: "int?",
-          one: { to: `c${one}`, on: [["k", "id"]], optional: true },
-          many: { many: `c${many}`, on: [["id", "k"]] },
-        };
-        for (const [at, { kind, left, right, more }] of features.entries()) {
-          const expression =
-            kind === "add" ? fn("add", left, right) : kind === "sum" ? agg("sum", "many", left, fn("gt", right, lit(0))) : undefined;
-          specs[`e${at}`] = { type: "int?", ...more, ...(expression ? { expression } : {}) };
-          if (kind === "python") {
-            const rows = { rows: `c${i}.many`, columns: right.includes("one") ? [] : [`c${many}.${right}`] };
-            resolvers.push(python(`m.r${i}_${at}`, [`c${i}.${left}`, rows], [`c${i}.e${at}`]));
+test(
+  "features of any knot of expressions, DataFrames and relations are answered or refused, and nothing stalls",
+  async () => {
+    let answered = 0;
+    await fc.assert(
+      fc.asyncProperty(knot, async (classes) => {
+        const resolvers = classes.flatMap((_, i) => [python(`m.p${i}`, [`c${i}.id`], [`c${i}.p`])]);
+        const sets = classes.map(({ one, many, features, hasRows }, i) => {
+          const specs: Record<string, FeatureSpec> = {
+            id: "int",
+            k: "int?",
+            v: "int?",
+            p: "int?",
+            one: { to: `c${one}`, on: [["k", "id"]], optional: true },
+            many: { many: `c${many}`, on: [["id", "k"]] },
+          };
+          for (const [at, { kind, left, right, more }] of features.entries()) {
+            const expression =
+              kind === "add" ? fn("add", left, right) : kind === "sum" ? agg("sum", "many", left, fn("gt", right, lit(0))) : undefined;
+            specs[`e${at}`] = { type: "int?", ...more, ...(expression ? { expression } : {}) };
+            if (kind === "python") {
+              const rows = { rows: `c${i}.many`, columns: right.includes("one") ? [] : [`c${many}.${right}`] };
+              resolvers.push(python(`m.r${i}_${at}`, [`c${i}.${left}`, rows], [`c${i}.e${at}`]));
+            }
           }
-        }
-        if (hasRows) resolvers.push(sql(`t${i}`, "select id, k, v from t", { [`c${i}.id`]: "id", [`c${i}.k`]: "k", [`c${i}.v`]: "v" }));
-        return featureClass(`c${i}`, specs);
-      });
-      const world = new World(graph(sets, resolvers), {
-        sources: [
-          new MemorySource(
-            "db",
-            "create table t (id integer, k integer, v integer); insert into t values (1, 1, 1), (2, 1, 2), (3, 2, null)",
-          ),
-        ],
-        python: Object.fromEntries(resolvers.map((resolver) => [resolver.fqn, () => 1])),
-      });
-      for (const output of ["c0", "c0.many", "c0.e0", "c0.many.e2"])
-        for (const explain of [false, true])
-          try {
-            const answer = await world.ask({ "c0.id": 1 }, [output], { explain });
-            expect(answer.fields.length).toBeGreaterThan(0);
-            answered++;
-          } catch (error) {
-            if (!(error instanceof QueryRefused)) throw error;
-          }
-    }),
-    { seed, numRuns: Number(Bun.env.RUNS ?? 200) },
-  );
-  expect(answered).toBeGreaterThan(100);
-}, 60_000);
+          if (hasRows) resolvers.push(sql(`t${i}`, "select id, k, v from t", { [`c${i}.id`]: "id", [`c${i}.k`]: "k", [`c${i}.v`]: "v" }));
+          return featureClass(`c${i}`, specs);
+        });
+        const world = new World(graph(sets, resolvers), {
+          sources: [
+            new MemorySource(
+              "db",
+              "create table t (id integer, k integer, v integer); insert into t values (1, 1, 1), (2, 1, 2), (3, 2, null)",
+            ),
+          ],
+          python: Object.fromEntries(resolvers.map((resolver) => [resolver.fqn, () => 1])),
+        });
+        for (const output of ["c0", "c0.many", "c0.e0", "c0.many.e2"])
+          for (const explain of [false, true])
+            try {
+              const answer = await world.ask({ "c0.id": 1 }, [output], { explain });
+              expect(answer.fields.length).toBeGreaterThan(0);
+              answered++;
+            } catch (error) {
+              if (!(error instanceof QueryRefused)) throw error;
+            }
+      }),
+      seeded(200, 20_000),
+    );
+    expect(answered).toBeGreaterThan(100);
+  },
+  patience(60_000),
+);

@@ -156,13 +156,14 @@ describe("reading", () => {
 });
 
 describe("writing", () => {
-  test("fresh values are stored with the resolver and the query's time, nulls too; defaults, joins and inputs are not", async () => {
+  test("fresh values are stored with the resolver and the query's time, nulls too, also those that a default stands in for; joins and inputs are not", async () => {
     const writes: OnlineWrite[] = [];
     const inner = openSqliteOnlineStore(":memory:");
     const world = counting({ online: watched(inner, writes) });
     await world.ask({ "user.id": 1, "user.request": 1 }, ["user.score", "user.never", "user.plan", "user.none"]);
     const ids = world.deployment.featureIds;
-    expect(writes).toHaveLength(2);
+    expect(writes).toHaveLength(3);
+    expect(writes).toContainEqual(expect.objectContaining({ featureId: ids.get("user.plan") as number, value: null }));
     expect(writes).toContainEqual({
       namespace: "user",
       key: "i:1",

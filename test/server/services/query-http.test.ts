@@ -8,6 +8,7 @@ import type { QueryScope } from "../../../src/server/queries.ts";
 import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
 import { createQueryHttp } from "../../../src/server/services/query-http.ts";
+import { seeded } from "../../domain/seed.ts";
 import { featureClass, graph, primitive, python } from "../query/graphs.ts";
 import { PlayedError, World } from "../query/worlds.ts";
 
@@ -85,7 +86,13 @@ function door(): Door {
     send: createQueryHttpFor(world),
     async post(body, headers = {}) {
       const text = typeof body === "string" ? body : JSON.stringify(body);
-      const response = await one.send(new Request("http://localhost/v1/query/online", { method: "POST", body: text, headers }));
+      const response = await one.send(
+        new Request("http://localhost/v1/query/online", {
+          method: "POST",
+          body: text,
+          headers: { "content-type": "application/json", ...headers },
+        }),
+      );
       return { status: response.status, body: await response.json() };
     },
   };
@@ -105,7 +112,7 @@ function door(): Door {
       },
       recordQuery: (record) => void one.records.push(record),
     });
-    return (request) => handle(request, "caller");
+    return (request) => handle(request, "caller", () => request.bytes());
   }
 }
 
@@ -279,6 +286,68 @@ describe("refusals", () => {
     expect(one.leases).toBe(0);
   });
 
+  test.each([
+    ["application/json", 200],
+    ["application/json; charset=utf-8", 200],
+    ["Application/JSON", 200],
+    ["application/vnd.example+json", 200],
+    [undefined, 200],
+    ["text/plain", 415],
+    ["text/plain;charset=utf-8", 415],
+    ["application/x-www-form-urlencoded", 415],
+    ["application/jsonp", 415],
+    ["text/json, application/json", 415],
+    ["application/proto", 415],
+  ])("a body that is said to be %s is answered with %d", async (type, status) => {
+    const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+    const body = new TextEncoder().encode(JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.name"] }));
+    const response = await door().send(new Request("http://localhost/v1/query/online", { method: "POST", body, headers }));
+    expect(response.status).toBe(status);
+    if (status === 415)
+      expect(await response.json()).toMatchObject({
+        errors: [{ code: "PARSE_FAILED", message: `send JSON with Content-Type: application/json, not ${type}` }],
+      });
+  });
+
+  test("bytes that are not UTF-8, names given twice and an absurd staleness are refused in words", async () => {
+    const one = door();
+    const refused = async (body: string | Uint8Array<ArrayBuffer>) => {
+      const response = await one.send(new Request("http://localhost/v1/query/online", { method: "POST", body }));
+      const { errors } = (await response.json()) as { errors: { message: string }[] };
+      return [response.status, errors.map(({ message }) => message)];
+    };
+    const latin = new TextEncoder().encode('{"inputs":{"user.id":1},"query_name":"x"}');
+    latin[latin.indexOf(0x78)] = 0xe4;
+    const send = (body: string) => refused(new TextEncoder().encode(body));
+    expect(await refused(latin)).toEqual([400, ["the body is not UTF-8: byte 38 begins no character"]]);
+    expect(await send('{"inputs":{"user.id":1,"user.name":"x","user.id":2}}')).toEqual([400, ["inputs: 'user.id' is given twice"]]);
+    expect(await send('{"outputs":[],"inputs":{"user.id":1},"outputs":["user.name"]}')).toEqual([400, ["'outputs' is given twice"]]);
+    expect(await send('{"inputs":{"user.id":1},"staleness":{"user.score":"99999999999999999999d"}}')).toEqual([
+      400,
+      ["staleness['user.score']: expected a duration between 0 and 3652500d, or infinity for any age, got str \"99999999999999999999d\""],
+    ]);
+    expect((await one.post('{"inputs":{"user.id":1},"staleness":{"user.score":"3652499d"},"outputs":["user.score"]}')).status).toBe(200);
+  });
+
+  test("of thousands of faults a hundred are told, with guesses for twenty; the rest is counted, and long names are cut", async () => {
+    const one = door();
+    const many = (name: string) => Array.from({ length: 5_000 }, (_, i) => `${name}${i}`);
+    const inputs = { "user.id": 1, ...Object.fromEntries(many("user.nam").map((name) => [name, 1])) };
+    const { status, body } = await one.post({
+      inputs,
+      outputs: many("usr.name"),
+      planner_options: Object.fromEntries(many("x").map((x) => [x, 1])),
+    });
+    const messages = (body.errors ?? []).map(({ message }) => message);
+    expect([status, messages.length, messages.at(-1)]).toEqual([400, 101, "and 14,900 more"]);
+    expect(messages.filter((message) => message.includes("did you mean"))).toHaveLength(20);
+    expect(messages[0]).toBe("inputs: unknown feature 'user.nam0'; did you mean 'user.name', 'user.nan' or 'user.at'?");
+    expect(messages[20]).toBe("inputs: unknown feature 'user.nam20'; `svc features list` shows what there is");
+    const long = await one.post({ inputs: { ["x".repeat(100_000)]: 1 } });
+    expect(JSON.stringify(long.body).length).toBeLessThan(5_000);
+    expect(long.body.errors?.[0]?.message).toContain("more characters)");
+  });
+
   test("only POST is answered", async () => {
     const response = await door().send(new Request("http://localhost/v1/query/online"));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
@@ -296,8 +365,8 @@ describe("refusals", () => {
       },
       recordQuery: () => {},
     });
-    const request = new Request("http://localhost/", { method: "POST", body: "{}" });
-    await expect(handle(request, null)).rejects.toThrow("no such environment");
+    const request = new Request("http://localhost/", { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
+    await expect(handle(request, null, () => request.bytes())).rejects.toThrow("no such environment");
   });
 
   test("any JSON is either answered or refused in words", async () => {
@@ -313,7 +382,7 @@ describe("refusals", () => {
         expect([200, 400]).toContain(status);
         if (status === 400) expect(answer.errors?.[0]?.message).toBeTruthy();
       }),
-      { numRuns: 300 },
+      seeded(300, 50_000),
     );
     expect(one.leases).toBe(0);
   });

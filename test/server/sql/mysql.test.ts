@@ -40,7 +40,7 @@ describe.skipIf(!installed)("mysql source", () => {
       `create table app_user (id bigint primary key, huge bigint unsigned, at datetime(6), plain datetime, ms datetime(3), day date, length_of time(6),
          amount decimal(10, 2), small float, large double, ok tinyint(1), raw blob, note json, text_of text) character set utf8mb4`,
       `insert into app_user values (9007199254740993, 18446744073709551615, '2024-05-01 12:00:00.000001', '2024-05-01 12:00:00', '2024-05-01 12:00:00.123', '2024-02-29',
-         '-101:02:03.5', 1.50, 0.1, 1e300, 1, x'00ff', '{"a": [1, null]}', 'é\u{1f600}')`,
+         '-101:02:03.5', 1.50, 0.1, 1e300, 1, x'00ff', '{"a": [1, null, 9007199254740993]}', 'é\u{1f600}')`,
       "insert into app_user (id) values (2)",
       "create function writes() returns int begin delete from app_user; return 1; end",
     );
@@ -62,13 +62,13 @@ describe.skipIf(!installed)("mysql source", () => {
       "2024-05-01T12:00:00.000000Z",
       "2024-05-01T12:00:00.123000Z",
       "2024-02-29",
-      -363_723.5,
+      "-101:02:03.500000",
       "1.50",
       Math.fround(0.1),
       1e300,
       1,
       new Uint8Array([0, 255]),
-      { a: [1, null] },
+      { a: [1, null, 9007199254740993n] },
       "é\u{1f600}",
     ],
     [2, ...new Array(13).fill(null)],
@@ -91,8 +91,49 @@ describe.skipIf(!installed)("mysql source", () => {
   test("instants are those of UTC, whatever zone the server is in", async () => {
     await admin("create table stamp (at timestamp(6) null)", "insert into stamp values (from_unixtime(1714564800.25))");
     expect((await open().query("select at, timediff(now(), utc_timestamp()) as ahead from stamp", [])).rows).toEqual([
-      ["2024-05-01T12:00:00.250000Z", 0],
+      ["2024-05-01T12:00:00.250000Z", "00:00:00"],
     ]);
+  });
+
+  test("columns that are asked for as text do not change the order of rows", async () => {
+    await admin("create table sorted (n int, note json)");
+    await admin(`insert into sorted values ${Array.from({ length: 50 }, (_, i) => `(${(i * 37) % 50}, '{"n": ${i}}')`).join(", ")}`);
+    for (const [text, rows] of [
+      ["select n, note from sorted order by n desc", 50],
+      ["select n, note from sorted order by n desc limit 20;", 20],
+      ["select n, note from sorted where n >= 0 union all select n, note from sorted where n < 0 order by n desc", 50],
+    ] as const)
+      for (let run = 0; run < 2; run++) {
+        const { rows: found } = await open().query(text, []);
+        expect(found.map(([n]) => n)).toEqual(Array.from({ length: rows }, (_, at) => 49 - at));
+      }
+  });
+
+  test("says what types columns are of; text has no name, for it may be any of several", async () => {
+    await admin("create table typed (u uuid, t time, d decimal(5, 2), v varchar(36), c char(36), n int)");
+    const { types } = await open().query("select * from typed", []);
+    const named = ["uuid", "time", "decimal", undefined, undefined, "int"];
+    expect(types?.map((type) => type?.name)).toEqual(named);
+    expect(types?.map((type) => type?.kind)).toEqual(["uuid", "length", undefined, undefined, undefined, undefined]);
+  });
+
+  test("a number that MySQL does not have is refused by its place and value", async () => {
+    const source = open();
+    for (const [value, name] of [
+      [Number.NaN, "NaN"],
+      [Number.POSITIVE_INFINITY, "Infinity"],
+      [Number.NEGATIVE_INFINITY, "-Infinity"],
+    ] as const) {
+      const error = await failure(source.query(`select ? + ${source.placeholder(2, "float")} as a`, [1, value]));
+      expect(error).toMatchObject({ message: `parameter 2 is ${name}, and MySQL has no such number`, fault: "parameter", position: 1 });
+    }
+  });
+
+  test("tells errors about values from errors about the statement", async () => {
+    await admin("create table narrow (v varchar(5)) character set latin1");
+    const source = open();
+    expect((await failure(source.query("select v from narrow where v = ?", ["\u{1f600}"]))).fault).toBe("parameter");
+    expect((await failure(source.query("select nope from narrow where v = ?", ["a"]))).fault).toBe("statement");
   });
 
   test("says what types columns have, as far as they can be compared", async () => {

@@ -57,7 +57,7 @@ describe.skipIf(!installed)("postgresql source", () => {
     await psql(`
       create table app_user (id bigint primary key, code text, at timestamptz, plain timestamp, day date, amount numeric, big int8, ok boolean, raw bytea, note json);
       insert into app_user values
-        (1, 'a', '2024-05-01 12:00:00.000001+02', '2024-05-01 12:00:00.5', '2024-02-29', 1.50, 9007199254740993, true, '\\x00ff', '{"a": [1, null]}'),
+        (1, 'a', '2024-05-01 12:00:00.000001+02', '2024-05-01 12:00:00.5', '2024-02-29', 1.50, 9007199254740993, true, '\\x00ff', '{"a": [1, null, 12345678901234567890]}'),
         (2, null, null, null, null, null, null, null, null, null);
       create table writable (n int);
     `);
@@ -86,7 +86,7 @@ describe.skipIf(!installed)("postgresql source", () => {
         9007199254740993n,
         true,
         new Uint8Array([0, 255]),
-        { a: [1, null] },
+        { a: [1, null, 12345678901234567890n] },
       ],
       [2, null, null, null, null, null, null, null, null, null],
     ];
@@ -105,15 +105,16 @@ describe.skipIf(!installed)("postgresql source", () => {
       0.1::real, 'NaN'::float8, '-Infinity'::float8, -5::int2, 'x'::char(3), interval '1 day 02:00:00.5', interval '-00:00:01', interval '2 mons',
       '11111111-1111-1111-1111-111111111111'::uuid, time '12:30', array[1, 2]::int4[], array[1, null]::int8[], array[9007199254740993]::int8[], array[0.1]::real[],
       array['a,b', null], array[timestamptz '2024-01-01 00:00:00.000001+00', null], array[array[1], array[2]], '{}'::int4[],
-      timestamptz 'infinity', date '2024-01-01', array['\\x01'::bytea], jsonb '{"a": 1.5}'`;
+      timestamptz 'infinity', date '2024-01-01', array['\\x01'::bytea], jsonb '{"a": 1.5}', json '-9007199254740993', jsonb 'null', jsonb '"t"',
+      array['{"a": 9007199254740993}'::jsonb, null], array['x', null]::char(3)[], array[interval '1 mon'], interval '1 day -02:00:00'`;
     const expected = [
       Math.fround(0.1),
       Number.NaN,
       Number.NEGATIVE_INFINITY,
       -5,
-      "x  ",
-      93_600.5,
-      -1,
+      "x",
+      "1 day 02:00:00.5",
+      "-00:00:01",
       "2 mons",
       "11111111-1111-1111-1111-111111111111",
       "12:30:00",
@@ -129,6 +130,13 @@ describe.skipIf(!installed)("postgresql source", () => {
       "2024-01-01",
       [new Uint8Array([1])],
       { a: 1.5 },
+      -9007199254740993n,
+      null,
+      "t",
+      [{ a: 9007199254740993n }, null],
+      ["x", null],
+      ["1 mon"],
+      "1 day -02:00:00",
     ];
     for (let run = 0; run < 3; run++) {
       expect((await source.query(`select ${columns}`, [])).rows).toEqual([expected]);
@@ -164,6 +172,22 @@ describe.skipIf(!installed)("postgresql source", () => {
     expect((await source.query(`select ${source.placeholder(1)} / 2, ${source.placeholder(1, "float")} / 2`, [5])).rows).toEqual([
       [2, 2.5],
     ]);
+  });
+
+  test("says what types columns are of, and which errors are about values", async () => {
+    const source = open();
+    const { types } = await source.query(
+      "select 1.5 as n, now() as t, gen_random_uuid() as u, interval '1 day' as i, 'a'::char(2) as c",
+      [],
+    );
+    expect(types?.map((type) => type?.name)).toEqual(["numeric", "timestamptz", "uuid", "interval", "char"]);
+    expect(types?.map((type) => type?.kind)).toEqual([undefined, undefined, "uuid", "length", undefined]);
+    expect((await failure(source.query("select 1 where '00000000-0000-0000-0000-000000000000'::uuid = $1", ["zz"]))).fault).toBe(
+      "parameter",
+    );
+    expect((await failure(source.query("select nope where $1", [true]))).fault).toBe("statement");
+    expect((await failure(source.query("select 1 / $1::int", [0]))).fault).toBe("data");
+    expect((await failure(source.query("select 'zz'::text::int where $1", [true]))).fault).toBe("data");
   });
 
   test("columns of the same name are all there, and the order of rows is the statement's", async () => {

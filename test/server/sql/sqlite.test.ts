@@ -8,6 +8,7 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import { SqlError } from "../../../src/server/sql/source.ts";
 import { SqliteSource } from "../../../src/server/sql/sqlite.ts";
 import { isPointRead } from "../../../src/server/sql/sqlite-plan.ts";
+import { seeded } from "../../domain/seed.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-sqlite-source-"));
 const path = join(root, "data.db");
@@ -76,8 +77,6 @@ describe("sqlite source", () => {
 
   test("parameters are bound: any value comes back, none is read as SQL", async () => {
     const source = open();
-    const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31);
-    console.log(`sqlite parameters: SVC_TEST_SEED=${seed}`);
     const value = fc.oneof<fc.Arbitrary<FeatureValue>[]>(
       fc.constant(null),
       fc.string(),
@@ -92,12 +91,17 @@ describe("sqlite source", () => {
         const text = threaded ? "select ?1 from slow where x = 1" : "select ?1";
         expect((await source.query(text, [given])).rows).toEqual([[given]]);
       }),
-      { seed, numRuns: 200 },
+      seeded(200, 20_000),
     );
     expect((await source.query("select ?1, ?2, ?3", [true, [1, "a"], { a: 2n ** 60n }])).rows).toEqual([
       [1, '[1,"a"]', '{"a":{"$int":"1152921504606846976"}}'],
     ]);
     expect((await failure(source.query("select ?1", [2n ** 63n]))).message).toContain("64 bits");
+    expect(await failure(source.query("select ?1, ?2", [1, Number.NaN]))).toMatchObject({
+      message: "parameter 2 is NaN, which SQLite would take for null",
+      fault: "parameter",
+    });
+    expect((await source.query("select ?1", [Number.POSITIVE_INFINITY])).rows).toEqual([[Number.POSITIVE_INFINITY]]);
     expect((await failure(source.query("select ?1, ?2", [1]))).message).toContain("expected 2");
   });
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { DiagnosticSchema, Severity } from "../../../gen/svc/v1/error_pb.ts";
-import type { DeploymentRecord, MetadataStore } from "../../../src/server/stores/metadata/store.ts";
+import type { DeploymentRecord, EntryRecord, MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { TempFolder } from "../running-server.ts";
 
 const NOW = 1_700_000_000_000;
@@ -107,7 +107,10 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
         id: "login_1",
         secretHash: new Uint8Array([9]),
         deviceName: "laptop",
+        address: "192.0.2.1",
+        userCode: "BCDF-GHJK",
         state: "pending" as const,
+        permissions: [],
         createdAt: NOW,
         expiresAt: NOW + 1000,
       };
@@ -122,10 +125,13 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
       await store.createLoginSession(session);
       expect(await store.loginSession("login_1")).toEqual(session);
       expect(await store.takeLoginSession("login_1", client, NOW)).toBe(false);
-      expect(await store.decideLoginSession("login_1", "confirmed", NOW + 1000)).toBe(false);
+      const confirmed = { state: "confirmed" as const, by: "client_1", permissions: ["read"] };
+      const denied = { state: "denied" as const, by: "client_1", permissions: [] };
+      expect(await store.decideLoginSession("login_1", confirmed, NOW + 1000)).toBe(false);
       expect(
-        await Promise.all([store.decideLoginSession("login_1", "confirmed", NOW), store.decideLoginSession("login_1", "denied", NOW)]),
+        await Promise.all([store.decideLoginSession("login_1", confirmed, NOW), store.decideLoginSession("login_1", denied, NOW)]),
       ).toEqual([true, false]);
+      expect((await store.loginSession("login_1"))?.permissions).toEqual(["read"]);
       expect(await store.takeLoginSession("login_1", client, NOW + 1000)).toBe(false);
       expect(await store.client("client_new")).toBeUndefined();
       const other = { ...client, id: "client_other" };
@@ -136,7 +142,113 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
       expect(await store.client("client_new")).toEqual(client);
       expect(await store.client("client_other")).toBeUndefined();
       expect((await store.loginSession("login_1"))?.state).toBe("taken");
-      expect(await store.decideLoginSession("login_9", "denied", NOW)).toBe(false);
+      expect(await store.decideLoginSession("login_9", denied, NOW)).toBe(false);
+    });
+
+    const entry = (n: number, patch: Partial<EntryRecord> = {}): EntryRecord => ({
+      codeHash: new Uint8Array([1, n]),
+      clientId: "client_1",
+      permissions: ["read"],
+      path: "/a?b#c",
+      createdAt: NOW + n,
+      expiresAt: NOW + 1000,
+      ...patch,
+    });
+    const session = (n: number, patch: object = {}) => ({
+      id: `ses_${n}`,
+      cookieHash: new Uint8Array([2, n]),
+      keyHash: new Uint8Array([3, n]),
+      userAgent: "browser",
+      createdAt: NOW,
+      lastUsedAt: NOW + n,
+      expiresAt: NOW + 5000,
+      ...patch,
+    });
+
+    test("login sessions that wait are counted, by address and in all, until they are decided or end", async () => {
+      const waiting = { secretHash: new Uint8Array([9]), deviceName: "d", userCode: "", state: "pending" as const, permissions: [] };
+      for (const [id, address] of [
+        ["login_1", "a"],
+        ["login_2", "a"],
+        ["login_3", "b"],
+      ] as const)
+        await store.createLoginSession({ ...waiting, id, address, createdAt: NOW, expiresAt: NOW + 1000 });
+      expect(await store.pendingLoginSessions("a", NOW)).toEqual({ ofAddress: 2, all: 3 });
+      await store.decideLoginSession("login_1", { state: "denied", by: "", permissions: [] }, NOW);
+      expect(await store.pendingLoginSessions("a", NOW)).toEqual({ ofAddress: 1, all: 2 });
+      expect(await store.pendingLoginSessions("a", NOW + 1000)).toEqual({ ofAddress: 0, all: 0 });
+    });
+
+    test("an entry is redeemed once, in time, and the session has what the entry gives", async () => {
+      await store.createEntry(entry(1), 10);
+      await store.createEntry(entry(2, { expiresAt: NOW + 10 }), 10);
+      expect(await store.redeemEntry(new Uint8Array([1, 9]), session(9), 10)).toBeUndefined();
+      expect(await store.redeemEntry(new Uint8Array([1, 2]), session(2, { createdAt: NOW + 10 }), 10)).toBeUndefined();
+      const both = await Promise.all([1, 8].map((n) => store.redeemEntry(new Uint8Array([1, 1]), session(n), 10)));
+      expect(both).toEqual([entry(1), undefined]);
+      await reopen();
+      const opened = { ...session(1), clientId: "client_1", permissions: ["read"] };
+      expect(await store.browserSession(new Uint8Array([2, 1]))).toEqual(opened);
+      expect(await store.browserSession(new Uint8Array([2, 8]))).toBeUndefined();
+      await store.touchBrowserSession("ses_1", { lastUsedAt: NOW + 50, expiresAt: NOW + 6000 });
+      expect(await store.browserSessions(NOW + 5500)).toEqual([{ ...opened, lastUsedAt: NOW + 50, expiresAt: NOW + 6000 }]);
+      expect(await store.browserSessions(NOW + 6000)).toEqual([]);
+      expect(await store.browserSessions(NOW, "client_2")).toEqual([]);
+      await store.deleteBrowserSessions(["ses_1", "ses_none"]);
+      expect(await store.browserSession(new Uint8Array([2, 1]))).toBeUndefined();
+    });
+
+    test("of a client's entries and sessions the newest stay", async () => {
+      for (const n of [1, 2, 3]) await store.createEntry(entry(n), 2);
+      await store.createEntry(entry(7, { clientId: "client_2" }), 2);
+      expect(await store.redeemEntry(new Uint8Array([1, 1]), session(1), 2)).toBeUndefined();
+      expect(await store.redeemEntry(new Uint8Array([1, 2]), session(2), 2)).toBeDefined();
+      expect(await store.redeemEntry(new Uint8Array([1, 7]), session(7), 2)).toBeDefined();
+      for (const n of [3, 4]) {
+        if (n === 4) await store.createEntry(entry(n), 2);
+        expect(await store.redeemEntry(new Uint8Array([1, n]), session(n), 2)).toBeDefined();
+      }
+      expect((await store.browserSessions(NOW)).map(({ id }) => id)).toEqual(["ses_7", "ses_4", "ses_3"]);
+    });
+
+    test("a client goes with its entries, its browser sessions and the logins that it confirmed", async () => {
+      await bootstrap();
+      const other = {
+        id: "client_2",
+        teamId: "team_1",
+        name: "other",
+        secretHash: new Uint8Array([7]),
+        permissions: [],
+        createdAt: NOW + 1,
+      };
+      await store.createClient(other);
+      await store.touchClient("client_2", NOW + 9);
+      expect((await store.clients("team_1")).map(({ id, lastUsedAt }) => [id, lastUsedAt])).toEqual([
+        ["client_1", undefined],
+        ["client_2", NOW + 9],
+      ]);
+      expect(await store.clients("team_9")).toEqual([]);
+      for (const n of [1, 2]) {
+        await store.createEntry(entry(n), 10);
+        if (n === 1) await store.redeemEntry(new Uint8Array([1, n]), session(n), 10);
+      }
+      const waiting = {
+        secretHash: new Uint8Array([9]),
+        deviceName: "d",
+        address: "",
+        userCode: "",
+        permissions: [],
+        state: "pending" as const,
+      };
+      await store.createLoginSession({ ...waiting, id: "login_1", createdAt: NOW, expiresAt: NOW + 1000 });
+      await store.decideLoginSession("login_1", { state: "confirmed", by: "client_1", permissions: ["read"] }, NOW);
+      expect(await Promise.all([store.deleteClient("client_1"), store.deleteClient("client_1")])).toEqual([1, undefined]);
+      await reopen();
+      expect(await store.client("client_1")).toBeUndefined();
+      expect(await store.browserSessions(NOW)).toEqual([]);
+      expect(await store.redeemEntry(new Uint8Array([1, 2]), session(2), 10)).toBeUndefined();
+      expect((await store.loginSession("login_1"))?.state).toBe("denied");
+      expect((await store.client("client_2"))?.name).toBe("other");
     });
 
     test("uploads are remembered", async () => {

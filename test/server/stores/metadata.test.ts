@@ -76,6 +76,33 @@ describe("schema", () => {
     backup.close();
   });
 
+  test("clients and login sessions of the first schema are what they were, and nobody is logged in", async () => {
+    using folder = new TempFolder();
+    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, 1)));
+    db.run("insert into team (id, name, created_at) values ('team_1', 'team', 1)");
+    db.run(
+      `insert into client (id, team_id, name, secret_hash, permissions, created_at) values ('client_1', 'team_1', 'laptop', x'07', '["read"]', 5)`,
+    );
+    db.run(
+      "insert into login_session (id, secret_hash, device_name, state, created_at, expires_at) values ('login_1', x'08', 'laptop', 'confirmed', 5, 100)",
+    );
+    db.close();
+    const store = open(folder.path);
+    const client = {
+      id: "client_1",
+      teamId: "team_1",
+      name: "laptop",
+      secretHash: new Uint8Array([7]),
+      permissions: ["read"],
+      createdAt: 5,
+    };
+    expect(await store.clients("team_1")).toEqual([client]);
+    expect(await store.loginSession("login_1")).toMatchObject({ state: "confirmed", userCode: "", address: "", permissions: [] });
+    expect(await store.browserSessions(0)).toEqual([]);
+    expect(await store.deleteClient("client_1")).toBe(0);
+    await store.close();
+  });
+
   test("a migration that fails halfway changes nothing", async () => {
     using folder = new TempFolder();
     await oldDatabase(folder);

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { ColumnType } from "../../../src/server/stores/offline/column-type.ts";
 import type { FeatureTable, InsertedBounds, OfflineAppend, OfflineStore, Spine } from "../../../src/server/stores/offline/store.ts";
+import { seeded } from "../../domain/seed.ts";
 
 /** A place that stores can be opened on, one after the other. */
 export interface OfflinePlace {
@@ -367,8 +368,6 @@ export function offlineStoreConformance(name: string, createPlace: () => Offline
     });
 
     test("sampleAsOf is what its definition says, whatever was stored", async () => {
-      const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-      console.log(`offline sampleAsOf: SEED=${seed}`);
       const key = fc.constantFrom("i:1", "i:2", "s:1", "s:", "s:ä");
       const time = fc.oneof(fc.integer({ min: -5, max: 15 }), fc.constantFrom(0.5, 7.25, 1.7e12, 1.7e12 + 0.125));
       const observation = fc.record({ key, observedAt: time, value: fc.option(fc.integer({ min: 0, max: 99 })) });
@@ -409,13 +408,11 @@ export function offlineStoreConformance(name: string, createPlace: () => Offline
           expect([...(column?.observedAt ?? [])]).toEqual(expected.map((one) => one?.observedAt ?? Number.NaN));
           expect([...(column?.insertedAt ?? [])]).toEqual(expected.map((one) => one?.insertedAt ?? Number.NaN));
         }),
-        { seed, numRuns: 150 },
+        seeded(150, 5_000),
       );
     });
 
     test("text, bytes and numbers of every kind come back exactly", async () => {
-      const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-      console.log(`offline values: SEED=${seed}`);
       const text = fc.string({
         unit: fc.oneof(fc.string({ minLength: 1, maxLength: 1, unit: "binary" }), fc.constantFrom("\0", "\ud800", "'")),
       });
@@ -433,7 +430,7 @@ export function offlineStoreConformance(name: string, createPlace: () => Offline
           expect(await valuesAt(bytes, [["i:1", time]])).toEqual([new Uint8Array(array)]);
           expect(await valuesAt(reals, [["i:1", time]])).toEqual([number]);
         }),
-        { seed, numRuns: 150 },
+        seeded(150, 5_000),
       );
       await store.verify();
     });

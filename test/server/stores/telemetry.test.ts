@@ -5,6 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../src/server/stores/telemetry/sqlite.ts";
 import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../src/server/stores/telemetry/store.ts";
+import { seeded } from "../../domain/seed.ts";
 import { TempFolder, TestClock } from "../running-server.ts";
 
 let folder: TempFolder;
@@ -92,7 +93,7 @@ describe("telemetry store", () => {
         for (const entry of entries) store.recordQuery(entry);
         for (const entry of entries) expect(await store.query(entry.queryId)).toEqual(entry);
       }),
-      { numRuns: 20 },
+      seeded(20, 1_000),
     );
   });
 
@@ -209,17 +210,36 @@ describe("telemetry store", () => {
     store.recordLog(line("kept"));
     expect(await texts()).toEqual(["kept"]);
     const blocker = new Database(join(folder.path, "telemetry.db"));
-    blocker.run("alter table log rename to gone");
+    blocker.run("create trigger full before insert on log begin select raise(abort, 'database or disk is full'); end");
     store.recordLog(line("lost"));
     store.recordQuery(query("qry_lost"));
     await store.flush();
     expect([errors.length, store.dropped()]).toEqual([1, 2]);
-    expect(await store.probe().catch(String)).toContain("no such table");
-    blocker.run("alter table gone rename to log");
+    store.recordLog(line("lost too"));
+    await store.flush();
+    expect([errors.length, store.dropped()]).toEqual([1, 3]);
+    expect(await store.probe().catch(String)).toContain("disk is full");
+    blocker.run("drop trigger full");
     blocker.close();
     store.recordLog(line("again"));
     expect(await texts()).toEqual(["kept", "again"]);
     await store.probe();
+  });
+
+  test("a file that is damaged while it is used is set aside, and begun anew", async () => {
+    const renewed: string[] = [];
+    await reopen({ onRenewal: (reason, kept) => renewed.push(`${reason}: ${kept}`) });
+    store.recordLog(line("before"));
+    expect(await texts()).toEqual(["before"]);
+    const other = new Database(join(folder.path, "telemetry.db"));
+    other.run("drop table log");
+    other.close();
+    store.recordLog(line("after"));
+    expect(await texts()).toEqual(["after"]);
+    expect(renewed).toEqual([expect.stringMatching(/no such table: .*telemetry\.db\.damaged$/)]);
+    const kept = new Database(join(folder.path, "telemetry.db.damaged"), { readonly: true });
+    expect(kept.query("select count(*) as n from query_log").get()).toEqual({ n: 0 });
+    kept.close();
   });
 
   test("a file that cannot be opened is said with each batch, and used once it can", async () => {

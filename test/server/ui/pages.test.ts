@@ -1,6 +1,6 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { connect } from "node:net";
-import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { escapeHtml, externalLink, html } from "../../../src/server/ui/html.ts";
 import { traceSection } from "../../../src/server/ui/trace-section.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
@@ -19,11 +19,11 @@ afterAll(async () => {
 });
 
 async function page(path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(new URL(path, server.url));
+  const response = await server.page(path);
   const text = await response.text();
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(response.headers.get("content-security-policy")).toStartWith("default-src 'none'; style-src 'sha256-");
-  expect(text).not.toMatch(/<script|<img|<link|<iframe| style=| on\w+="/i);
+  expect(response.headers.get("content-security-policy")).toStartWith("default-src 'none'; script-src 'self'; style-src 'self';");
+  expect(text).not.toMatch(/<script|<img|<iframe| style=| on\w+="/i);
   return { status: response.status, text };
 }
 
@@ -41,7 +41,6 @@ describe("pages", () => {
     const { status, text } = await page("/");
     expect(status).toBe(200);
     expect(text).toContain("Nothing is deployed yet. Run `svc apply` in a project.");
-    expect(text).toContain("to this machine only");
   });
 
   test("hostile names, texts, links and values are shown and never obeyed", async () => {
@@ -112,35 +111,73 @@ describe("pages", () => {
     ]) {
       expect((await page(path)).status).toBe(404);
     }
-    expect((await fetch(`${server.url}/`, { method: "POST", headers: { origin: server.url } })).status).toBe(405);
+    const { headers } = await server.session();
+    expect((await fetch(`${server.url}/`, { method: "POST", headers: { ...headers, origin: server.url } })).status).toBe(405);
   });
 
-  test("other machines see no page, and cannot confirm a login", async () => {
-    const address = Object.values(networkInterfaces())
-      .flat()
-      .find((one) => one?.family === "IPv4" && !one.internal)?.address;
-    if (address === undefined) {
-      console.log("skipped: this machine has no address beside loopback");
-      return;
-    }
+  test("a session of another team sees none of this one's environments", async () => {
     using elsewhere = new TempFolder();
-    await using open = await TestServer.start(elsewhere.path, { host: "0.0.0.0", remote: true, allowedHosts: ["svc.example.com"] });
-    const status = (path: string, host: string) =>
-      new Promise<number>((resolve, reject) => {
-        const socket = connect({ port: open.server.port, host: address, localAddress: address }, () =>
-          socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
-        );
-        socket.on("data", (chunk) => {
-          socket.destroy();
-          resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(chunk.toString("latin1"))?.[1]));
-        });
-        socket.on("error", reject);
-      });
-    const host = `svc.example.com:${open.server.port}`;
-    expect(await status("/health", host)).toBe(200);
-    expect(await status("/health", `evil.example.com:${open.server.port}`)).toBe(403);
-    expect(await status("/", host)).toBe(403);
-    expect(await status("/cli/login_0", host)).toBe(403);
+    const first = await TestServer.start(elsewhere.path);
+    await first[Symbol.asyncDispose]();
+    const db = new Database(join(elsewhere.path, "data", "meta.db"));
+    db.run("insert into team (id, name, created_at) values ('team_other', 'other', 1)");
+    db.run("update client set team_id = 'team_other'");
+    db.close();
+    await using server = await TestServer.start(elsewhere.path, { credentials: first.credentials });
+    expect(await (await server.page("/")).text()).not.toContain(first.credentials.environmentId);
+    expect((await server.page(`/environments/${first.credentials.environmentId}`)).status).toBe(404);
+  });
+});
+
+describe("without a session", () => {
+  const paths = () => {
+    const environment = `/environments/${server.credentials.environmentId}`;
+    return ["/", environment, "/environments/nothing", `${environment}/query-runs/x`, `${environment}/deployments/y`, "/cli/login_0"];
+  };
+
+  test("every page is the same shell, whatever there is and wherever the request comes from", async () => {
+    const shells = await Promise.all(paths().map(async (path) => (await fetch(new URL(path, server.url))).text()));
+    expect(new Set(shells).size).toBe(1);
+    expect(shells[0]).not.toContain(server.credentials.environmentId);
+    expect(shells[0]).toContain('<script type="module" src="/assets/page.js"></script>');
+  });
+
+  test("one half, a wrong half, or a bearer token opens none", async () => {
+    const { cookie, pageKey } = await server.session();
+    const bearer = `Bearer ${await server.token()}`;
+    const cases: Record<string, string>[] = [
+      { "svc-page-key": pageKey },
+      { cookie, "svc-page-key": "" },
+      { cookie, "svc-page-key": `${pageKey}x` },
+      { cookie: `${cookie}x`, "svc-page-key": pageKey },
+      { cookie: cookie.replace(/^svc_session_\d+/, "svc_session_1"), "svc-page-key": pageKey },
+      { authorization: bearer, "svc-page-key": "svcb_x" },
+    ];
+    for (const headers of cases) {
+      for (const path of paths()) {
+        const response = await fetch(new URL(path, server.url), { headers });
+        expect([response.status, (await response.text()).includes(server.credentials.environmentId)]).toEqual([401, false]);
+      }
+    }
+    const keyless: Record<string, string>[] = [{ cookie }, { authorization: bearer }];
+    for (const headers of keyless) {
+      const text = await (await fetch(new URL("/", server.url), { headers })).text();
+      expect(text).not.toContain(server.credentials.environmentId);
+    }
+  });
+
+  test("assets are for everybody, and are asked for again only when they changed", async () => {
+    for (const [path, type] of [
+      ["/assets/style.css", "text/css"],
+      ["/assets/page.js", "text/javascript"],
+      ["/assets/entrance.js", "text/javascript"],
+    ]) {
+      const response = await fetch(new URL(path ?? "", server.url));
+      expect([response.status, response.headers.get("content-type")?.split(";")[0]]).toEqual([200, type]);
+      const etag = response.headers.get("etag") ?? "";
+      expect((await fetch(new URL(path ?? "", server.url), { headers: { "if-none-match": etag } })).status).toBe(304);
+    }
+    expect((await fetch(new URL("/assets/../meta.db", server.url))).status).toBe(404);
   });
 });
 

@@ -2,11 +2,12 @@
 
 import { addDecimal, mulDecimal, negDecimal } from "../decimal.ts";
 import { defineFamily, type Int } from "../definition.ts";
-import { divFloat, floordivFloat, modFloat, powFloat, roundHalfEven } from "../float.ts";
-import { addDays, checkedDelta, daysBetween, microsOf, textOfMicros } from "../instant.ts";
+import { divFloat, floordivFloat, modFloat, powFloat } from "../float.ts";
+import { addDays, daysBetween, microsOf, textOfMicros } from "../instant.ts";
 import { addInt, divInt, floordivInt, modInt, mulInt, negInt, powInt, subInt } from "../integer.ts";
+import { addLength, checkedLength, daysOf, lengthOfDays, negLength, scaleLength, timesLength } from "../length.ts";
 
-const shift = (at: string, delta: number): string => textOfMicros(microsOf(at) + BigInt(delta));
+const shift = (at: string, delta: Int): string => textOfMicros(microsOf(at) + BigInt(delta));
 const concatLists = (a: never[], b: never[]) => [...a, ...b];
 
 /** Operators on numbers, and `+ -` on text, lists and times. */
@@ -21,9 +22,9 @@ export const ARITHMETIC = defineFamily("arithmetic", {
       ["decimal, decimal -> decimal", addDecimal],
       ["str, str -> str", (a: string, b: string) => a + b],
       ["datetime, timedelta -> datetime", shift],
-      ["timedelta, datetime -> datetime", (delta: number, at: string) => shift(at, delta)],
-      ["date, timedelta -> date", (day: string, delta: number) => addDays(day, Math.floor(delta / 86_400e6))],
-      ["timedelta, timedelta -> timedelta", (a: number, b: number) => checkedDelta(a + b)],
+      ["timedelta, datetime -> datetime", (delta: Int, at: string) => shift(at, delta)],
+      ["date, timedelta -> date", (day: string, delta: Int) => addDays(day, daysOf(delta))],
+      ["timedelta, timedelta -> timedelta", addLength],
       ["list[T], list[T] -> list[T]", concatLists],
     ],
   },
@@ -35,11 +36,11 @@ export const ARITHMETIC = defineFamily("arithmetic", {
       ["int, int -> int", subInt],
       ["float, float -> float", (a: number, b: number) => a - b],
       ["decimal, decimal -> decimal", (a: string, b: string) => addDecimal(a, negDecimal(b))],
-      ["datetime, datetime -> timedelta", (a: string, b: string) => Number(microsOf(a) - microsOf(b))],
-      ["datetime, timedelta -> datetime", (at: string, delta: number) => shift(at, -delta)],
-      ["date, date -> timedelta", (a: string, b: string) => daysBetween(b, a) * 86_400e6],
-      ["date, timedelta -> date", (day: string, delta: number) => addDays(day, -Math.floor(delta / 86_400e6))],
-      ["timedelta, timedelta -> timedelta", (a: number, b: number) => checkedDelta(a - b)],
+      ["datetime, datetime -> timedelta", (a: string, b: string) => checkedLength(microsOf(a) - microsOf(b))],
+      ["datetime, timedelta -> datetime", (at: string, delta: Int) => shift(at, negLength(delta))],
+      ["date, date -> timedelta", (a: string, b: string) => lengthOfDays(daysBetween(b, a))],
+      ["date, timedelta -> date", (day: string, delta: Int) => addDays(day, -daysOf(delta))],
+      ["timedelta, timedelta -> timedelta", (a: Int, b: Int) => addLength(a, negLength(b))],
     ],
   },
   mul: {
@@ -50,10 +51,10 @@ export const ARITHMETIC = defineFamily("arithmetic", {
       ["int, int -> int", mulInt],
       ["float, float -> float", (a: number, b: number) => a * b],
       ["decimal, decimal -> decimal", mulDecimal],
-      ["timedelta, int -> timedelta", (a: number, b: Int) => checkedDelta(a * Number(b))],
-      ["int, timedelta -> timedelta", (a: Int, b: number) => checkedDelta(Number(a) * b)],
-      ["timedelta, float -> timedelta", (a: number, b: number) => checkedDelta(roundHalfEven(a * b))],
-      ["float, timedelta -> timedelta", (a: number, b: number) => checkedDelta(roundHalfEven(a * b))],
+      ["timedelta, int -> timedelta", timesLength],
+      ["int, timedelta -> timedelta", (a: Int, b: Int) => timesLength(b, a)],
+      ["timedelta, float -> timedelta", (a: Int, b: number) => scaleLength(a, b, "mul")],
+      ["float, timedelta -> timedelta", (a: number, b: Int) => scaleLength(b, a, "mul")],
     ],
   },
   div: {
@@ -63,8 +64,8 @@ export const ARITHMETIC = defineFamily("arithmetic", {
     overloads: [
       ["int, int -> float", divInt],
       ["float, float -> float", divFloat],
-      ["timedelta, timedelta -> float", divFloat],
-      ["timedelta, float -> timedelta", (a: number, b: number) => checkedDelta(roundHalfEven(divFloat(a, b)))],
+      ["timedelta, timedelta -> float", divInt],
+      ["timedelta, float -> timedelta", (a: Int, b: number) => scaleLength(a, b, "div")],
     ],
   },
   floordiv: {
@@ -102,7 +103,7 @@ export const ARITHMETIC = defineFamily("arithmetic", {
       ["int -> int", negInt],
       ["float -> float", (a: number) => -a],
       ["decimal -> decimal", negDecimal],
-      ["timedelta -> timedelta", (a: number) => 0 - a],
+      ["timedelta -> timedelta", negLength],
     ],
   },
 });

@@ -59,6 +59,9 @@ export const BOOLEAN = defineFamily("boolean", {
   },
 });
 
+/** Conditions, values and the last value of the longest `when`: 32 conditions. */
+const MOST_PARTS = 65;
+
 const pick = (index: number) => (nullable: readonly boolean[]) => nullable.slice(index).includes(true);
 
 /** Choosing between values. */
@@ -72,8 +75,8 @@ export const CONDITIONALS = defineFamily("conditionals", {
     overloads: [["bool, T, T -> T", (condition: Lazy, then: Lazy, otherwise: Lazy) => (condition() === true ? then() : otherwise())]],
   },
   when: {
-    doc: "The value behind the first condition that is true; the last argument when none is, or null when there is no last one.",
-    example: 'F.when(_.age < 18, "minor", _.age < 65, "adult", "senior")',
+    doc: "The value behind the first condition that is true; the last argument when none is, or null when there is no last one. With a condition alone it is a chain: `.then(value)` says what is given, `.when(condition)` asks for another and `.otherwise(value)` ends it.",
+    example: 'F.when(_.age < 18).then("minor").when(_.age < 65).then("adult").otherwise("senior")',
     parameters: ["condition", "then", "*more"],
     nulls: {
       doc: "a null condition is not true; a chosen null is null",
@@ -81,7 +84,7 @@ export const CONDITIONALS = defineFamily("conditionals", {
         nullable.length % 2 === 0 || nullable.some((value, index) => value && (index % 2 === 1 || index === nullable.length - 1)),
     },
     lazy: true,
-    overloads: Array.from({ length: 16 }, (_, extra) => {
+    overloads: Array.from({ length: MOST_PARTS - 1 }, (_, extra) => {
       const count = extra + 2;
       const kinds = Array.from({ length: count }, (_, index) => (index % 2 === 0 && index < count - 1 ? "bool" : "T"));
       return [`${kinds.join(", ")} -> T`, chooseFirst] as const;

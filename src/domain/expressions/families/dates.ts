@@ -3,7 +3,8 @@
 import { type FeatureValue, normalizeInt } from "../../value.ts";
 import { defineFamily, type Int } from "../definition.ts";
 import { EvaluationError } from "../evaluation-error.ts";
-import { addDays, checkedDelta, dayNumber, daysBetween, microsOf, textOfMicros } from "../instant.ts";
+import { addDays, dayNumber, daysBetween, microsOf, textOfMicros } from "../instant.ts";
+import { lengthOfSeconds, secondsOf } from "../length.ts";
 
 const HOUR = 3_600_000_000n;
 const FIXED_UNITS: Readonly<Record<string, bigint>> = {
@@ -67,7 +68,7 @@ export const DATES = defineFamily("dates", {
     doc: "Seconds from 1970-01-01 00:00 UTC to the instant, with a fraction.",
     example: "F.unix_seconds(_.at)",
     parameters: ["at"],
-    overloads: [["datetime -> float", (at: string) => Number(microsOf(at)) / 1e6]],
+    overloads: [["datetime -> float", (at: string) => secondsOf(normalizeInt(microsOf(at)))]],
   },
   unix_milliseconds: {
     doc: "Whole milliseconds from 1970-01-01 00:00 UTC to the instant, rounded down.",
@@ -188,13 +189,13 @@ export const DATES = defineFamily("dates", {
     doc: "A length of time in seconds, with a fraction.",
     example: "F.total_seconds(_.closed - _.created)",
     parameters: ["length"],
-    overloads: [["timedelta -> float", (micros: number) => micros / 1e6]],
+    overloads: [["timedelta -> float", secondsOf]],
   },
   seconds: {
     doc: "A length of time from seconds.",
     example: "_.at + F.seconds(_.delay)",
     parameters: ["count"],
-    overloads: [["float -> timedelta", (count: number) => checkedDelta(count * 1e6)]],
+    overloads: [["float -> timedelta", lengthOfSeconds]],
   },
 });
 

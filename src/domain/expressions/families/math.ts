@@ -7,6 +7,7 @@ import { defineFamily, type Int } from "../definition.ts";
 import { EvaluationError } from "../evaluation-error.ts";
 import { roundDigits, roundHalfEven } from "../float.ts";
 import { negInt, wholeNumber } from "../integer.ts";
+import { negLength } from "../length.ts";
 
 /** Mean radius of the earth in kilometres. */
 const EARTH_KM = 6371.0088;
@@ -48,7 +49,7 @@ export const MATH = defineFamily("math", {
       ["int -> int", (value: Int) => (value < 0 ? negInt(value) : value)],
       ["float -> float", (value: number) => Math.abs(value)],
       ["decimal -> decimal", (value: string) => (value.startsWith("-") ? negDecimal(value) : value)],
-      ["timedelta -> timedelta", (value: number) => Math.abs(value)],
+      ["timedelta -> timedelta", (value: Int) => (value < 0 ? negLength(value) : value)],
     ],
   },
   sign: {
@@ -81,7 +82,7 @@ export const MATH = defineFamily("math", {
   round: {
     doc: "The nearest int, halves to the even one; with a second argument the nearest float with so many digits behind the point.",
     example: "F.round(_.score, 2)",
-    parameters: ["value", "*digits"],
+    parameters: ["value", "digits?"],
     overloads: [
       ["int -> int", (value: Int) => value],
       ["float -> int", (value: number) => wholeNumber(roundHalfEven(value), "round")],

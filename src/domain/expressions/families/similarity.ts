@@ -33,7 +33,7 @@ export const SIMILARITY = defineFamily("similarity", {
     overloads: [["str, str -> float", bounded("jaro_winkler", jaroWinkler)]],
   },
   jaccard_similarity: {
-    doc: "Distinct elements that both have by those that one has, 0 to 1; the elements of a text are its characters.",
+    doc: "Distinct elements that both have by those that one has, 0 to 1; the elements of a text are its characters. Two that have none are alike: 1.",
     example: "F.jaccard_similarity(F.lower(_.name), F.lower(_.email))",
     parameters: ["left", "right"],
     overloads: [

@@ -4,6 +4,7 @@ import type { FeatureValue } from "../../value.ts";
 import { defineFamily, type Int } from "../definition.ts";
 import { EvaluationError } from "../evaluation-error.ts";
 import { checkedInt, wholeNumber } from "../integer.ts";
+import { secondsOf } from "../length.ts";
 import { compileLinear } from "../regexp.ts";
 import { codePoints, isLike, sliceText, textLength, trimEnd, trimStart } from "../text.ts";
 
@@ -51,7 +52,7 @@ export const STRINGS = defineFamily("strings", {
   substr: {
     doc: "The part of a text from a position on, 0 being the first; with a third argument at most so many characters. A negative position counts from the end.",
     example: "F.substr(_.phone, 0, 3)",
-    parameters: ["text", "start", "*length"],
+    parameters: ["text", "start", "length?"],
     overloads: [
       ["str, int -> str", (text: string, start: Int) => sliceText(text, Number(start), undefined)],
       [
@@ -190,7 +191,7 @@ export const STRINGS = defineFamily("strings", {
       ["float -> float", (value: number) => value],
       ["bool -> float", Number],
       ["decimal -> float", Number],
-      ["timedelta -> float", (micros: number) => micros / 1e6],
+      ["timedelta -> float", secondsOf],
       [
         "str -> float",
         (text: string) => {

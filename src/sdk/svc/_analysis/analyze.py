@@ -28,6 +28,7 @@ from .class_rules import check_class, distinct_classes
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
+from .option_rules import check_hooks, check_unknown_options
 from .places import resolver_part_span, resolver_span
 from .policy import Policy
 from .query_rules import check_queries, check_sources
@@ -48,6 +49,8 @@ def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dic
     resolvers = check_resolvers(registry.definitions, report)
     queries = check_queries(registry.named_queries, classes, report)
     sources = check_sources(registry.sources, report)
+    check_unknown_options(classes, registry.definitions, registry.hooks, registry.named_queries, registry.sources, report)
+    check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
     document = graph_json(classes, joins, expressions, resolvers, translations, queries, sources, [])
     if policy is not None:
@@ -75,7 +78,7 @@ def _lost_names(root: str, found: Findings) -> set[str]:
 
 def _unless_lost(found: Findings, lost: set[str]) -> Callable[[Finding], None]:
     """Reports findings, but not that a class is unknown whose module could not be imported."""
-    failed = any(finding.code in (101, 102, 103) for finding in found.found)
+    failed = any(finding.code in (101, 102, 103, 105) for finding in found.found)
 
     def report(finding: Finding) -> None:
         if failed and finding.code in (120, 170):

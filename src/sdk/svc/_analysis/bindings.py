@@ -41,9 +41,13 @@ class ProjectCode:
 
     def _scan(self, source: Source, writes: set[str]) -> None:
         called: set[int] = set()
+        imports = [item for item in ast.walk(source.tree) if isinstance(item, ast.Import)]
+        systems = {alias.asname or "sys" for item in imports for alias in item.names if alias.name == "sys"}
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Attribute):
                 self._hide(node.attr, _HIDDEN_ATTRIBUTES)
+                if node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id in systems:
+                    self._hidden = self._hidden or "sys.modules"
                 if not isinstance(node.ctx, ast.Load):
                     writes.add(node.attr)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SETTERS:
@@ -53,8 +57,15 @@ class ProjectCode:
                     writes.add(target.value)
             elif isinstance(node, ast.Name) and id(node) not in called:
                 self._hide(node.id, _HIDDEN_NAMES | _SETTERS)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    self._hide(alias.name, _HIDDEN_NAMES | _SETTERS | _HIDDEN_ATTRIBUTES)
+                    if node.module == "sys" and alias.name in ("modules", "*"):
+                        self._hidden = self._hidden or "sys.modules"
             elif isinstance(node, ast.alias):
                 self._hide(node.name, _HIDDEN_NAMES)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self._hide(node.value, _HIDDEN_ATTRIBUTES)
 
     def _hide(self, name: str, ways: set[str]) -> None:
         if name in ways:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Optional
 
+from .. import functions
 from .._expression import Bracketed, Call, Literal, Operand
 from .._findings import Span
 from .._source import Source
@@ -60,14 +62,52 @@ def _matched(item: Call, node: Node) -> Optional[list[Node]]:
 
 
 def _called(item: Call, node: ast.Call) -> Optional[list[Node]]:
-    given: list[Node] = [*node.args, *(keyword.value for keyword in node.keywords)]
-    if any(isinstance(argument, ast.Starred) for argument in node.args):
+    if item.function == "when":
+        found = _chained(node)
+        if found is not None and len(found) == len(item.arguments):
+            return found
+    given = _given(node)
+    if given is None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("isin", "cast") and len(given) == 1:
         return [node.func.value, given[0]][: len(item.arguments)]
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    name = _name_of(node)
+    if name == "cast" and len(given) == 2:
+        return given[: len(item.arguments)]
     is_same = name.rstrip("_") == item.function or (isinstance(node.func, ast.Name) and len(given) == len(item.arguments))
     return given if is_same and len(given) == len(item.arguments) else None
+
+
+def _name_of(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _given(node: ast.Call) -> Optional[list[Node]]:
+    """The arguments in the order of the function's parameters; None when stars hide them."""
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(keyword.arg is None for keyword in node.keywords):
+        return None
+    named = {str(keyword.arg): keyword.value for keyword in node.keywords}
+    function = getattr(functions, _name_of(node), None) if named else None
+    if function is None:
+        return [*node.args, *named.values()]
+    try:
+        bound = inspect.signature(function).bind(*node.args, **named).arguments
+    except TypeError:
+        return None
+    return [each for value in bound.values() for each in (value if isinstance(value, tuple) else (value,))]
+
+
+def _chained(node: ast.Call) -> Optional[list[Node]]:
+    """The arguments of a chain such as `F.when(a).then(b).otherwise(c)`, in order."""
+    parts: list[Node] = []
+    at: ast.AST = node
+    while isinstance(at, ast.Call) and _name_of(at) in ("when", "then", "otherwise"):
+        own = _given(at)
+        if own is None:
+            return None
+        parts[:0] = own
+        at = at.func.value if isinstance(at.func, ast.Attribute) else at.func
+    return parts
 
 
 def _is_literal(item: Operand) -> bool:

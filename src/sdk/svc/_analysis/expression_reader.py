@@ -17,6 +17,7 @@ from .._findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Condition
 from .._literal import literal_json
 from .._names import did_you_mean
+from .._operand import Asked
 from .._reference import FeatureReference, type_of
 from .._windows import format_window, window_seconds
 from .._wire import describe
@@ -116,6 +117,8 @@ class _Reader:
                 text = f"'{self.field.fqn}' has no windows, so that {item!r} has no meaning: write 'Windowed[...] = windowed(\"1d\", expression=...)'"
                 raise self.problem(130, text, "no window", node)
             return {"windowStart": {}}
+        if isinstance(item, Asked):
+            raise self.problem(130, f"{item!r} has no value yet: write .then(value) behind it", "no value", node)
         if isinstance(item, Call):
             nodes = arguments_of(item, node)
             return {"call": {"function": item.function, "arguments": [self.node(each, at, owner) for each, at in zip(item.arguments, nodes)]}}

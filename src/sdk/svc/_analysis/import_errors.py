@@ -1,5 +1,5 @@
-"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a feature
-that does not exist 142, and for a truth test of an expression 134."""
+"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a name that this version of the SDK does not have 105, for a
+feature that does not exist 142, and for a truth test of an expression 134."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from typing import Iterable, Iterator, Optional
 
 from .._annotations import attribute_error
 from .._findings import Finding, Span
+from .._missing_variable import missing_variable
 from .._names import did_you_mean
+from .._public_names import missing_module, missing_name, modules, names_of
 from .._source import Source, display_path, project_path, source_of
 from .truth_tests import is_truth_test, truth_test_finding
 
@@ -62,6 +64,50 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
     is_innermost = bool(frames) and inner is frames[-1]
     finding = _describe(error, file, line, source, root, frames, is_innermost)
     return (file, line, type(error).__name__, finding.code, _said(error)), finding
+
+
+def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
+    """As `explain`; of a module that imports names which the SDK does not have, all of them at once."""
+    key, finding = explain(error, path, root)
+    source = source_of(os.path.join(root, *finding.span.file.split("/"))) if finding.code == 105 and finding.span else None
+    others = [item for _, item in missing_names(source) if item != finding] if source else []
+    return [(key, finding), *((("missing", item.span, item.message), item) for item in others)]
+
+
+def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
+    """Finding 105 for every name and module of the SDK that a module imports and this version does not have, with the statement. What is tried
+    with `try:` is the module's own business."""
+    tried = {id(inner) for node in ast.walk(source.tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
+    known = modules()
+    found: list[tuple[ast.stmt, Finding]] = []
+    for node in ast.walk(source.tree):
+        if id(node) in tried:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if _is_foreign(alias.name, known):
+                    found.append((node, Finding(105, missing_module(alias.name), _alias_span(source, alias), "no such module")))
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+            if _is_foreign(node.module, known):
+                start = source.lines[node.lineno - 1].find(node.module, node.col_offset + 4)
+                span = source.span_of_text(node.lineno, max(0, start), len(node.module))
+                found.append((node, Finding(105, missing_module(node.module), span, "no such module")))
+            elif node.module in known and node.module != "svc.functions":
+                offered = {*names_of(node.module), *(name.rpartition(".")[2] for name in known if name.startswith(f"{node.module}.")), "*"}
+                for alias in node.names:
+                    if alias.name not in offered and not alias.name.startswith("__"):
+                        found.append((node, Finding(105, missing_name(node.module, alias.name), _alias_span(source, alias), "no such name")))
+    return found
+
+
+def _is_foreign(module: str, known: list[str]) -> bool:
+    """Whether a module is said to be of the SDK and is none of its public ones; private ones are nobody's business."""
+    return module.startswith("svc.") and module not in known and not module.startswith("svc._")
+
+
+def _alias_span(source: Source, alias: ast.alias) -> Span:
+    whole = source.span(alias)
+    return source.span_of_text(whole.line, whole.column - 1, len(alias.name))
 
 
 def _is_unparsed(error: BaseException) -> bool:
@@ -113,20 +159,34 @@ def _describe(
     if isinstance(error, AttributeError) and is_innermost:
         feature = attribute_error(error)
         span = _token(source, line, error.name) or span
-        if feature.code in (133, 142):
+        if feature.code in (105, 133, 142):
             return Finding(feature.code, str(feature), span, feature.label)
     elif isinstance(error, NameError) and is_innermost and error.name:
         span = _token(source, line, error.name) or span
         label, hint = "not defined", _undefined(error.name, line, source, root)
     elif isinstance(error, ImportError):
+        missing = next((item for at, item in missing_names(source) if at.lineno <= line <= (at.end_lineno or 0)), None) if source else None
+        if missing is not None:
+            return missing
         span = _token(source, line, _imported_name(error)) or span
         label, hint = "cannot be imported", _import_advice(error, root)
+    elif isinstance(error, TypeError) and is_innermost and "'module' object is not callable" in said and source and _takes_module(source):
+        hint = "'features' of 'svc' is a module: write 'from svc.features import features'."
+    elif (variable := missing_variable(error)) is not None:
+        said = f"there is no environment variable {variable}"
+        hint = f"Of the environment only what Python needs is handed on; SVC_WORKER_ENV={variable}, where the server is started and here, adds it."
     if hint.startswith(_SUGGESTED):
         said = said.partition(f". {_SUGGESTED}")[0]
     text = f"{file} cannot be imported: {said} ({place})"
     if len(frames) > 1:
         text += "\n" + "\n".join(_frame_line(frame) for frame in frames[-_FRAMES:])
     return Finding(102, text, span, label, hint=hint)
+
+
+def _takes_module(source: Source) -> bool:
+    """Whether a module imports `features` from `svc`, where the name is the module's."""
+    imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom) and node.module == "svc" and not node.level)
+    return any(alias.name == "features" and not alias.asname for node in imports for alias in node.names)
 
 
 def _frame_line(frame: Frame) -> str:
@@ -208,14 +268,11 @@ def _import_advice(error: ImportError, root: str) -> str:
         return "The two modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
     if not isinstance(error, ModuleNotFoundError):
         return _offered_instead(_imported_name(error) or "", name, root)
-    if top == "svc":
-        modules = [f"svc.{file[:-3]}" for file in os.listdir(os.path.dirname(os.path.dirname(__file__))) if file.endswith(".py") and file[0] != "_"]
-        return _near(name, modules)
     if not top:
         return ""
     if os.path.isdir(os.path.join(root, top)) or os.path.isfile(os.path.join(root, f"{top}.py")):
-        modules = [file[:-3].replace("/", ".").removesuffix(".__init__") for file in _project_classes(root)]
-        return f"The project has no module '{name}'{did_you_mean(name, modules)}"
+        own = [file[:-3].replace("/", ".").removesuffix(".__init__") for file in _project_classes(root)]
+        return f"The project has no module '{name}'{did_you_mean(name, own)}"
     package = _DISTRIBUTIONS.get(top, top)
     files = requirement_files(root)
     if not files:

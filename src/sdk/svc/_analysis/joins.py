@@ -214,7 +214,7 @@ def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], No
         return []
     except DefinitionError as error:
         code = 122 if error.code == 114 else error.code
-        report(Finding(code, str(error), value_span(field, token=error.token), error.label))
+        report(Finding(code, str(error), value_span(field, token=error.token), error.label, hint=error.hint))
         return []
 
 
@@ -239,7 +239,7 @@ def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Ca
     if comparison.operator != "==" or (left.owner_class is right.owner_class and owner is not target):
         raise DefinitionError(122, f"the join of '{field.fqn}' compares {comparison!r}: {names}, with '=='", "not between the classes")
     if owner is target:
-        local, foreign = (right, left) if left in owner.primary_keys and right not in owner.primary_keys else (left, right)
+        local, foreign = _own_pair(field, left, right)
     else:
         local, foreign = (left, right) if left.owner_class is owner else (right, left)
     if not comparable(local.type.dtype, foreign.type.dtype):
@@ -254,6 +254,34 @@ def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Ca
         token = f"{local.owner_class.cls.__name__}.{local.attribute}"
         report(Finding(123, text, value_span(field, token=token), "types differ", related=related))
     return local, foreign
+
+
+def _own_pair(field: Field, left: Field, right: Field) -> tuple[Field, Field]:
+    """The sides of a comparison of a class with itself: has-one goes from the foreign key to the key, has-many from the key to the foreign keys.
+
+    Raises DefinitionError when neither side is known to be the key of the other.
+    """
+    if left is right:
+        return left, right
+    for key, foreign in ((left, right), (right, left)):
+        if _refers(foreign, key) and not _refers(key, foreign):
+            return (key, foreign) if field.type.many else (foreign, key)
+    keys = field.owner_class.primary_keys
+    if (left in keys) == (right in keys):
+        cls = field.owner_class.cls.__name__
+        text = (
+            f"the join of '{field.fqn}' compares two features of {cls}, and either may be the foreign key: "
+            f"'{left.fqn}' and '{right.fqn}'; say which one refers to the other by its type"
+        )
+        hint = f'{right.attribute}: "{cls}.{left.attribute}", if {right.attribute} is the foreign key'
+        raise DefinitionError(121, text, "either way", token=f"{cls}.{left.attribute}", hint=hint)
+    key, foreign = (left, right) if left in keys else (right, left)
+    return (key, foreign) if field.type.many else (foreign, key)
+
+
+def _refers(field: Field, key: Field) -> bool:
+    """Whether a feature is a foreign key by its type to another."""
+    return field.type.references is not None and field_of(field.type.references) is key
 
 
 def _check_nullable(field: Field, join: Join, report: Callable[[Finding], None]) -> None:

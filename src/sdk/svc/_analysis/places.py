@@ -8,10 +8,14 @@ from typing import Iterable, Optional, Union
 from .._feature_class import FeatureClass
 from .._field import Field
 from .._findings import Span
+from .._hooks import HookDefinition
 from .._named_query import NamedQuery
 from .._resolver import ResolverDefinition
 from .._source import Origin, Source, display_path, nodes_within, source_of
 from ..sources import DataSource
+
+#: A function with a decorator of the SDK.
+Decorated = Union[ResolverDefinition, HookDefinition]
 
 
 def origin_span(origin: Origin) -> Span:
@@ -38,6 +42,16 @@ def _keyword(calls: Iterable[ast.AST], name: str) -> Optional[ast.expr]:
     return None
 
 
+def _option_name(source: Optional[Source], calls: Iterable[Optional[ast.AST]], option: str, fallback: Span) -> Span:
+    """The name of an option where one of the calls is given it."""
+    for call in calls:
+        for keyword in call.keywords if isinstance(call, ast.Call) else ():
+            if keyword.arg == option and source is not None:
+                start = source.span(keyword)
+                return Span(start.file, start.line, start.column, start.line, start.column + len(option))
+    return fallback
+
+
 def class_span(item: FeatureClass) -> Span:
     """The class's name."""
     source, node = item.source, item.node
@@ -49,6 +63,17 @@ def class_option_span(item: FeatureClass, option: str) -> Span:
     node = item.node
     value = _keyword(node.decorator_list, option) if node else None
     return _part(item.source, value, "", class_span(item))
+
+
+def class_option_name(item: FeatureClass, option: str) -> Span:
+    """The name of an option of `features(...)`."""
+    return _option_name(item.source, item.node.decorator_list if item.node else (), option, class_span(item))
+
+
+def field_option_name(field: Field, option: str) -> Span:
+    """The name of an option of the call that stands to the right of `=`."""
+    value = field.node.value if field.node else None
+    return _option_name(field.owner_class.source, (value,), option, field_span(field))
 
 
 def field_span(field: Field) -> Span:
@@ -95,13 +120,18 @@ def unannotated_span(item: FeatureClass, attribute: str) -> Span:
     return class_span(item)
 
 
-def resolver_span(item: ResolverDefinition) -> Span:
+def resolver_option_name(item: Decorated, option: str) -> Span:
+    """The name of an option of a decorator."""
+    return _option_name(item.source, item.node.decorator_list if item.node else (), option, resolver_span(item))
+
+
+def resolver_span(item: Decorated) -> Span:
     """The function's name."""
     source, node = item.source, item.node
     return source.span_of_name(node) if source and node else origin_span(item.origin)
 
 
-def resolver_part_span(item: ResolverDefinition, part: str, name: str, token: str, inner: Optional[ast.AST] = None) -> Span:
+def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner: Optional[ast.AST] = None) -> Span:
     """A part of a resolver, as `Problem` names it."""
     source, node = item.source, item.node
     fallback = resolver_span(item)
@@ -127,6 +157,12 @@ def resolver_part_span(item: ResolverDefinition, part: str, name: str, token: st
         return _part(source, argument.annotation, token, fallback)
     start = source.span(argument)
     return Span(start.file, start.line, start.column, start.line, start.column + len(name))
+
+
+def call_option_name(item: Union[NamedQuery, DataSource], option: str) -> Span:
+    """The name of an option of a call such as `NamedQuery(...)`."""
+    source = source_of(item.origin.filename)
+    return _option_name(source, (source.call_at(item.origin) if source else None,), option, call_span(item))
 
 
 def call_span(item: Union[NamedQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:

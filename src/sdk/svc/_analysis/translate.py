@@ -3,6 +3,10 @@
 A function is translated only if the expressions are the same as the function whenever the server's evaluator is sure of them: every name keeps its
 meaning, nothing has an effect, and every operation has the same result bit for bit or says that it is not sure. Such rows, and those on which the
 function raises, run in Python as if there were no translation.
+
+That a name keeps its meaning is judged by reading the project's code (`bindings`). What no reading shows is not seen: a name that is put together
+while the code runs, as in `getattr(module, "__di" + "ct__")["RATE"] = 2`, or one that an installed package changes. `@online(translate=False)` keeps
+a resolver in Python.
 """
 
 from __future__ import annotations

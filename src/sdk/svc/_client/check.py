@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Mapping
 
 from .result import QueryResult
-from .values import result_name, to_datetime
+from .values import result_name, to_datetime, to_timedelta
 
 _NUMBERS = (int, float, Decimal)
 
@@ -63,10 +63,12 @@ def _like(expected: Any, got: Any) -> Any:
             return date.fromisoformat(got)
         if isinstance(expected, (int, Decimal)):
             return type(expected)(got)
+        if isinstance(expected, timedelta):
+            return to_timedelta(got)
         if isinstance(expected, bytes):
             return base64.b64decode(got)
     if isinstance(expected, timedelta) and isinstance(got, (int, float)):
-        return timedelta(microseconds=round(got * 1e6))
+        return to_timedelta(got)
     return got
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Mapping, Optional
 from urllib.parse import urlsplit
 
+from .address import is_loopback
+
 #: The server that is asked when none is named: the embedded one.
 DEFAULT_API_SERVER = "http://127.0.0.1:5757"
 
-_LOOPBACK = re.compile(r"(localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1|0\.0\.0\.0)\Z", re.IGNORECASE)
 _ENTRY = re.compile(r"""( *)("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:[^\s#"'&*!|>%@`{}\[\],?:-]|[-?:][^\s])(?:(?!\s#|:\s).)*?):(?:[ \t]+(.*))?\Z""")
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPES = {
@@ -106,7 +107,7 @@ def normalize_address(given: str, source: str) -> str:
     if not re.match(r"[a-z][a-z0-9+.-]*://", text, re.IGNORECASE):
         host = re.split(r"[/?#]", text)[0]
         bare = host if host.startswith("[") and host.endswith("]") else host.rpartition(":")[0] or host
-        text = f"{'http' if _LOOPBACK.match(bare) else 'https'}://{text}"
+        text = f"{'http' if is_loopback(bare) else 'https'}://{text}"
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -118,11 +119,6 @@ def normalize_address(given: str, source: str) -> str:
         raise ConfigError(f"the server address from {source} holds more than scheme, host, port and path")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name stands for this machine."""
-    return bool(_LOOPBACK.match(host))
 
 
 def config_file(env: Mapping[str, str]) -> Optional[str]:

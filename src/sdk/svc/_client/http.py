@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import os
+import re
 import threading
 import time
 from typing import Any, Callable, Mapping, Optional
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from .config import ClientSettings, is_loopback, normalize_address
+from .address import is_loopback
+from .config import ClientSettings, normalize_address
+from .proxy import Proxy, find_proxy
 
 _IDLE = 8
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, http.client.CannotSendRequest)
@@ -48,6 +52,7 @@ class HttpServer:
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url
         self._parts: SplitResult = urlsplit(url)
+        self._proxy: Optional[Proxy] = find_proxy(url, os.environ)
         self._timeout = timeout
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
@@ -57,8 +62,11 @@ class HttpServer:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
         sent = {"content-type": "application/json", "accept": "application/json", **headers}
         status, kind, data = self._exchange(f"{self._parts.path}{path}", content, sent)
+        if status == 407 and self._proxy:
+            raise self._refused_by_proxy(self._proxy, "407 Proxy Authentication Required")
         if not kind.lower().partition(";")[0].strip().endswith("json"):
-            raise UnexpectedAnswer(f"{self.url}{path} answered {status} with {kind or 'nothing'} instead of JSON: is it an svc server?")
+            asked = f"is it an svc server, or does the proxy {self._proxy.shown} answer?" if self._proxy else "is it an svc server?"
+            raise UnexpectedAnswer(f"{self.url}{path} answered {status} with {kind or 'nothing'} instead of JSON: {asked}")
         try:
             return Answer(status, json.loads(data))
         except ValueError:
@@ -79,9 +87,12 @@ class HttpServer:
             with self._lock:
                 kept = self._idle.pop() if self._idle else None
             connection = kept or self._connect()
-            target = f"{self.url}{path[len(self._parts.path):]}" if getattr(connection, "svc_proxied", False) else path
+            plain = self._proxy if self._parts.scheme == "http" else None
+            target = f"{self.url}{path[len(self._parts.path):]}" if plain else path
             try:
-                connection.request("POST", target, content, dict(headers))
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    # A body that is not read to its end is answered, and the connection closed, while it is still sent.
+                    connection.request("POST", target, content, {**headers, **(plain.headers if plain else {})})
                 response = connection.getresponse()
                 data = response.read()
             except _STALE as error:
@@ -107,23 +118,33 @@ class HttpServer:
             return response.status, response.getheader("content-type") or "", data
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:
+        if self._proxy and str(error).startswith("Tunnel connection failed: "):
+            return self._refused_by_proxy(self._proxy, str(error).partition(": ")[2])
+        said = error or type(error).__name__
+        if self._proxy:
+            return ServerUnreachable(f"{self.url} cannot be reached through the proxy {self._proxy.shown}: {said}; {self._without_proxy()}")
         hint = "; is the server running? `svc server start` starts one here" if is_loopback(self._parts.hostname or "") else ""
-        return ServerUnreachable(f"{self.url} cannot be reached: {error or type(error).__name__}{hint}")
+        return ServerUnreachable(f"{self.url} cannot be reached: {said}{hint}")
+
+    def _refused_by_proxy(self, proxy: Proxy, said: str) -> ServerUnreachable:
+        return ServerUnreachable(f"the proxy {proxy.shown} did not let the request to {self.url} through: {said}; {self._without_proxy()}")
+
+    def _without_proxy(self) -> str:
+        return f"if the server is reached without a proxy, name its host in NO_PROXY: {self._parts.hostname}"
 
     def _connect(self) -> http.client.HTTPConnection:
         host, port, secure = self._parts.hostname or "", self._parts.port, self._parts.scheme == "https"
-        proxy = None if is_loopback(host) or proxy_bypass(host) else getproxies().get(self._parts.scheme)
-        through = urlsplit(normalize_address(proxy, f"{self._parts.scheme}_proxy")) if proxy else None
-        at, at_port = (through.hostname or "", through.port) if through else (host, port)
-        if not secure:
-            connection = http.client.HTTPConnection(at, at_port, timeout=self._timeout)
-            connection.svc_proxied = through is not None  # type: ignore[attr-defined]
-            return connection
+        proxy = self._proxy
+        at, at_port = (proxy.host, proxy.port) if proxy else (host, port)
+        if not secure and not (proxy and proxy.secure):
+            return http.client.HTTPConnection(at, at_port, timeout=self._timeout)
         import ssl
 
+        if secure and proxy and proxy.secure:
+            raise ServerUnreachable(f"{self.url} cannot be reached through the proxy {proxy.shown}: name a proxy for https as http://host:port")
         tls = http.client.HTTPSConnection(at, at_port, timeout=self._timeout, context=ssl.create_default_context())
-        if through:
-            tls.set_tunnel(host, port or 443)
+        if secure and proxy:
+            tls.set_tunnel(host, port or 443, headers=dict(proxy.headers))
         return tls
 
 
@@ -175,7 +196,7 @@ class Session:
         if answer.status in (400, 401):
             raise AuthenticationError(f"{self.api.url} rejected the client ID and secret: {_said(got)}")
         token, life = got.get("access_token"), got.get("expires_in")
-        if answer.status != 200 or not isinstance(token, str) or not isinstance(life, (int, float)):
+        if answer.status != 200 or not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token) or not isinstance(life, (int, float)):
             raise UnexpectedAnswer(f"{self.api.url} answered the token exchange with {answer.status} and no token: {_said(got)}")
         self._token = token
         self._refresh_at = self._now() + life - min(60.0, life / 10)

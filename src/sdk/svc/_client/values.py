@@ -134,6 +134,13 @@ def to_datetime(text: str) -> datetime:
     return parsed.replace(tzinfo=timezone.utc) if parsed.tzinfo is None else parsed.astimezone(timezone.utc)
 
 
+def to_timedelta(value: Any) -> timedelta:
+    """A length of time from the API's form: a number of seconds, or text such as ``63113904000.123456s`` where no float says it exactly."""
+    if isinstance(value, str):
+        return timedelta(microseconds=int(Decimal(value.removesuffix("s")).scaleb(6)))
+    return timedelta(microseconds=round(float(value) * 1e6))
+
+
 _DECODERS: dict[Any, Decoder] = {
     int: int,
     float: lambda value: float(plain(value)),
@@ -142,7 +149,7 @@ _DECODERS: dict[Any, Decoder] = {
     bytes: base64.b64decode,
     date: date.fromisoformat,
     datetime: to_datetime,
-    timedelta: lambda value: timedelta(microseconds=round(float(value) * 1e6)),
+    timedelta: to_timedelta,
     Decimal: lambda value: Decimal(str(value)),
 }
 
@@ -168,7 +175,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return value / timedelta(seconds=1)
+        seconds = value / timedelta(seconds=1)
+        return seconds if abs(seconds) < 2**32 else _seconds_text(value)
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (list, tuple)):
@@ -186,6 +194,11 @@ def encode(value: Any) -> Any:
     if to_list is not None and type(value).__module__.partition(".")[0] == "numpy":
         return encode(to_list())
     raise TypeError(f"a value of type {type(value).__qualname__} cannot be a feature's value")
+
+
+def _seconds_text(value: timedelta) -> str:
+    micros = value // timedelta(microseconds=1)
+    return f"{'-' if micros < 0 else ''}{abs(micros) // 10**6}.{abs(micros) % 10**6:06}s"
 
 
 def instant_text(value: datetime) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence
 
 from .._field import MISSING
 from .._findings import DefinitionError
 from .._names import did_you_mean
 from .._reference import FeatureReference, field_of, fields_of
 from .._registry import registry
+from .._values import plain_type
 from .conditions import is_reference
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ class Key:
 
 
 Columns = dict[Key, list[Any]]
+
+#: Libraries whose tables are taken.
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def key_of(item: Any, owner: Optional[FeatureClass] = None) -> Key:
@@ -65,8 +70,9 @@ def _key_in(owner: FeatureClass, names: list[str], written: str) -> Key:
     return Key(str(reference), reference)
 
 
-def columns_of(data: Any, owner: Optional[FeatureClass] = None) -> tuple[Columns, int]:
-    """The columns of data in any of the forms that a DataFrame is made from, and the number of rows. Raises TypeError or ValueError."""
+def columns_of(data: Any, owner: Optional[FeatureClass] = None, order: Sequence[FeatureReference] = ()) -> tuple[Columns, int]:
+    """The columns of data in any of the forms that a DataFrame is made from, and the number of rows; `order` are the columns of rows that are tuples.
+    Raises TypeError or ValueError."""
     from .dataframe import DataFrame
 
     if data is None:
@@ -76,25 +82,25 @@ def columns_of(data: Any, owner: Optional[FeatureClass] = None) -> tuple[Columns
             return dict(data._columns), len(data)
         return {key if key.reference is not None else key_of(key.name, owner): values for key, values in data._columns.items()}, len(data)
     library = type(data).__module__.partition(".")[0]
-    if library in ("pandas", "polars", "pyarrow"):
-        return _of_mapping(_foreign_columns(data, library), owner)
+    if library in _LIBRARIES:
+        return _of_pairs(_foreign_columns(data, library), owner)
     if isinstance(data, Mapping):
-        return _of_mapping(data, owner)
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        return _of_pairs(data.items(), owner)
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable) or hasattr(type(data), "__svc_features__"):
         given = type(data).__name__
         raise TypeError(f"a DataFrame is made of rows or columns, not of {given}: give a list of instances or dicts, or a dict of lists")
-    return _of_rows(list(data), owner)
+    return _of_rows(list(data), owner, order)
 
 
-def _of_mapping(data: Mapping[Any, Any], owner: Optional[FeatureClass]) -> tuple[Columns, int]:
+def _of_pairs(data: Iterable[tuple[Any, Any]], owner: Optional[FeatureClass]) -> tuple[Columns, int]:
     columns: Columns = {}
-    for name, values in data.items():
+    for name, values in data:
         key = key_of(name, owner)
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
             raise TypeError(f"column '{key.name}' is {type(values).__name__}: give a list of values, one for each row")
         if key in columns:
             raise ValueError(f"column '{key.name}' stands there twice")
-        columns[key] = list(values)
+        columns[key] = _values(values, key.reference)
     sizes = {len(values) for values in columns.values()}
     if len(sizes) > 1:
         listed = ", ".join(f"'{key.name}' has {len(values)}" for key, values in columns.items())
@@ -102,28 +108,56 @@ def _of_mapping(data: Mapping[Any, Any], owner: Optional[FeatureClass]) -> tuple
     return columns, sizes.pop() if sizes else 0
 
 
-def _foreign_columns(data: Any, library: str) -> dict[str, list[Any]]:
-    """The columns of a table of pandas, polars or pyarrow; what pandas takes for missing is null."""
+def _foreign_columns(data: Any, library: str) -> Iterable[tuple[Any, Any]]:
+    """The columns of a table of pandas, polars or pyarrow. Named levels of an index of pandas are columns."""
+    if library == "polars" and hasattr(data, "collect"):
+        data = data.collect()
+    reader = {"pandas": "iloc", "polars": "get_columns", "pyarrow": "to_pydict"}[library]
+    if not hasattr(data, reader) or not hasattr(data, "columns"):
+        text = f"a DataFrame is made of tables, not of {library}'s {type(data).__name__}: name its column, such as DataFrame({{Txn.amount: ...}})"
+        raise TypeError(text)
     if library == "pyarrow":
-        return dict(data.to_pydict())
+        return list(zip(data.schema.names, data.columns))
     if library == "polars":
-        return dict((data.collect() if hasattr(data, "collect") else data).to_dict(as_series=False))
-    columns = {}
-    for name in data.columns:
-        values = data[name].tolist()
-        missing = data[name].isna().tolist()
-        columns[name] = [None if gone else _plain_time(value) for value, gone in zip(values, missing)]
-    return columns
+        return list(zip(data.columns, data.get_columns()))
+    levels = [(name, data.index.get_level_values(at).to_series()) for at, name in enumerate(data.index.names) if name is not None]
+    return [*levels, *((name, data.iloc[:, at]) for at, name in enumerate(data.columns))]
 
 
-def _plain_time(value: Any) -> Any:
+def _values(values: Any, reference: Optional[FeatureReference]) -> list[Any]:
+    """The values of a column of any kind; what pandas takes for missing is null, and what it has made of ints and dates are what their feature says."""
+    library = type(values).__module__.partition(".")[0]
+    if library == "pyarrow":
+        return list(values.to_pylist())
+    if library == "polars":
+        return list(values.to_list())
+    if library == "numpy":
+        return list(values.tolist())
+    if library != "pandas":
+        return list(values)
+    wanted = _python_type(reference)
+    return [None if gone else _plain(value, wanted) for value, gone in zip(values.tolist(), values.isna().tolist())]
+
+
+def _python_type(reference: Optional[FeatureReference]) -> Any:
+    try:
+        return plain_type(field_of(reference).type.python_type) if reference is not None else None
+    except DefinitionError:
+        return None
+
+
+def _plain(value: Any, wanted: Any) -> Any:
     for method in ("to_pydatetime", "to_pytimedelta"):
         if hasattr(value, method):
-            return getattr(value, method)()
+            value = getattr(value, method)()
+    if wanted is int and type(value) is float and value.is_integer():
+        return int(value)
+    if wanted is date and isinstance(value, datetime):
+        return value.date()
     return value
 
 
-def _of_rows(rows: list[Any], owner: Optional[FeatureClass]) -> tuple[Columns, int]:
+def _of_rows(rows: list[Any], owner: Optional[FeatureClass], order: Sequence[FeatureReference]) -> tuple[Columns, int]:
     columns: Columns = {}
     keys: dict[Any, Key] = {}
 
@@ -150,6 +184,14 @@ def _of_rows(rows: list[Any], owner: Optional[FeatureClass]) -> tuple[Columns, i
                 if key is None:
                     key = keys[id(reference)] = Key(str(reference), reference)
                 put(key, at, value)
+        elif isinstance(row, (tuple, list)) and order:
+            if len(row) != len(order):
+                raise ValueError(f"row {at} has {len(row)} values for {len(order)} columns: {', '.join(map(str, order))}")
+            for reference, value in zip(order, row):
+                put(Key(str(reference), reference), at, value)
+        elif isinstance(row, (tuple, list)):
+            text = f"row {at} is {type(row).__name__}, whose columns have no names: write DataFrame[Txn.id, Txn.amount](rows), or give dicts"
+            raise TypeError(text)
         else:
             raise TypeError(f"row {at} is {type(row).__name__}: a row is an instance of a feature class or a dict")
     for key, values in columns.items():

@@ -26,10 +26,11 @@ Item = Union[str, FeatureReference]
 
 
 class DataFrame:
-    """Rows of features. Made from instances, from dicts, or from a dict of columns:
+    """Rows of features. Made from instances, from dicts, from a dict of columns, or from a table of pandas, polars or pyarrow:
 
         DataFrame([Txn(id=1, amount=5.0), Txn(id=2, amount=7.5)])
         DataFrame({Txn.id: [1, 2], "txn.amount": [5.0, 7.5]})
+        DataFrame[Txn.id, Txn.amount]([(1, 5.0), (2, 7.5)])
 
     `df[0]` is a row, `df[1:3]` are rows, `df[Txn.amount]` or `df["txn.amount"]` is a column, and `df[Txn.amount > 100]` are the rows for which
     that is true; all of it may stand in one pair of brackets. What is compared with null is null, and aggregations leave nulls out.
@@ -52,6 +53,13 @@ class DataFrame:
         frame = cls.__new__(cls)
         frame._columns, frame._size, frame._now = columns, size, now
         return frame
+
+    @classmethod
+    def from_dict(cls, columns: Mapping[Any, Any], *, now: Optional[datetime] = None) -> DataFrame:
+        """A DataFrame of columns: lists of values by feature or name, all of one length."""
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"from_dict takes lists of values by column, such as {{Txn.id: [1, 2]}}, not {type(columns).__name__}")
+        return cls(columns, now=now)
 
     @property
     def now(self) -> datetime:
@@ -293,7 +301,8 @@ def typed_frame(table: TableType, data: Any) -> DataFrame:
         if not is_reference(item) and not hasattr(item, "__svc_features__"):
             raise TypeError(f"{table!r} cannot be called: name features or feature classes, without quotes")
     owners: list[Any] = [getattr(item, "__svc_features__") if isinstance(item, type) else item._svc_root for item in table.items]
-    frame = DataFrame._of(*columns_of(data, owners[0]))
+    order = [] if any(isinstance(item, type) for item in table.items) else list(table.items)
+    frame = DataFrame._of(*columns_of(data, owners[0], order))
     if any(isinstance(item, type) for item in table.items):
         allowed = [str(field.fqn) for owner in owners for field in owner.values()]
         refuse_others(frame, allowed, repr(table))

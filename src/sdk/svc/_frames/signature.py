@@ -165,7 +165,9 @@ class FrameSignature:
                 self.problem(146, text, "has inputs", "option", "total")
         if any(spec.table is not None for spec, _ in self.inputs) and self.outputs and self.shape != ROWS:
             name = self.definition.function_name
-            example = f"-> DataFrame[{self.key_of(self.inputs_root())}, ...]"
+            root = self.inputs_root()
+            own = [repr(output) for output in self.outputs if output._svc_root is root]
+            example = f"-> DataFrame[{', '.join(dict.fromkeys([self.key_of(root), *own]))}]"
             text = f"'{name}' runs once for all rows of its DataFrame, so it returns a DataFrame: write '{example}'"
             self.problem(143, text, "no DataFrame", "return")
         if self.shape and self.outputs:

@@ -7,8 +7,9 @@ import os
 import sys
 from typing import Sequence
 
-from .._analysis.import_errors import explain
+from .._analysis.import_errors import explain, explain_all
 from .._findings import Finding, Span
+from .._registry import registry
 from .._source import display_path, read_source, set_project_root
 from .hook import install
 
@@ -42,15 +43,16 @@ def load_project(root: str, files: Sequence[str]) -> list[Finding]:
     root = os.path.realpath(root)
     set_project_root(root)
     install(root)
-    findings: list[Finding] = []
-    seen: set[tuple[object, ...]] = set()
-    for path in sorted(set(files)):
-        if is_imported(path):
-            for key, finding in _load(root, path):
-                if key not in seen:
-                    seen.add(key)
-                    findings.append(finding)
-    return findings
+    findings: dict[tuple[object, ...], Finding] = {}
+    registry.collects = True
+    try:
+        for path in sorted(set(files)):
+            if is_imported(path):
+                for key, finding in _load(root, path):
+                    findings.setdefault(key, finding)
+    finally:
+        registry.collects = False
+    return list(findings.values())
 
 
 def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
@@ -71,7 +73,7 @@ def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return [explain(error, path, root)]
+        return explain_all(error, path, root)
     loaded = getattr(module, "__file__", None)
     if not loaded or os.path.realpath(loaded) == os.path.realpath(filename):
         return []

@@ -87,13 +87,10 @@ def _identity(left: Any, right: Any, same: bool) -> Any:
     null: Any = NullTest(left) if is_feature else Call("is_null", (left,))
     if right is None:
         return null if same else ~null
-    if isinstance(left, Condition):
-        wanted = left if right else ~left
-        return wanted if same else null | ~wanted
+    equal: Any = Call("eq", (left, Literal(right)))
     if is_feature:
-        return left == right if same else null | (left != right)
-    literal = Literal(right)
-    return Call("eq", (left, literal)) if same else Call("or", (null, Call("ne", (left, literal))))
+        equal = left == right if is_reference(left) else left if right else ~left
+    return ~null & equal if same else null | ~equal
 
 
 def _is_membership(left: Any, right: Any) -> bool:

@@ -10,9 +10,9 @@ results and LOG frames go back on it.
 =========  ==========  ===============================================================================================
 frame      from        fields
 =========  ==========  ===============================================================================================
-HELLO      worker      role (``data``, ``control``), pid, python
-READY      worker      resolvers: by FQN isAsync, usesNow, file, line
-FAILED     worker      diagnostics: findings of the import
+HELLO      worker      role (``data``, ``control``), launcher: pid of the process that the server started, python
+READY      worker      resolvers: by FQN isAsync, usesNow, file, line; hasAfterHooks: whether hooks run after the last call
+FAILED     worker      diagnostics: findings of the import, or of a hook that failed
 CALL       server      id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext,
                        traceparent);
                        groups: rows of has-many relations by parameter, as offsets and columns by path; tables: columns by path, by parameter

@@ -7,6 +7,8 @@ import traceback
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+from .._missing_variable import missing_variable
+
 #: Most frames of a traceback, innermost last.
 FRAMES = 30
 #: Longest message and longest traceback in characters.
@@ -32,7 +34,7 @@ class Project:
         stack = "".join(self._format(error, set())) if with_stack else ""
         return {
             "kind": type(error).__qualname__,
-            "message": _well_formed(_text_of(error)[:MESSAGE_LENGTH]),
+            "message": _well_formed((_text_of(error) + _hint(error))[:MESSAGE_LENGTH]),
             "stack": _well_formed(stack[-STACK_LENGTH:]),
             "file": file,
             "line": line,
@@ -65,6 +67,13 @@ class Project:
         message = _text_of(error)[:MESSAGE_LENGTH]
         lines.append(f"{type(error).__qualname__}: {message}\n" if message else f"{type(error).__qualname__}\n")
         return lines
+
+
+def _hint(error: BaseException) -> str:
+    name = missing_variable(error)
+    if name is None:
+        return ""
+    return f" is not in the environment; to hand it on from the server's, start the server with SVC_WORKER_ENV={name}"
 
 
 def _text_of(error: BaseException) -> str:

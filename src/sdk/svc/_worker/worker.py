@@ -18,8 +18,11 @@ import threading
 from typing import Any, Dict, List, Optional, Set
 
 from .._context import current_call
+from .._findings import Finding, Span
+from .._hooks import AFTER, BEFORE, HookDefinition
 from .._loading.load import load_project
 from .._registry import registry
+from .._source import project_path, source_of
 from .frame_runner import runner_for
 from .logs import LogHandler, LogSink, LogStream, level_from
 from .protocol import Connection, Message
@@ -56,7 +59,7 @@ class Worker:
 
     def start(self) -> None:
         """Greets the server, takes over output, and begins to listen on the control connection."""
-        hello = {"type": "HELLO", "pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3]}
+        hello = {"type": "HELLO", "launcher": os.getppid(), "python": "%d.%d.%d" % sys.version_info[:3]}
         self._data.send({**hello, "role": "data"})
         self._control.send({**hello, "role": "control"})
         sys.stdout, sys.stderr = self.stdout, self.stderr  # type: ignore[assignment]
@@ -70,7 +73,41 @@ class Worker:
         """Tells the server why the project did not import."""
         self._data.send({"type": "FAILED", "diagnostics": diagnostics})
 
-    def serve(self, runners: Dict[str, Runner], places: Dict[str, Dict[str, Any]]) -> None:
+    def run_before(self, hooks: List[HookDefinition]) -> Optional[Finding]:
+        """Runs the hooks that come before all calls, in the order of definition. A finding about the first that fails, after which none runs."""
+        for hook in hooks:
+            error = self._run_hook(hook)
+            if error is not None:
+                return _hook_finding(hook, self._project.describe(error))
+        return None
+
+    def run_after(self, hooks: List[HookDefinition]) -> None:
+        """Runs the hooks that come after all calls, the last that was defined first. What they raise is logged."""
+        for hook in reversed(hooks):
+            error = self._run_hook(hook)
+            if error is not None:
+                described = self._project.describe(error)
+                self.sink.emit("error", f"{_hook_failure(hook, described)}\n{described['stack']}".rstrip(), "svc")
+
+    def _run_hook(self, hook: HookDefinition) -> Optional[BaseException]:
+        """Calls a hook; an async one on the loop of the async resolvers, so that both can share what belongs to a loop."""
+        try:
+            if hook.is_async:
+                import asyncio
+
+                self._start_loop()
+                asyncio.run_coroutine_threadsafe(hook.fn(), self._loop).result()
+            else:
+                hook.fn()
+        except BaseException as error:
+            return error
+        finally:
+            if self._is_child:
+                os._exit(0)
+            self._end_call()
+        return None
+
+    def serve(self, runners: Dict[str, Runner], places: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server lets go of this worker."""
         self._runners = runners
         if any(runner.is_async for runner in runners.values()):
@@ -78,7 +115,7 @@ class Worker:
         signal.signal(signal.SIGUSR1, self._on_signal)
         gc.collect()
         gc.freeze()
-        self._data.send({"type": "READY", "resolvers": places})
+        self._data.send({"type": "READY", "resolvers": places, "hasAfterHooks": has_after_hooks})
         receive = self._data.receive
         while True:
             message = receive()
@@ -192,6 +229,8 @@ class Worker:
             signal.pthread_kill(self._main_thread, signal.SIGUSR1)
 
     def _start_loop(self) -> None:
+        if self._loop is not None:
+            return
         import asyncio
 
         self._loop = asyncio.new_event_loop()
@@ -239,7 +278,7 @@ def _has_children() -> bool:
 
 def end_with_server() -> None:
     """Ends this process and everything that it started: nobody is left to answer to."""
-    if os.getpgrp() == os.getpid():
+    if os.getpgrp() == os.getppid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
@@ -264,8 +303,29 @@ def main(argv: List[str]) -> int:
         worker.fail([finding.json() for finding in findings])
         return 1
     runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
-    worker.serve(runners, {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()})
+    environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
+    hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
+    failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
+    if failed is not None:
+        worker.fail([failed.json()])
+        return 1
+    after = [hook for hook in hooks if hook.kind == AFTER]
+    worker.serve(runners, {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()}, bool(after))
+    worker.run_after(after)
     return 0
+
+
+def _hook_failure(hook: HookDefinition, described: Dict[str, Any]) -> str:
+    place = f" ({described['file']}:{described['line']})" if described.get("file") else ""
+    what = ": ".join(filter(None, (described["kind"], described["message"])))
+    return f"the hook '{hook.name}' (@{hook.kind}) failed: {what}{place}"
+
+
+def _hook_finding(hook: HookDefinition, described: Dict[str, Any]) -> Finding:
+    file, line = described.get("file") or project_path(hook.origin.filename), described.get("line") or hook.origin.line
+    source = source_of(os.path.join(os.environ.get("TARGET_ROOT", ""), *file.split("/"))) if file else None
+    span = source.span_of_line(line) if source else Span(file, line, 1, line, 1) if file else None
+    return Finding(102, _hook_failure(hook, described), span, "raised here")
 
 
 def _place(spec: Any, project: Project) -> Dict[str, Any]:

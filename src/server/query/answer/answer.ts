@@ -94,7 +94,7 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
             ? (plan.ops[slot.op]?.resolver?.fqn ?? "")
             : "",
       observedAt: failure ? undefined : (cells.observed[cell] as number),
-      key: keyOf(plan.frames[slot.frame] as PlanFrame),
+      key: cells.state[cell] === CellState.ABSENT ? undefined : keyOf(plan.frames[slot.frame] as PlanFrame),
       failure,
     };
   }
@@ -117,7 +117,7 @@ function rowsField({ cells, context }: Execution, cell: number, { path, feature,
   return {
     path,
     feature,
-    value: failure ? null : rowsAsList(rows, pick),
+    value: cells.state[cell] === CellState.OK ? rowsAsList(rows, pick) : null,
     hit,
     resolver: hit ? (cells.storedBy.get(cell) ?? "") : "",
     observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : context.nowMs,

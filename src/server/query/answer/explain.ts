@@ -125,7 +125,7 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
   const op = plan.ops[slot.op];
   if (op && origin !== CellOrigin.STORED) {
     const figures = context.trace?.ops.get(op);
-    const ran = figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
+    const ran = figuresText(figures);
     if (op.kind === "expression") lines.push(`Expr ${readableName(slot.feature.fqn)}${ran}`);
     else if (op.rows) {
       lines.push(`Rows of ${op.rows.many.fqn}, ${SOURCES[op.rows.source]}${op.resolver ? ` ${nameResolver(op.resolver)}${ran}` : ""}`);
@@ -135,9 +135,20 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
       lines.push(`${RESOLVERS[op.kind]} ${nameResolver(op.resolver)}${ran}${translationText(op, op.resolver, figures)}`);
     else lines.push(`Join ${frame.relation?.fqn ?? frame.path}`);
   }
-  if (origin === CellOrigin.DEFAULT) lines.push("Default");
+  if (slot.needsRow) {
+    const told = frame.rowOps.flatMap((id) => plan.ops[id] ?? []).filter((one) => context.trace?.ops.has(one));
+    const by = told.map(
+      (one) => `${RESOLVERS[one.kind]} ${one.resolver ? nameResolver(one.resolver) : ""}${figuresText(context.trace?.ops.get(one))}`,
+    );
+    if (by.length > 0) lines.push(`Row ${frame.path} looked up by ${by.join(", ")}`);
+  }
+  if (origin === CellOrigin.DEFAULT || origin === CellOrigin.NULLED) lines.push("Default");
   lines.push(...slot.notes);
   return lines;
+}
+
+function figuresText(figures: OpFigures | undefined): string {
+  return figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
 }
 
 /** What translation did for a Python resolver, or why it did nothing. */

@@ -2,8 +2,10 @@
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { Derivation } from "../../../domain/derivation.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
+import { findRecursion } from "../../../domain/recursion.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import { compilerOf } from "./expressions.ts";
@@ -34,6 +36,12 @@ export interface GraphIndex {
   readonly relations: ReadonlyMap<string, RelationInfo>;
   /** Resolvers by FQN. */
   readonly resolvers: ReadonlyMap<string, ResolverInfo>;
+  /** Resolvers, and features with an expression, that could need themselves of other rows, by FQN; and the relations that they go through. */
+  readonly recursive: {
+    readonly resolvers: ReadonlySet<string>;
+    readonly expressions: ReadonlySet<string>;
+    readonly relations: ReadonlySet<string>;
+  };
   /** Named queries by name, then by version (empty = unversioned). */
   readonly namedQueries: ReadonlyMap<string, ReadonlyMap<string, NamedQuery>>;
   /**
@@ -46,13 +54,14 @@ export interface GraphIndex {
 /** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
 export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
   const scalars = new Map<string, ScalarInfo>();
+  const keys = joinedFeatures(graph);
   const namespaces = new Map<string, NamespaceInfo>();
   for (const set of graph.featureSets) {
     const members = new Map<string, Member>();
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
     for (const feature of set.features) {
-      const scalar = scalarInfo(feature, options.featureIds);
+      const scalar = scalarInfo(feature, options.featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
@@ -88,6 +97,9 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     versions.set(query.version, query);
     namedQueries.set(query.name, versions);
   }
+  const { steps, relations: followed } = findRecursion(new Derivation(graph));
+  const fqnsOf = (isResolver: boolean) =>
+    new Set([...steps].flatMap((step) => ((step.resolver !== undefined) === isResolver ? [step.name] : [])));
   const compiled = new Map<Expression, CompiledExpression | string>();
   const compile = compilerOf(graph);
   return {
@@ -96,6 +108,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     scalars,
     relations,
     resolvers,
+    recursive: { resolvers: fqnsOf(true), expressions: fqnsOf(false), relations: followed },
     namedQueries,
     compile(expression, of) {
       let known = compiled.get(expression);
@@ -115,7 +128,15 @@ function windowedBase(feature: Feature): string | undefined {
   return /^(.+)__\d+__$/.exec(feature.name)?.[1];
 }
 
-function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): ScalarInfo | undefined {
+/** FQNs of the features that relations join on. */
+function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
+  const joins = featureSets.flatMap((set) =>
+    set.features.flatMap(({ kind }) => (kind.case === "hasOne" || kind.case === "hasMany" ? kind.value.join : [])),
+  );
+  return new Set(joins.flatMap(({ local, foreign }) => [local, foreign]));
+}
+
+function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
   const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, cacheNulls } = feature.kind.value;
   return {
@@ -133,7 +154,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>): 
     storesNull: cacheNulls !== false,
     primary,
     featureTime,
-    strict: compileCoercer(dtype, "strict"),
+    strict: compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"),
     lenient: compileCoercer(dtype, "lenient"),
     producers: [],
     expression,

@@ -52,11 +52,8 @@ function checked(slot: PlanSlot, value: FeatureValue): Outcome {
   const { feature, path } = slot;
   if (value === null || value === undefined) {
     if (feature.nullable) return { kind: "value", value: null };
-    return fault(
-      slot,
-      `expected ${feature.typeName}, got null from its expression, and the feature is not optional`,
-      ErrorCode.VALIDATION_FAILED,
-    );
+    const message = `${path}: expected ${feature.typeName}, got null from its expression, and the feature is not optional`;
+    return { kind: "failed", isNull: true, failure: { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: "" } };
   }
   try {
     return { kind: "value", value: feature.strict(value) };

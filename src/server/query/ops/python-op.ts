@@ -1,17 +1,17 @@
 /** Calling a Python resolver for the rows of an op. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { describeValue, encodeStored, type FeatureValue } from "../../../domain/value.ts";
+import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { ResolverCall, ResolverResult, RowError, RowGroups } from "../../python/pool.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { within } from "../run/deadline.ts";
 import type { Execution } from "../run/executor.ts";
-import { accept, callFailure, failed, missingRow, observedTime } from "../run/outcome.ts";
+import { accept, callFailure, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
 import type { OpResults, Outcome } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
 import { rowGroups } from "./rows-argument.ts";
-import { Scan } from "./scan-op.ts";
+import { keylessRow, Scan } from "./scan-op.ts";
 import { callWorker } from "./worker-call.ts";
 
 /** How long after a resolver's own limit the engine waits for the pool to say that it overran. */
@@ -148,25 +148,27 @@ function takeTable(
       return column ? [[feature, column] as const] : [];
     }),
   );
-  const index = primary ? new Scan(given, result.groups?.offsets.at(-1) ?? 0).indexOf([primary]) : new Map<string, number[]>();
+  const index = primary && new Scan(given, result.groups?.offsets.at(-1) ?? 0).indexOf([primary]);
   const times = frame.namespace.featureTime && given.get(frame.namespace.featureTime);
   const found = rows.map((row) => {
     const key = keyInput ? argumentOf(execution, keyInput, row, context.nowText) : null;
-    const matches = (index.get(encodeStored([key])) ?? []).filter((one) => (observedTime(times?.[one]) ?? context.nowMs) <= context.nowMs);
-    return { key, matches };
+    const all = index?.find([key]) ?? [];
+    const matches = all.filter((one) => (observedTime(times?.[one]) ?? context.nowMs) <= context.nowMs);
+    return { key, matches, hidden: matches.length === 0 ? all[0] : undefined };
   });
   return {
     outcomes: op.outputs.map((id) => {
       const slot = plan.slots[id] as PlanSlot;
-      return found.map(({ key, matches }, at): Outcome => {
+      return found.map(({ key, matches, hidden }, at): Outcome => {
         const error = errors.get(at);
         if (error)
           return failed({ code: error.code, message: error.message, path: slot.path, resolver: resolver.fqn, exception: error.exception });
-        const lookedFor = `${primary?.fqn} = ${describeValue(key).replace(/^(?:int|str) /, "")}`;
+        const by = hidden === undefined ? lookedFor(op.keys, [key]) : hiddenBy(lookedFor(op.keys, [key]), times?.[hidden], context.nowText);
         const [only] = matches;
-        if (only === undefined) return missingRow(slot, frame, resolver, lookedFor, resolver.total);
+        if (only === undefined && index?.broken) return failed(keylessRow(slot.path, resolver, by, index.broken));
+        if (only === undefined) return missingRow(slot, frame, { resolver, by, mustExist: resolver.total, isRowSource: false });
         if (matches.length === 1) return accept(slot, given.get(slot.feature)?.[only], slot.feature.strict, frame, resolver);
-        const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${lookedFor}`;
+        const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${by}`;
         return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
       });
     }),

@@ -1,17 +1,21 @@
 /** Where the rows of has-many relations come from in a running query: values given, resolvers of the relation, SQL queries and scans by the join. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import type { SqlType } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanOp, PlanRows } from "../plan/plan.ts";
+import { nameResolver } from "../plan/plan-reasons.ts";
 import type { CellFailure } from "../run/cells.ts";
 import { withDeadline } from "../run/deadline.ts";
 import type { Execution } from "../run/executor.ts";
 import { callFailure } from "../run/outcome.ts";
 import { argumentOf } from "./arguments.ts";
+import { columnCoercer } from "./column-values.ts";
 import { callPool, inChunks } from "./python-op.ts";
 import { scanOf } from "./scan-op.ts";
-import { queryBodies, queryByKey, sourceOf, sqlFailure } from "./sql-rows.ts";
+import { sqlFailure } from "./sql-refusal.ts";
+import { queryBodies, queryByKey, sourceOf } from "./sql-rows.ts";
 
 /** Rows as their source gave them. */
 export interface SourceRows {
@@ -28,12 +32,14 @@ export interface SourceRows {
 export interface RawColumns {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;
+  /** Of the columns of a database. */
+  readonly types?: ReadonlyMap<ScalarInfo, SqlType | undefined>;
   readonly rows: number;
 }
 
 /** The rows of a relation for some parents. Never rejects; at once when they were given. */
 export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows | Promise<SourceRows> {
-  const path = `${execution.plan.frames[op.frame]?.path}.${rows.many.name}`;
+  const path = pathOf(execution, op, rows);
   if (rows.source === "given") return givenRows(execution, op, rows, parents);
   const resolver = op.resolver as ResolverInfo;
   const started = performance.now();
@@ -81,8 +87,14 @@ async function fetchRaw(
   if (rows.source === "scan") {
     const scan = await scanOf(execution, op, resolver);
     const index = scan.indexOf(op.keys);
+    const failure = index.broken && {
+      code: ErrorCode.VALIDATION_FAILED,
+      message: `${nameResolver(resolver)} cannot say whose rows it gave: ${index.broken}`,
+      path: pathOf(execution, op, rows),
+      resolver: resolver.fqn,
+    };
     return {
-      groups: args.map((key) => (key.includes(null) ? [] : (index.get(encodeStored(key)) ?? []))),
+      groups: args.map((key) => failure || (key.includes(null) ? [] : index.find(key))),
       columns: scan.columns,
       rows: scan.rows,
     };
@@ -92,7 +104,8 @@ async function fetchRaw(
   return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
     const source = sourceOf(context, op, sql);
     const test = isStored(execution, op) ? undefined : rows.test;
-    const call = { op, sql, source, wanted, namespace: rows.many.foreign, test, context, signal };
+    const path = pathOf(execution, op, rows);
+    const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, context, signal };
     return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
   });
 }
@@ -104,7 +117,7 @@ async function relationRows(
   resolver: ResolverInfo,
   parents: readonly number[],
 ): Promise<RawColumns> {
-  const path = `${execution.plan.frames[op.frame]?.path}.${rows.many.name}`;
+  const path = pathOf(execution, op, rows);
   const groups: (readonly number[] | CellFailure)[] = [];
   const columns = new Map<ScalarInfo, unknown[]>();
   let total = 0;
@@ -133,6 +146,11 @@ async function relationRows(
   return { groups, columns, rows: total };
 }
 
+/** The relation's path. */
+function pathOf({ plan }: Execution, op: PlanOp, { many }: PlanRows): string {
+  return `${plan.frames[op.frame]?.path}.${many.name}`;
+}
+
 /** Whether the rows are stored: then all that there is of them is read, so that they serve every query. */
 function isStored({ plan }: Execution, op: PlanOp): boolean {
   return plan.slots[op.outputs[0] ?? -1]?.stored === true;
@@ -148,7 +166,7 @@ function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: Res
   const broken = new Map<ScalarInfo, Map<number, CellFailure>>();
   for (const [feature, given] of raw.columns) {
     if (!wanted.has(feature)) continue;
-    const coerce = resolver.sql ? feature.lenient : feature.strict;
+    const coerce = resolver.sql ? columnCoercer(feature, raw.types?.get(feature)) : feature.strict;
     const failures = new Map<number, CellFailure>();
     const values = new Array<FeatureValue>(given.length);
     for (let row = 0; row < given.length; row++) {

@@ -9,6 +9,9 @@ const MAX_KEPT_ROWS = 10_000;
 /** Results that are kept until the query ends. */
 const MAX_KEPT = 64;
 
+/** Statements of one op that run at the same time. */
+const MAX_STATEMENTS = 8;
+
 const statements = new WeakMap<RunContext, Map<string, Promise<SqlResult>>>();
 
 /** Runs a statement, or takes the result of the same one; what it failed with for somebody else is no answer. Results are not to be changed. */
@@ -40,4 +43,15 @@ export async function runStatement(
     forget();
     throw error;
   }
+}
+
+/** Runs something for every item, some at the same time. */
+export async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) return run(only);
+  let next = 0;
+  const lane = async () => {
+    while (next < items.length) await run(items[next++] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(MAX_STATEMENTS, items.length) }, lane));
 }

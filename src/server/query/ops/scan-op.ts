@@ -1,14 +1,17 @@
 /** Python resolvers that give rows of their class: run once for a query, their rows looked up by key. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { describeValue, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
+import { nameResolver } from "../plan/plan-reasons.ts";
+import type { CellFailure } from "../run/cells.ts";
 import { withDeadline } from "../run/deadline.ts";
 import type { Execution } from "../run/executor.ts";
-import { accept, CallFailed, callFailure, failed, missingRow, observedTime } from "../run/outcome.ts";
+import { accept, CallFailed, callFailure, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
 import type { OpResults, Outcome, RunContext } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
+import { keyTextOf } from "./key-text.ts";
 import { callWorker } from "./worker-call.ts";
 
 /** How long after a resolver's own limit the engine waits for the pool to say that it overran. */
@@ -16,45 +19,72 @@ const POOL_GRACE_MS = 150;
 
 /** The rows that a resolver gave. */
 export class Scan {
-  readonly #indexes = new Map<string, Map<string, number[]>>();
+  readonly #indexes = new Map<string, ScanIndex>();
 
   constructor(
     readonly columns: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
     readonly rows: number,
   ) {}
 
-  /** Rows by the values of some features, encoded; a row whose key is null or not of its type is nobody's. */
-  indexOf(keys: readonly ScalarInfo[]): ReadonlyMap<string, readonly number[]> {
+  /** Rows by the values of some features. */
+  indexOf(keys: readonly ScalarInfo[]): ScanIndex {
     const name = keys.map((key) => key.fqn).join(" ");
     const known = this.#indexes.get(name);
     if (known) return known;
-    const index = new Map<string, number[]>();
+    const textOf = keyTextOf(keys);
+    const found = new Map<string, number[]>();
+    let broken: string | undefined;
     const columns = keys.map((key) => this.columns.get(key) ?? []);
     for (let row = 0; row < this.rows; row++) {
-      const id = idOf(keys, columns, row);
-      if (id === undefined) continue;
-      const rows = index.get(id);
+      const key = keyAt(keys, columns, row);
+      if (key === null) continue;
+      if (!Array.isArray(key)) {
+        broken ??= `row ${row + 1} of its ${this.rows} has no key: ${key.reason}`;
+        continue;
+      }
+      const text = textOf(key);
+      const rows = found.get(text);
       if (rows) rows.push(row);
-      else index.set(id, [row]);
+      else found.set(text, [row]);
     }
+    const index: ScanIndex = { find: (key) => found.get(textOf(key)) ?? [], broken };
     this.#indexes.set(name, index);
     return index;
   }
 }
 
-function idOf(keys: readonly ScalarInfo[], columns: readonly (readonly FeatureValue[])[], row: number): string | undefined {
+/** Rows by key. */
+export interface ScanIndex {
+  /** Positions of a key's rows. A row with null in what is no primary key is nobody's. */
+  find(key: FeatureValue[]): readonly number[];
+  /** Why the first row that has no key to be found by has none, in words; undefined = every row has one. */
+  readonly broken: string | undefined;
+}
+
+/** The key of a row; null when it is nobody's, or why it is none. */
+function keyAt(
+  keys: readonly ScalarInfo[],
+  columns: readonly (readonly FeatureValue[])[],
+  row: number,
+): FeatureValue[] | null | { readonly reason: string } {
   const values: FeatureValue[] = [];
   for (const [position, key] of keys.entries()) {
     const value = columns[position]?.[row] ?? null;
-    if (value === null) return undefined;
+    if (value === null) return key.primary ? { reason: `${key.fqn} is null` } : null;
     try {
       values.push(key.strict(value));
     } catch (error) {
-      if (error instanceof TypeMismatch) return undefined;
+      if (error instanceof TypeMismatch) return { reason: `${key.fqn}: ${error.message}` };
       throw error;
     }
   }
-  return encodeStored(values);
+  return values;
+}
+
+/** What a lookup fails with that finds no row among some that have no key. */
+export function keylessRow(path: string, resolver: ResolverInfo, by: string, broken: string): CellFailure {
+  const message = `${nameResolver(resolver)} found no row with ${by}, and ${broken}`;
+  return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };
 }
 
 const scans = new WeakMap<RunContext, Map<ResolverInfo, Promise<Scan>>>();
@@ -102,7 +132,11 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
     scan = await scanOf(execution, op, resolver);
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
-    return { outcomes: slots.map((slot) => rows.map(() => failed(callFailure(error, slot.path, resolver)))), observedAt: [] };
+    return {
+      outcomes: slots.map((slot) => rows.map(() => failed(callFailure(error, slot.path, resolver)))),
+      observedAt: [],
+      found: rows.map(() => callFailure(error, frame.path, resolver)),
+    };
   }
   const index = scan.indexOf(op.keys);
   const time = frame.namespace.featureTime;
@@ -110,29 +144,32 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
   const observedAt: (number | undefined)[] = [];
   const found = rows.map((row, at) => {
     const key = op.inputs.map((input) => argumentOf(execution, input, row, context.nowText));
-    const visible = (index.get(encodeStored(key)) ?? []).filter((one) => {
+    const matches = index.find(key);
+    const visible = matches.filter((one) => {
       const observed = observedTime(times?.[one]);
       return observed === undefined || observed <= context.nowMs;
     });
     const [only] = visible;
     observedAt[at] = only === undefined ? undefined : observedTime(times?.[only]);
-    return { key, rows: visible };
+    return { key, rows: visible, hidden: only === undefined ? matches[0] : undefined };
   });
   context.trace?.ran(op, rows.length, found.filter((one) => one.rows.length === 1).length, performance.now() - started);
   return {
     outcomes: slots.map((slot) =>
-      found.map(({ key, rows: matches }): Outcome => {
+      found.map(({ key, rows: matches, hidden }): Outcome => {
         const [only] = matches;
         if (matches.length === 1)
           return accept(slot, scan.columns.get(slot.feature)?.[only as number], slot.feature.strict, frame, resolver);
-        const lookedFor = op.keys
-          .map((feature, i) => `${feature.fqn} = ${describeValue(key[i]).replace(/^(?:int|float|str|bool) /, "")}`)
-          .join(" and ");
-        if (only === undefined) return missingRow(slot, frame, resolver, lookedFor, resolver.total);
-        const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${lookedFor}`;
+        const by = hidden === undefined ? lookedFor(op.keys, key) : hiddenBy(lookedFor(op.keys, key), times?.[hidden], context.nowText);
+        if (only === undefined && index.broken) return failed(keylessRow(slot.path, resolver, by, index.broken));
+        if (only === undefined) return missingRow(slot, frame, { resolver, by, mustExist: resolver.total, isRowSource: op.isRowSource });
+        const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${by}`;
         return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
       }),
     ),
     observedAt,
+    found: found.map(({ key, rows: matches }) =>
+      matches.length === 0 && index.broken ? keylessRow(frame.path, resolver, lookedFor(op.keys, key), index.broken) : matches.length > 0,
+    ),
   };
 }

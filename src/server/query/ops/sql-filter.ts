@@ -1,8 +1,9 @@
 /** Tests of rows as SQL: what a database is asked to leave out because every filter would. */
 
+import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
-import type { FeatureValue } from "../../../domain/value.ts";
+import { type FeatureValue, primitiveOf } from "../../../domain/value.ts";
 import { allOf, anyOf, type RowTest, type TestValue } from "../../expressions/row-test.ts";
 import { type AddParameter, type ColumnType, comparisonSql } from "../../sql/condition.ts";
 import type { SqlSource } from "../../sql/source.ts";
@@ -24,6 +25,8 @@ export interface FilterTarget {
   readonly source: SqlSource;
   /** The class that the rows are of. */
   readonly namespace: NamespaceInfo;
+  /** The features that rows are looked up by. */
+  readonly keys: readonly ScalarInfo[];
   /** The column as the wrapping statement spells it. */
   readonly column: (feature: ScalarInfo) => { readonly name: string; readonly quoted: string };
   readonly nowMicros: bigint;
@@ -32,7 +35,7 @@ export interface FilterTarget {
 /** The condition for a test; undefined when nothing of it can be asked. */
 export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<SqlFilter | undefined> {
   const types = await columnTypes(target.sql, target.source);
-  if (!types) return undefined;
+  if (!types || target.keys.some((key) => isConverted(key, target, types))) return undefined;
   const asked = askable(test, target, types);
   if (!asked) return undefined;
   const parameters: FeatureValue[] = [];
@@ -91,19 +94,30 @@ function write(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, C
   }
   const feature = target.namespace.members.get(test.path);
   if (feature?.kind !== "scalar") return undefined;
-  const { name, quoted } = target.column(feature);
-  const type = types.get(name) ?? [...types].find(([column]) => column.toLowerCase() === name.toLowerCase())?.[1];
+  const { quoted } = target.column(feature);
+  const type = typeOf(feature, target, types);
   if (type === undefined) return undefined;
-  const base = baseOf(feature);
+  const base = primitiveOf(feature.dtype);
   const values = test.kind === "in" ? test.values : [boundValue(test.value, base, target.nowMicros)];
   const operator = test.kind === "in" ? "in" : test.operator;
   return comparisonSql(target.sql.sourceKind, { column: quoted, type, feature: base, nullable: feature.nullable, operator, values }, add);
 }
 
-function baseOf({ dtype }: ScalarInfo): PrimitiveType {
-  const { kind } = dtype;
-  return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
+function typeOf(feature: ScalarInfo, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): ColumnType | undefined {
+  const { name } = target.column(feature);
+  return types.get(name) ?? [...types].find(([column]) => column.toLowerCase() === name.toLowerCase())?.[1];
 }
+
+/**
+ * Whether a key's column is converted to be compared, as MySQL does with text and numbers. Then a row that has no key of its type, which is a failure, can be
+ * among the rows, and a filter would hide it.
+ */
+function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): boolean {
+  const isNumber = NUMBERS.has(primitiveOf(key.dtype));
+  return isNumber && target.sql.sourceKind === SourceKind.MYSQL && typeOf(key, target, types) === "text";
+}
+
+const NUMBERS: ReadonlySet<PrimitiveType> = new Set([PrimitiveType.INT64, PrimitiveType.FLOAT64, PrimitiveType.BOOL]);
 
 /** Instants are compared with instants alone. */
 function boundValue(value: TestValue, base: PrimitiveType, nowMicros: bigint): FeatureValue {

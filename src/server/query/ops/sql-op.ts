@@ -2,21 +2,44 @@
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { RowCount } from "../../../../gen/svc/v1/graph_pb.ts";
-import { describeValue, encodeStored, type FeatureValue } from "../../../domain/value.ts";
-import type { SqlSource } from "../../sql/source.ts";
+import { type Coercer, describeBare, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
+import { CellState } from "../run/cells.ts";
 import { withDeadline } from "../run/deadline.ts";
 import type { Execution } from "../run/executor.ts";
-import { accept, failed, missingRow, observedTime } from "../run/outcome.ts";
+import { accept, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
 import type { OpResults, Outcome } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
-import { runStatement } from "./run-statement.ts";
-import { columnPosition, eachOf, keyOf, relocate, sourceOf, sqlFailure } from "./sql-rows.ts";
-import { boundStatement, columnSpelling, MAX_KEYS, paddedCount, type ScanStatement, scanStatement } from "./sql-statement.ts";
+import { columnCoercer } from "./column-values.ts";
+import { keyTextOf } from "./key-text.ts";
+import { columnPosition, runBodies } from "./sql-bodies.ts";
+import { rowsByKey } from "./sql-keys.ts";
+import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
+import { sourceOf } from "./sql-rows.ts";
+import { columnSpelling, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
-/** A row as the database gave it, by feature; `undefined` = none; a text = why there is no single one. */
-type Found = ReadonlyMap<ScalarInfo, unknown> | undefined | string;
+/** Where a feature stands in a result, and how it is read. */
+interface ReadColumn {
+  readonly position: number;
+  readonly type: SqlType | undefined;
+  readonly coerce: Coercer;
+}
+
+/** A row as the database gave it. */
+interface FoundRow {
+  readonly values: readonly unknown[];
+  readonly columns: ReadonlyMap<ScalarInfo, ReadColumn>;
+}
+
+/** The feature time of a row that is not seen yet. */
+class Hidden {
+  constructor(readonly time: unknown) {}
+}
+
+/** `undefined` = there is none; a text = why there is no single one; an error = why it cannot be had. */
+type Found = FoundRow | Hidden | undefined | string | Error;
 
 interface SqlCall {
   readonly execution: Execution;
@@ -44,26 +67,44 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
   try {
     const source = sourceOf(context, op, sql);
     found = await withDeadline(resolver.timeoutMs, context.signal, (signal) =>
-      op.keys.length > 0 ? scan(call, source, args, signal) : runBodies(call, source, args, rows, signal),
+      op.keys.length > 0 ? scan(call, source, args, signal) : takeBodies(call, source, args, rows, signal),
     );
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
-    return { outcomes: slots.map((slot) => rows.map(() => failed(sqlFailure(error, slot.path, resolver, sql)))), observedAt: [] };
+    return {
+      outcomes: slots.map((slot) => rows.map(() => failed(sqlFailure(error, slot.path, resolver, sql)))),
+      observedAt: [],
+      found: rows.map(() => sqlFailure(error, frame.path, resolver, sql)),
+    };
   }
-  context.trace?.ran(op, rows.length, found.filter((row) => typeof row === "object").length, performance.now() - started);
+  context.trace?.ran(op, rows.length, found.filter(isRow).length, performance.now() - started);
   const mustExist = sql.count === RowCount.ONE || sql.total;
   return {
     outcomes: slots.map((slot) =>
       found.map((row, index): Outcome => {
-        if (typeof row === "object") return accept(slot, row.get(slot.feature), slot.feature.lenient, frame, resolver);
-        const lookedFor = describeKeys(op, args[index] as FeatureValue[]);
-        if (row === undefined) return missingRow(slot, frame, resolver, lookedFor, mustExist);
-        const message = `${resolver.fqn} gave ${row} with ${lookedFor}`;
+        if (row instanceof Error) return failed(sqlFailure(row, slot.path, resolver, sql));
+        if (isRow(row)) {
+          const { position, coerce } = row.columns.get(slot.feature) as ReadColumn;
+          return accept(slot, row.values[position], coerce, frame, resolver);
+        }
+        const key = describeKeys(op, args[index] as FeatureValue[]);
+        const by = row instanceof Hidden ? hiddenBy(key, row.time, context.nowText) : key;
+        if (typeof row !== "string") return missingRow(slot, frame, { resolver, by, mustExist, isRowSource: op.isRowSource });
+        const message = `${resolver.fqn} gave ${row} with ${by}`;
         return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
       }),
     ),
-    observedAt: time ? found.map((row) => (typeof row === "object" ? observedTime(row.get(time)) : undefined)) : [],
+    observedAt: time ? found.map((row) => (isRow(row) ? observedTime(rawValue(row, time)) : undefined)) : [],
+    found: found.map((row) => (row instanceof Error ? sqlFailure(row, frame.path, resolver, sql) : isRow(row) || typeof row === "string")),
   };
+}
+
+function isRow(found: Found): found is FoundRow {
+  return typeof found === "object" && !(found instanceof Error || found instanceof Hidden);
+}
+
+function rawValue({ values, columns }: FoundRow, feature: ScalarInfo): unknown {
+  return values[columns.get(feature)?.position ?? -1];
 }
 
 /** Looks up the rows of a body that takes no features by key. */
@@ -72,35 +113,20 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const { context } = call.execution;
   const spelling = columnSpelling(sql, source);
   const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
-  const distinct = new Map<string, FeatureValue[]>();
-  const ids = args.map((key) => (key.includes(null) ? undefined : encodeStored(key)));
-  for (const [index, id] of ids.entries()) if (id !== undefined) distinct.set(id, args[index] as FeatureValue[]);
-  const keys = [...distinct.values()];
-  const chunks: FeatureValue[][][] = [];
-  for (let at = 0; at < keys.length; at += MAX_KEYS) chunks.push(keys.slice(at, at + MAX_KEYS));
-  const times = sql.places.map(() => context.nowText);
-  const byKey = new Map<string, ReadonlyMap<ScalarInfo, unknown>[]>();
-  await eachOf(chunks, async (chunk) => {
-    const count = paddedCount(chunk.length);
-    while (chunk.length < count) chunk.push(chunk.at(-1) as FeatureValue[]);
-    const text = statement.text(count);
-    const { rows } = await runStatement(context, source, text, [...times, ...chunk.flat()], signal).catch((error: unknown) =>
-      relocate(error, sql, text, statement.linesBefore),
+  const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, context, signal };
+  const { rows, types, groups } = await rowsByKey(lookup, args);
+  const columns = readColumns(statement.features, (_, position) => position, types);
+  return groups.map((group) => {
+    if (group instanceof Error) return group;
+    return single(
+      call,
+      group.map((position) => ({ values: rows[position] ?? [], columns })),
     );
-    for (const row of rows) {
-      const id = distinct.size === 1 ? ids.find((known) => known !== undefined) : keyOf(op.keys, row);
-      const values = new Map(statement.features.map((feature, position) => [feature, row[position]]));
-      if (id === undefined || !isVisible(call, values)) continue;
-      const known = byKey.get(id);
-      if (known) known.push(values);
-      else byKey.set(id, [values]);
-    }
   });
-  return ids.map((id) => single(id === undefined ? [] : (byKey.get(id) ?? [])));
 }
 
-/** Runs a body with placeholders, once for each distinct set of arguments. */
-async function runBodies(
+/** Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is taken. */
+async function takeBodies(
   call: SqlCall,
   source: SqlSource,
   args: readonly FeatureValue[][],
@@ -108,47 +134,78 @@ async function runBodies(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const { sql, wanted, execution, frame } = call;
-  const statement = boundStatement(sql, source);
-  const distinct = new Map<string, FeatureValue[]>();
-  const ids = args.map((values) => encodeStored(values));
-  for (const [index, id] of ids.entries()) distinct.set(id, args[index] as FeatureValue[]);
-  const results = new Map<string, ReadonlyMap<ScalarInfo, unknown>[]>();
+  const { context } = execution;
   const primary = frame.namespace.primaryKey;
-  const read = primary && sql.columns.has(primary.fqn) ? [...new Set([...wanted, primary])] : wanted;
-  await eachOf([...distinct], async ([id, parameters]) => {
-    const result = await runStatement(execution.context, source, statement, parameters, signal).catch((error: unknown) =>
-      relocate(error, sql, statement, 0),
-    );
-    const positions = read.map((feature) => columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name));
-    const found = result.rows.map((row) => new Map(read.map((feature, i) => [feature, row[positions[i] as number]])));
-    results.set(
-      id,
-      found.filter((row) => isVisible(call, row)),
-    );
-  });
-  return ids.map((id, index) => {
-    const found = results.get(id) ?? [];
-    if (found.length < 2 || !sql.all || !primary || frame.primarySlot < 0) return single(found);
-    const key = execution.cells.values[frame.primarySlot * execution.rows + (rows[index] as number)];
-    return single(found.filter((row) => sameKey(primary, row.get(primary), key)));
+  const key = primary && sql.all && sql.columns.has(primary.fqn) && frame.primarySlot >= 0 ? primary : undefined;
+  const read = key ? [...new Set([...wanted, key])] : wanted;
+  const known = new Map<SqlResult, readonly FoundRow[]>();
+  return (await runBodies({ sql, source, context, signal }, args)).map((result, index) => {
+    if (result instanceof SqlRefusal) return result;
+    const found = known.get(result) ?? rowsOf(call, result, read);
+    known.set(result, found);
+    const cell = frame.primarySlot * execution.rows + (rows[index] as number);
+    if (!key || execution.cells.state[cell] !== CellState.OK) return single(call, found);
+    return withKey(call, key, execution.cells.values[cell] as FeatureValue, found);
   });
 }
 
-function sameKey(primary: ScalarInfo, raw: unknown, key: FeatureValue | undefined): boolean {
-  return key !== undefined && keyOf([primary], [raw]) === encodeStored([key]);
+function rowsOf(call: SqlCall, result: SqlResult, read: readonly ScalarInfo[]): readonly FoundRow[] {
+  const place = (feature: ScalarInfo) => columnPosition(result.columns, call.sql.columns.get(feature.fqn) ?? feature.name);
+  const columns = readColumns(read, place, result.types ?? []);
+  return result.rows.map((values) => ({ values, columns }));
+}
+
+function readColumns(
+  features: readonly ScalarInfo[],
+  place: (feature: ScalarInfo, index: number) => number,
+  types: readonly (SqlType | undefined)[],
+): FoundRow["columns"] {
+  return new Map(
+    features.map((feature, index) => {
+      const position = place(feature, index);
+      const type = types[position];
+      return [feature, { position, type, coerce: columnCoercer(feature, type) }];
+    }),
+  );
+}
+
+/** The row with a key. When there is none, a row whose own key is not of its type may have been it. */
+function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[]): Found {
+  const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
+  if (!coerce) return undefined;
+  const textOf = keyTextOf([primary], [type]);
+  const wanted = textOf([key]);
+  let broken: TypeMismatch | undefined;
+  const found = rows.filter((row) => {
+    const value = rawValue(row, primary);
+    if (value === null || value === undefined) return false;
+    try {
+      return textOf([coerce(value)]) === wanted;
+    } catch (error) {
+      if (!(error instanceof TypeMismatch)) throw error;
+      broken = error;
+      return false;
+    }
+  });
+  return found.length === 0 && broken ? new ForeignRow(primary, broken, `${primary.fqn} = ${describeBare(key)}`) : single(call, found);
 }
 
 /** Rows whose feature time lies after the time asked about are not seen. */
-function isVisible({ execution, frame }: SqlCall, row: ReadonlyMap<ScalarInfo, unknown>): boolean {
+function isVisible({ execution, frame }: SqlCall, row: FoundRow): boolean {
   const { nowMs } = execution.context;
   const time = frame.namespace.featureTime;
   if (!time) return true;
-  const observed = observedTime(row.get(time));
+  const observed = observedTime(rawValue(row, time));
   return observed === undefined || observed <= nowMs;
 }
 
-function single(rows: readonly ReadonlyMap<ScalarInfo, unknown>[]): Found {
-  return rows.length > 1 ? `${rows.length} rows, expected at most one,` : rows[0];
+/** The one of a key's rows that is seen. */
+function single(call: SqlCall, rows: readonly FoundRow[]): Found {
+  const seen = rows.filter((row) => isVisible(call, row));
+  if (seen.length > 1) return `${seen.length} rows, expected at most one,`;
+  const [hidden] = rows;
+  const time = call.frame.namespace.featureTime;
+  return seen[0] ?? (hidden && time ? new Hidden(rawValue(hidden, time)) : undefined);
 }
 
 const statements = new WeakMap<PlanOp, { readonly source: SqlSource; readonly statement: ScanStatement }>();
@@ -170,9 +227,12 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
 }
 
 function describeKeys(op: PlanOp, args: readonly FeatureValue[]): string {
-  const parts = op.inputs.map(({ parameter }, i) => {
-    const name = parameter.now ? "now" : (op.keys[i]?.fqn ?? parameter.feature?.fqn ?? parameter.name);
-    return `${name} = ${describeValue(args[i]).replace(/^(?:int|float|str|bool) /, "")}`;
-  });
-  return parts.length > 0 ? parts.join(" and ") : "no arguments";
+  if (op.inputs.length === 0) return "no arguments";
+  const names = op.inputs.map(({ parameter }, i) =>
+    parameter.now ? "now" : (op.keys[i]?.fqn ?? parameter.feature?.fqn ?? parameter.name),
+  );
+  return lookedFor(
+    names.map((fqn) => ({ fqn })),
+    args,
+  );
 }

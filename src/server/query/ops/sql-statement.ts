@@ -16,6 +16,8 @@ export interface ScanStatement {
   readonly linesBefore: number;
   /** The text for a number of keys; parameters are the time for each `${now}`, then the keys' values, key after key. */
   text(keys: number): string;
+  /** What stands at a position of the parameters, from 0. */
+  parameterName(position: number): string;
 }
 
 /**
@@ -38,6 +40,7 @@ export function scanStatement(
   return {
     features,
     linesBefore: 1,
+    parameterName: (position) => (position < sql.places.length ? "now" : (keys[(position - sql.places.length) % keys.length]?.fqn ?? "")),
     text(count) {
       let text = texts.get(count);
       if (text === undefined) {
@@ -88,6 +91,12 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
     at = place.offset + place.length;
   }
   return withoutTerminator(text + sql.body.slice(at));
+}
+
+/** What stands at a position of a bound body's parameters, from 0. */
+export function parameterName({ parameters }: SqlInfo, position: number): string {
+  const parameter = parameters[position];
+  return parameter?.now ? "now" : (parameter?.feature?.fqn ?? parameter?.name ?? "");
 }
 
 /** A statement without the semicolon, blanks and comments after its end. */

@@ -12,11 +12,12 @@ import { rowsProblem } from "./rows-candidates.ts";
 /** A call of a resolver, or why it cannot be made for the frame. */
 export function resolverCall(graph: GoalGraph, frame: FrameNode, resolver: ResolverInfo, key: string): CallNode | string {
   const { sql } = resolver;
+  const isRecursive = graph.index.recursive.resolvers.has(resolver.fqn);
   const required = new Set<Goal>(frame.gates);
   if (sql ? sql.parameters.every((parameter) => parameter.now) : resolver.shape === "rows" && resolver.inputs.every((input) => input.now)) {
     const keys = scanKeys(frame, resolver);
     if (typeof keys === "string") return keys;
-    const inputs = keys.map((feature) => ({ parameter: keyParameter(feature), goal: graph.goal(frame, feature), nullable: false }));
+    const inputs = keys.map((feature) => ({ parameter: keyParameter(feature), goal: graph.lookupGoal(frame, feature), nullable: false }));
     for (const input of inputs) required.add(input.goal);
     return { key, kind: sql ? "sql" : "scan", frame, resolver, inputs, required: [...required], keys };
   }
@@ -27,9 +28,10 @@ export function resolverCall(graph: GoalGraph, frame: FrameNode, resolver: Resol
       inputs.push({ parameter, goal: undefined, nullable: true });
       continue;
     }
-    const reached = graph.descend(frame, parameter.relations);
+    const reached = graph.descend(frame, parameter.relations, isRecursive);
     if (typeof reached === "string" && !parameter.optional) return reached;
-    const goal = typeof reached === "string" ? undefined : graph.goal(reached, parameter.feature);
+    const seek = sql && reached === frame ? graph.lookupGoal(frame, parameter.feature) : undefined;
+    const goal = typeof reached === "string" ? undefined : (seek ?? graph.goal(reached, parameter.feature));
     if (goal && (!parameter.optional || parameter.table)) required.add(goal);
     if (goal && parameter.rows) {
       const found = parameterNeeds(graph, parameter.rows);
@@ -68,6 +70,7 @@ function parameterNeeds(graph: GoalGraph, rows: RowsParameter): RowsNeeds | stri
 export function expressionCall(graph: GoalGraph, frame: FrameNode, feature: ScalarInfo, expression: Expression): CallNode | string {
   const compiled = graph.index.compile(expression, feature);
   if (typeof compiled === "string") return compiled;
+  const isRecursive = graph.index.recursive.expressions.has(feature.fqn);
   const inputs: CallNode["inputs"][number][] = [];
   const needs: { goal: Goal; needs: RowsNeeds }[] = [];
   const required = new Set<Goal>(frame.gates);
@@ -75,7 +78,7 @@ export function expressionCall(graph: GoalGraph, frame: FrameNode, feature: Scal
     const target = resolveName(graph.index, `.${frame.namespace.name}.${path}`, undefined);
     if (target.kind !== "feature" && (target.kind !== "rows" || target.picks))
       return `it reads ${path}, which is no feature of ${frame.namespace.name}`;
-    const reached = graph.descend(frame, target.relations);
+    const reached = graph.descend(frame, target.relations, isRecursive);
     if (typeof reached === "string") return reached;
     const goal = graph.goal(reached, target.kind === "feature" ? target.feature : target.many.rows);
     return { goal, nullable: true };

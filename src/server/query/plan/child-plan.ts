@@ -5,12 +5,12 @@ import type { CompiledExpression, RelationReference } from "../../expressions/co
 import { allOf, anyOf, restricted, testText } from "../../expressions/row-test.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { ManyInfo, RowsParameter, ScalarInfo } from "../graph/index-types.ts";
-import { QueryRefused, refusal } from "../refusal.ts";
+import { guesses, QueryRefused, refusal } from "../refusal.ts";
 import { resolveName } from "../request/names.ts";
 import { outputFeatures } from "../request/resolve.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
-/** How often a relation may be passed on the way to child rows before the planner gives up: once more than none, so that circles end. */
+/** How often a relation of what could need itself of other rows may be passed on the way to child rows: once more than none, so that circles end. */
 const MAX_PASSES = 2;
 /** Most relations passed on the way to child rows. */
 const MAX_NESTING = 8;
@@ -62,10 +62,10 @@ export interface RowsSource {
 }
 
 /** Why rows of a relation are not looked for once more; undefined = they are. */
-export function passedTooOften(many: ManyInfo, shape: PlanShape): string | undefined {
+export function passedTooOften(index: GraphIndex, many: ManyInfo, shape: PlanShape): string | undefined {
   if ((shape.nesting?.length ?? 0) >= MAX_NESTING) return `its rows lie below ${MAX_NESTING} other has-many relations`;
   const passes = shape.nesting?.filter((passed) => passed === many).length ?? 0;
-  return passes >= MAX_PASSES ? `it would follow ${many.fqn} once more` : undefined;
+  return passes >= MAX_PASSES && index.recursive.relations.has(many.fqn) ? `it would follow ${many.fqn} once more` : undefined;
 }
 
 /** Plans the child rows. Throws QueryRefused when something that is needed has no provider. */
@@ -135,5 +135,7 @@ function childOutput(index: GraphIndex, many: ManyInfo, path: string, needs: Row
   const target = resolveName(index, `.${many.foreign.name}.${path}`, undefined);
   const [output] = target.kind === "unknown" ? [] : outputFeatures([target]);
   if (output) return needs ? { ...output, needs, pick: undefined } : output;
-  throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `${many.fqn}: ${target.kind === "unknown" ? target.message : path}`, many.fqn)]);
+  throw new QueryRefused([
+    refusal(ErrorCode.INVALID_QUERY, `${many.fqn}: ${target.kind === "unknown" ? target.describe(guesses()) : path}`, many.fqn),
+  ]);
 }

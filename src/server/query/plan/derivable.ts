@@ -51,7 +51,7 @@ function counts(candidate: Candidate, strength: Strength): boolean {
 }
 
 /** Everything that a goal could wait for. */
-function edgesOf(goal: Goal): Goal[] {
+export function waitsFor(goal: Goal): Goal[] {
   const edges = new Set<Goal>(goal.frame.gates);
   for (const candidate of goal.candidates) {
     for (const needed of candidate.required) edges.add(needed);
@@ -59,46 +59,4 @@ function edgesOf(goal: Goal): Goal[] {
   }
   if (goal.key) edges.add(goal.key);
   return [...edges];
-}
-
-/** The knots of goals that could wait for each other in a circle, by goal; goals in no circle are left out. */
-export function findKnots(goals: readonly Goal[]): Map<Goal, ReadonlySet<Goal>> {
-  const order = new Map<Goal, number>();
-  const low = new Map<Goal, number>();
-  const open: Goal[] = [];
-  const isOpen = new Set<Goal>();
-  const knots = new Map<Goal, ReadonlySet<Goal>>();
-  for (const start of goals) {
-    if (order.has(start)) continue;
-    const path: { goal: Goal; edges: Goal[]; next: number }[] = [];
-    const enter = (goal: Goal) => {
-      order.set(goal, order.size);
-      low.set(goal, order.get(goal) as number);
-      open.push(goal);
-      isOpen.add(goal);
-      path.push({ goal, edges: edgesOf(goal), next: 0 });
-    };
-    enter(start);
-    for (let at = path.at(-1); at; at = path.at(-1)) {
-      const edge = at.edges[at.next++];
-      if (edge) {
-        if (!order.has(edge)) enter(edge);
-        else if (isOpen.has(edge)) low.set(at.goal, Math.min(low.get(at.goal) as number, order.get(edge) as number));
-        continue;
-      }
-      path.pop();
-      const above = path.at(-1);
-      if (above) low.set(above.goal, Math.min(low.get(above.goal) as number, low.get(at.goal) as number));
-      if (low.get(at.goal) !== order.get(at.goal)) continue;
-      const knot = new Set<Goal>();
-      let member: Goal | undefined;
-      do {
-        member = open.pop() as Goal;
-        isOpen.delete(member);
-        knot.add(member);
-      } while (member !== at.goal);
-      if (knot.size > 1 || at.edges.includes(at.goal)) for (const goal of knot) knots.set(goal, knot);
-    }
-  }
-  return knots;
 }

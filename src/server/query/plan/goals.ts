@@ -3,7 +3,7 @@
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
-import { expressionCall, joinCall, resolverCall } from "./calls.ts";
+import { expressionCall, gives, joinCall, resolverCall } from "./calls.ts";
 import { type CallNode, type Candidate, type FrameNode, type Goal, PlanTooLarge, type Rejection } from "./goal-nodes.ts";
 import type { FrameMode, Plan, PlanShape } from "./plan.ts";
 import { whyUnfit } from "./resolver-fitness.ts";
@@ -111,8 +111,11 @@ export class GoalGraph {
     return frame;
   }
 
-  /** The frame at the end of relations, or why the planner does not go there. */
-  descend(from: FrameNode, relations: readonly RelationInfo[]): FrameNode | string {
+  /**
+   * The frame at the end of relations, or why the planner does not go there.
+   * @param isRecursive whether this is for what could need itself of other rows: then a relation is followed once more than the query follows it, and no further
+   */
+  descend(from: FrameNode, relations: readonly RelationInfo[], isRecursive: boolean): FrameNode | string {
     let frame = from;
     for (const relation of relations) {
       const known = frame.children.get(relation);
@@ -121,7 +124,7 @@ export class GoalGraph {
         continue;
       }
       const seen = frame.relations.filter((passed) => passed === relation).length;
-      if (seen > (this.#repeats.get(relation) ?? 0) || frame.relations.length >= MAX_DEPTH)
+      if (isRecursive && (seen > (this.#repeats.get(relation) ?? 0) || frame.relations.length >= MAX_DEPTH))
         return `it would follow ${relation.fqn} once more from ${frame.path}`;
       frame = this.#frame(frame, relation, relation.foreign);
     }
@@ -154,10 +157,11 @@ export class GoalGraph {
       else candidates.push({ kind: "expression", call, required: call.required });
     }
     for (const resolver of feature.producers) {
-      const reason = this.unfit(resolver) ?? this.#call(frame, resolver);
+      const reason = this.unfit(resolver) ?? this.call(frame, resolver);
       if (typeof reason === "string") rejected.push({ resolver, reason });
       else candidates.push({ kind: "resolver", call: reason, required: reason.required });
     }
+    for (const call of this.#keyFinders(goal)) candidates.push({ kind: "resolver", call, required: call.required });
     if (feature.defaultValue !== undefined) candidates.push({ kind: "default", call: undefined, required: frame.gates });
     goal.key = this.#storeKey(goal);
     if (goal.key) candidates.push({ kind: "stored", call: undefined, required: [goal.key, ...frame.gates] });
@@ -165,11 +169,29 @@ export class GoalGraph {
     goal.rejected = rejected;
   }
 
+  /** For the primary key of a row that is joined on something else, the calls of queries that find the row by that and have its key as a column. */
+  #keyFinders(goal: Goal): CallNode[] {
+    const { frame, feature } = goal;
+    if (!feature.primary || frame.mode !== "join" || frame.relation?.onPrimaryKey) return [];
+    const others = new Set(frame.namespace.scalars.flatMap((one) => one.producers));
+    return [...others].flatMap((resolver) => {
+      if (feature.producers.includes(resolver) || !gives(resolver, feature) || this.unfit(resolver) !== undefined) return [];
+      const call = this.call(frame, resolver);
+      return typeof call === "string" || call.required.includes(goal) ? [] : [call];
+    });
+  }
+
   /** The primary key by which the online store is read for a goal; undefined = it is not. */
   #storeKey({ staleMs, frame, feature }: Goal): Goal | undefined {
     const primary = frame.namespace.primaryKey;
     if (staleMs === 0 || !primary || primary === feature) return undefined;
-    return frame.mode === "root" && !this.#givens.has(`${frame.path}.${primary.name}`) ? undefined : this.goal(frame, primary);
+    return frame.mode === "root" && !this.#givens.has(`${frame.path}.${primary.name}`) ? undefined : this.lookupGoal(frame, primary);
+  }
+
+  /** The goal by whose value a row is looked up: of a join's far side the near side, which is known before the row is. */
+  lookupGoal(frame: FrameNode, feature: ScalarInfo): Goal {
+    const pair = frame.mode === "join" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;
+    return pair && frame.parent ? this.goal(frame.parent, pair.local) : this.goal(frame, feature);
   }
 
   /** Why a resolver cannot serve this query whatever its inputs. */
@@ -182,7 +204,8 @@ export class GoalGraph {
     return reason ?? undefined;
   }
 
-  #call(frame: FrameNode, resolver: ResolverInfo): CallNode | string {
+  /** The call of a resolver for a frame, or why it cannot be made. */
+  call(frame: FrameNode, resolver: ResolverInfo): CallNode | string {
     const key = `${frame.id}|${resolver.fqn}`;
     let call = this.#calls.get(key);
     if (call === undefined) {

@@ -11,6 +11,7 @@ import type { CallNode, FrameNode, Goal } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 import type { OutputFeature, Plan, PlanFrame, PlanOp, PlanOutput, PlanRows, PlanShape, PlanSlot, RowsNeeds } from "./plan.ts";
 import type { BuiltCall, Decision } from "./planner.ts";
+import { rowSources } from "./row-sources.ts";
 
 /** What the search found. */
 export interface SearchResult {
@@ -39,24 +40,50 @@ export function emitPlan(result: SearchResult): Plan {
   const opOf = new Map<string, number>();
   const opOutputs: number[][] = [];
   const needs = rowsNeeds(result, goals);
+  const sources = new Map(frameNodes.map((node) => [node, rowSources(graph, node)]));
+  const emit = (call: CallNode, inputs: BuiltCall["inputs"], rows: PlanRows | undefined): number => {
+    const id = ops.length;
+    const [source, ...others] = sources.get(call.frame) ?? [];
+    const isRowSource = source === call && others.length === 0;
+    opOf.set(call.key, id);
+    opOutputs.push([]);
+    ops.push({ ...emitOp(id, call, inputs, slotOf, frameOf, opOutputs[id] as number[]), isRowSource, rows });
+    return id;
+  };
   for (const goal of goals) {
     const call = decisions.get(goal)?.call;
     if (!call) continue;
     let op = opOf.get(call.key);
     if (op === undefined) {
-      op = ops.length;
-      opOf.set(call.key, op);
-      opOutputs.push([]);
       const many = goal.feature.rowsOf;
       const rows =
         many && call.source
           ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, result.plan)
           : undefined;
-      ops.push(emitOp(op, call, result.calls.get(call.key) as BuiltCall, slotOf, frameOf, opOutputs[op] as number[], rows));
+      op = emit(call, (result.calls.get(call.key) as BuiltCall).inputs, rows);
     }
     (opOutputs[op] as number[]).push(slotOf.get(goal) as number);
   }
-  const frames = frameNodes.map((node, id) => emitFrame(id, node, slotOf));
+  const needsRow = (goal: Goal): boolean => {
+    const tell = sources.get(goal.frame) ?? [];
+    const call = decisions.get(goal)?.call;
+    return tell.length > 0 && goal.given < 0 && !(call && tell.includes(call));
+  };
+  const looked = new Set(goals.filter(needsRow).map((goal) => goal.frame));
+  const frames = frameNodes.map((node, id) => {
+    const calls = looked.has(node) ? (sources.get(node) ?? []) : [];
+    const called = calls.filter((call) => opOf.has(call.key));
+    const rowOps = [...new Set([...called, ...calls])].map(
+      (call) =>
+        opOf.get(call.key) ??
+        emit(
+          call,
+          call.inputs.map((input) => input.goal),
+          undefined,
+        ),
+    );
+    return emitFrame(id, node, slotOf, rowOps);
+  });
   const takers: number[][] = goals.map(() => []);
   for (const op of ops) for (const slot of op.inputSlots) takers[slot]?.push(op.id);
   const gates: number[][] = goals.map(() => []);
@@ -85,6 +112,7 @@ export function emitPlan(result: SearchResult): Plan {
       takers: takers[id] as number[],
       gates: gates[id] as number[],
       isKey: keySlot === id,
+      needsRow: needsRow(goal),
       notes: decision.notes,
     };
   });
@@ -169,14 +197,13 @@ function reachable({ graph, outputs, decisions, calls }: SearchResult): Goal[] {
 function emitOp(
   id: number,
   call: CallNode,
-  built: BuiltCall,
+  goals: BuiltCall["inputs"],
   slotOf: ReadonlyMap<Goal, number>,
   frameOf: ReadonlyMap<FrameNode, number>,
   outputs: readonly number[],
-  rows: PlanRows | undefined,
-): PlanOp {
+): Omit<PlanOp, "isRowSource" | "rows"> {
   const inputs = call.inputs.map(({ parameter, nullable }, position) => {
-    const goal = built.inputs[position];
+    const goal = goals[position];
     const needs = call.needs?.find((one) => one.goal === goal)?.needs;
     return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable, needs };
   });
@@ -190,13 +217,13 @@ function emitOp(
     outputs,
     keys: call.keys,
     expression: call.expression,
-    rows,
   };
 }
 
-function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number>): PlanFrame {
+function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number>, rowOps: readonly number[]): PlanFrame {
   const primary = node.namespace.primaryKey;
-  const primaryGoal = primary ? node.goals.get(primary) : undefined;
+  const near = node.mode === "join" ? node.relation?.join.find((pair) => pair.foreign === primary)?.local : undefined;
+  const primaryGoal = near ? node.parent?.goals.get(near) : primary && node.goals.get(primary);
   const primarySlot = primaryGoal ? (slotOf.get(primaryGoal) ?? -1) : -1;
   const known = node.mode !== "root" || (primaryGoal?.given ?? -1) >= 0;
   return {
@@ -209,6 +236,7 @@ function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number
     gateSlots: [...new Set(node.gates.map((gate) => slotOf.get(gate) ?? -1))].filter((slot) => slot >= 0),
     keySlot: known ? primarySlot : -1,
     primarySlot,
+    rowOps,
   };
 }
 

@@ -98,10 +98,12 @@ export interface PlanFrame {
   readonly optional: boolean;
   /** The slots whose values must be known before the row can be looked for; empty unless the mode is `join`. */
   readonly gateSlots: readonly number[];
-  /** The slot of the primary key for the online store; -1 = the key is not known, nothing is read or stored. */
+  /** The slot with the value of the primary key for the online store, of the near side where a join is on it; -1 = the key is not known, nothing is read or stored. */
   readonly keySlot: number;
-  /** The slot of the primary key if the plan has it, for answers; else -1. */
+  /** The slot with the value of the primary key if the plan has it, for answers; else -1. */
   readonly primarySlot: number;
+  /** Ops that tell whether the row exists, asked one after another until one has it; empty = none tells or none has to. */
+  readonly rowOps: readonly number[];
 }
 
 /** A feature of a frame. */
@@ -125,6 +127,8 @@ export interface PlanSlot {
   readonly gates: readonly number[];
   /** Whether it is the key of its frame for the online store. */
   readonly isKey: boolean;
+  /** Whether it could have a value although its row does not exist, so that the ops that tell are asked first. */
+  readonly needsRow: boolean;
   /** Why other providers were not chosen, one line each. */
   readonly notes: readonly string[];
 }
@@ -147,6 +151,8 @@ export interface PlanOp {
   readonly frame: number;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
+  /** Whether a row that it does not find does not exist, nothing else telling. */
+  readonly isRowSource: boolean;
   readonly inputs: readonly PlanInput[];
   /** Distinct slots among the inputs. */
   readonly inputSlots: readonly number[];

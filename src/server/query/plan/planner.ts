@@ -4,12 +4,13 @@
  */
 
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { findKnots } from "../../../domain/knots.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { QueryRefused } from "../refusal.ts";
 import { outputPath } from "../request/resolve.ts";
 import { needsKey } from "./child-plan.ts";
-import { derive, findKnots, type Strength } from "./derivable.ts";
+import { derive, type Strength, waitsFor } from "./derivable.ts";
 import { type CallNode, type Candidate, type Goal, PlanTooLarge } from "./goal-nodes.ts";
 import { GoalGraph } from "./goals.ts";
 import type { Plan, PlanShape } from "./plan.ts";
@@ -112,7 +113,7 @@ class Search {
   ) {
     this.#graph = new GoalGraph(index, shape, planChild);
     this.#outputs = this.#graph.outputs();
-    this.#knots = findKnots(this.#graph.goals);
+    this.#knots = findKnots(this.#graph.goals, waitsFor);
     this.#derivable = { strong: derive(this.#graph.goals, "strong", isBase), weak: derive(this.#graph.goals, "weak", isBase) };
   }
 

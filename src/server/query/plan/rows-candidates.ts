@@ -53,7 +53,7 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
     });
     return { candidates, rejected };
   }
-  const obstacle = passedTooOften(many, graph.shape);
+  const obstacle = passedTooOften(graph.index, many, graph.shape);
   if (obstacle) return { candidates, rejected, obstacle };
   for (const resolver of new Set([...many.fillers, ...many.foreign.scalars.flatMap((feature) => feature.producers)])) {
     const way = resolver.shape === "relation" ? relationWay(graph, goal, many, resolver) : joinedWay(graph, goal, many, resolver);

@@ -88,9 +88,10 @@ class RowsReader {
           `${this.path}: '${at}' is a has-many relation; rows of ${this.many.fqn} are given without rows of their own`,
         );
       else {
-        const near = closestNames(name, namespace.members.keys());
-        const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${before}${one}'`).join(", ")}?` : "";
-        throw new BadGiven(this.path, `unknown feature '${this.path}.${at}' in the inputs${hint}`);
+        throw new BadGiven(this.path, `unknown feature '${this.path}.${at}' in the inputs`, () => {
+          const near = closestNames(name, namespace.members.keys());
+          return near.length > 0 ? `; did you mean ${near.map((one) => `'${before}${one}'`).join(", ")}?` : "";
+        });
       }
     }
   }

@@ -4,7 +4,10 @@ import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { parseWindow, readableName } from "../../../domain/name.ts";
 import { describeValue, type FeatureValue, parseExactJson, TypeMismatch } from "../../../domain/value.ts";
 import type { ManyInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { Guess } from "../refusal.ts";
 import type { AskInput } from "./request.ts";
+
+const NO_NAMES = () => "";
 
 /** A given value does not fit; the message names the feature, the type wanted and the value given. */
 export class BadGiven extends Error {
@@ -12,8 +15,15 @@ export class BadGiven extends Error {
   constructor(
     readonly path: string,
     message: string,
+    /** Names that may have been meant, as the end of the message; empty when there are none. */
+    readonly meant: () => string = NO_NAMES,
   ) {
     super(message);
+  }
+
+  /** The whole message. */
+  describe(guess: Guess): string {
+    return this.meant === NO_NAMES || !guess() ? this.message : this.message + this.meant();
   }
 }
 

@@ -4,6 +4,7 @@ import { closestNames } from "../../../domain/closest.ts";
 import { rawName, readableName } from "../../../domain/name.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { ManyInfo, NamespaceInfo, RelationInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { Guess } from "../refusal.ts";
 
 /** A feature, reached from the root class through has-one relations. */
 export interface FeatureTarget {
@@ -46,8 +47,8 @@ export type Target = FeatureTarget | RowTarget | GroupTarget | RowsTarget;
 /** A name that means nothing, or nothing that an online query can use. */
 export interface UnknownName {
   readonly kind: "unknown";
-  /** `unknown feature 'user.nmae'; did you mean 'user.name'?` */
-  readonly message: string;
+  /** `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when it is not to be guessed. */
+  readonly describe: (guess: Guess) => string;
   /** Whether the name exists but cannot be asked for here. */
   readonly unsupported?: boolean;
 }
@@ -63,7 +64,8 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
   const absolute = dotted || index.namespaces.has(segments[0] as string);
   const rootName = absolute ? (segments.shift() as string) : root;
   const namespace = rootName === undefined ? undefined : index.namespaces.get(rootName);
-  if (rootName === undefined || !namespace) return unknown(index, text, name, rootName === undefined);
+  if (rootName === undefined || !namespace)
+    return { kind: "unknown", describe: (guess) => unknown(index, text, name, rootName === undefined, guess) };
   const relations: RelationInfo[] = [];
   let at = namespace;
   for (const [position, segment] of segments.entries()) {
@@ -72,14 +74,15 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
     if (member === undefined) {
       const windows = last ? at.windows.get(segment) : undefined;
       if (windows) return { kind: "group", root: rootName, relations, features: windows };
-      return unknownMember(index, text, at, [rootName, ...segments.slice(0, position)].join("."), segment);
+      const [namespace, prefix] = [at, [rootName, ...segments.slice(0, position)].join(".")];
+      return { kind: "unknown", describe: (guess) => unknownMember(index, text, namespace, prefix, segment, guess) };
     }
     if (member.kind === "has_many") return resolveRows(index, text, rootName, relations, member, segments.slice(position + 1));
     if (member.kind === "scalar") {
       if (last) return { kind: "feature", root: rootName, relations, feature: member };
       return {
         kind: "unknown",
-        message: `unknown feature '${text}': ${member.fqn} is a value (${member.typeName}) and has nothing below it`,
+        describe: () => `unknown feature '${text}': ${member.fqn} is a value (${member.typeName}) and has nothing below it`,
       };
     }
     relations.push(member);
@@ -107,7 +110,10 @@ function resolveRows(
   if (rest.length === 0) return { ...base, picks: undefined };
   const path = rest.join(".");
   const target = resolveName(index, `.${many.foreign.name}.${path}`, undefined);
-  if (target.kind === "unknown") return { ...target, message: target.message.replace(`'.${many.foreign.name}.${path}'`, `'${text}'`) };
+  if (target.kind === "unknown") {
+    const written = `'.${many.foreign.name}.${path}'`;
+    return { ...target, describe: (guess) => target.describe(guess).replace(written, () => `'${text}'`) };
+  }
   if (target.kind === "group") {
     const parent = path.slice(0, path.lastIndexOf(".") + 1);
     return { ...base, picks: target.features.map((feature) => parent + feature.name) };
@@ -116,39 +122,44 @@ function resolveRows(
     return {
       kind: "unknown",
       unsupported: true,
-      message: `'${text}' is a whole row of every row of ${many.fqn}; name its features, for example '${text}.${target.namespace.scalars[0]?.name ?? "id"}'`,
+      describe: () =>
+        `'${text}' is a whole row of every row of ${many.fqn}; name its features, for example '${text}.${target.namespace.scalars[0]?.name ?? "id"}'`,
     };
   return { ...base, picks: [path] };
 }
 
-function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefix: string, segment: string): UnknownName {
+function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefix: string, segment: string, guess: Guess): string {
   const windows = at.windows.get(segment.replace(/__\d+__$/, ""));
   if (windows && segment.endsWith("__")) {
     const listed = windows.map(({ name }) => `'${readableName(`${prefix}.${name}`)}'`).join(", ");
-    return { kind: "unknown", message: `unknown feature '${text}': there is no such window; the windows are ${listed}` };
+    return `unknown feature '${text}': there is no such window; the windows are ${listed}`;
   }
+  if (!guess()) return sentence(text, []);
   const found = closestNames(segment, at.members.keys()).map((name) => `${prefix}.${name}`);
   if (found.length < 3)
     for (const member of at.members.values())
       if (member.kind !== "scalar" && member.foreign.members.has(segment)) found.push(`${prefix}.${member.name}.${segment}`);
   if (found.length < 3) found.push(...closestNames(rawName(text).replace(/^\./, ""), index.scalars.keys()));
-  return { kind: "unknown", message: sentence(text, [...new Set(found)].slice(0, 3)) };
+  return sentence(text, [...new Set(found)].slice(0, 3));
 }
 
-function unknown(index: GraphIndex, text: string, name: string, noRoot: boolean): UnknownName {
+function unknown(index: GraphIndex, text: string, name: string, noRoot: boolean, guess: Guess): string {
   const plain = name.replace(/^\./, "");
-  const [first, ...rest] = plain.split(".");
+  const [first = "", ...rest] = plain.split(".");
+  const namesClass = noRoot && rest.length > 0 ? ` (there is no feature class '${first}')` : "";
+  const why = noRoot && rest.length === 0 ? " (no input names a namespace, so the name must begin with one)" : namesClass;
+  return sentence(text, guess() ? closestPaths(index, plain, first, rest, noRoot) : [], why);
+}
+
+function closestPaths(index: GraphIndex, plain: string, first: string, rest: readonly string[], noRoot: boolean): string[] {
   const found: string[] = [];
-  for (const namespace of closestNames(first as string, index.namespaces.keys())) {
+  for (const namespace of closestNames(first, index.namespaces.keys())) {
     const candidate = [namespace, ...rest].join(".");
     if (rest.length === 0 || index.scalars.has(candidate)) found.push(candidate);
   }
   found.push(...closestNames(plain, index.scalars.keys()));
   if (noRoot && rest.length === 0) for (const fqn of index.scalars.keys()) if (fqn.endsWith(`.${plain}`)) found.unshift(fqn);
-  const choices = [...new Set(found)].slice(0, 3);
-  const namesClass = noRoot && rest.length > 0 ? ` (there is no feature class '${first}')` : "";
-  const why = noRoot && rest.length === 0 ? " (no input names a namespace, so the name must begin with one)" : namesClass;
-  return { kind: "unknown", message: sentence(text, choices, why) };
+  return [...new Set(found)].slice(0, 3);
 }
 
 function sentence(text: string, choices: readonly string[], why = ""): string {

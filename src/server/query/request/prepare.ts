@@ -9,7 +9,7 @@ import { pathOf } from "../graph/parameter-index.ts";
 import { LruMap } from "../lru.ts";
 import type { GivenChildren, GivenRow, PathFeature, Plan, PlanOutput, PlanShape } from "../plan/plan.ts";
 import { planQuery } from "../plan/planner.ts";
-import { QueryRefused, type Refusal, refusal } from "../refusal.ts";
+import { type Guess, guesses, QueryRefused, type Refusal, Refusals, refusal } from "../refusal.ts";
 import { BadGiven, type GivenList, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
 import { givenChildren, ownColumn } from "./given-children.ts";
 import type { Ask, AskInput, BulkColumnAsk } from "./request.ts";
@@ -17,6 +17,9 @@ import { outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } 
 
 /** Plans and resolved names that are kept per deployment. */
 const REMEMBERED = 1_000;
+
+/** Names that a query may have in all. Each is looked up, and others wait meanwhile. */
+export const MAX_NAMES = 20_000;
 
 /** A query ready to run. */
 export interface Prepared {
@@ -67,21 +70,22 @@ export class Preparer {
 
   /** Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong. */
   prepare(ask: Ask): Prepared {
+    checkNames(ask);
     const key = keyOf(ask);
     const remembered = this.#remember(ask, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
-    if (hasRows) return this.#prepareRows(ask, key, remembered.resolved);
+    if (hasRows) return this.#prepareRows(ask, key, remembered.resolved, guesses());
     const values: FeatureValue[] = new Array(ask.inputs.length);
-    const wrong: Refusal[] = [];
+    const wrong = new Refusals();
     for (let i = 0; i < values.length; i++) {
       const { target, path } = inputs[i] as ResolvedInput;
       try {
         if (target.kind === "feature") values[i] = givenValue(target.feature, path, ask.inputs[i] as AskInput);
       } catch (error) {
-        wrong.push(badGiven(error));
+        addBadGiven(wrong, error);
       }
     }
-    if (wrong.length > 0) throw new QueryRefused(wrong);
+    wrong.check();
     const planned = remembered.plan === undefined;
     remembered.plan ??= planQuery(this.index, shape);
     return { plan: remembered.plan, values, tags: shape.tags, inferred, planned };
@@ -93,8 +97,10 @@ export class Preparer {
    * @param ask its inputs have the names, and no values that count
    * @param from the first row
    * @param to the row after the last
+   * @param guess shared by all rows of the query
    */
-  prepareRows(ask: Ask, columns: readonly BulkColumnAsk[], from: number, to: number): PreparedRows {
+  prepareRows(ask: Ask, columns: readonly BulkColumnAsk[], from: number, to: number, guess: Guess = guesses()): PreparedRows {
+    checkNames(ask);
     const key = keyOf(ask);
     const remembered = this.#remember(ask, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
@@ -107,16 +113,16 @@ export class Preparer {
       groups.set(remembered.plan, group);
       const values: FeatureValue[] = new Array(columns.length);
       for (let row = from; row < to; row++) {
-        const wrong: Refusal[] = [];
+        const wrong = new Refusals(guess);
         for (let i = 0; i < columns.length; i++) {
           const { target, path } = inputs[i] as ResolvedInput;
           try {
             if (target.kind === "feature") values[i] = givenValue(target.feature, path, (columns[i] as BulkColumnAsk).at(row));
           } catch (error) {
-            wrong.push(badGiven(error));
+            addBadGiven(wrong, error);
           }
         }
-        if (wrong.length > 0) refused.set(row, wrong);
+        if (!wrong.isEmpty) refused.set(row, wrong.list());
         else add(group, row, values);
       }
       return { groups: [group], refused, outputs: group.plan.outputs, tags: shape.tags, inferred, planned };
@@ -124,7 +130,7 @@ export class Preparer {
     let planned = false;
     for (let row = from; row < to; row++) {
       try {
-        const prepared = this.#prepareRows({ ...ask, inputs: columns.map((column) => column.at(row)) }, key, remembered.resolved);
+        const prepared = this.#prepareRows({ ...ask, inputs: columns.map((column) => column.at(row)) }, key, remembered.resolved, guess);
         planned ||= prepared.planned;
         let group = groups.get(prepared.plan);
         if (!group) {
@@ -154,11 +160,11 @@ export class Preparer {
   }
 
   /** Rows given whole become features given by path, so that the shape is known only now. */
-  #prepareRows(ask: Ask, requestKey: string, resolved: ResolvedRequest): Prepared {
+  #prepareRows(ask: Ask, requestKey: string, resolved: ResolvedRequest, guess: Guess): Prepared {
     const givens: (PathFeature & { readonly value: FeatureValue })[] = [];
     const rows: GivenRow[] = [];
     const lists = new Map<string, { relations: readonly RelationInfo[]; many: ManyInfo; columns: GivenList[] }>();
-    const wrong: Refusal[] = [];
+    const wrong = new Refusals(guess);
     for (const [position, { target, path }] of resolved.inputs.entries()) {
       const input = ask.inputs[position] as AskInput;
       if (target.kind === "row") expandRow(target.namespace, target.relations, path, input, givens, rows, wrong);
@@ -192,12 +198,13 @@ export class Preparer {
     const seen = new Set<string>();
     for (const given of givens) {
       const path = pathOf(root, given);
-      if (seen.has(path)) wrong.push(refusal(ErrorCode.INVALID_QUERY, `${path.replace(/=$/, "")} is given twice`, path));
+      if (seen.has(path)) wrong.add(() => refusal(ErrorCode.INVALID_QUERY, `${path.replace(/=$/, "")} is given twice`, path));
       seen.add(path);
       const gone = rows.find((row) => row.absent && path.startsWith(`${pathOf(root, row)}.`));
-      if (gone) wrong.push(refusal(ErrorCode.INVALID_QUERY, `${path} is given, and so is that there is no ${pathOf(root, gone)}`, path));
+      if (gone)
+        wrong.add(() => refusal(ErrorCode.INVALID_QUERY, `${path} is given, and so is that there is no ${pathOf(root, gone)}`, path));
     }
-    if (wrong.length > 0) throw new QueryRefused(wrong);
+    wrong.check();
     const shape: PlanShape = { ...resolved.shape, givens, rows };
     const marks = rows.map((row) => `${pathOf(root, row)}${row.absent ? "!" : "="}`);
     const columns = givens.flatMap(({ given }) => (given ? [givenKey(given)] : []));
@@ -229,6 +236,19 @@ function givenRows(
   return { relations, feature: many.given, given, value: rows as FeatureValue };
 }
 
+function checkNames({ inputs, outputs, staleness, plannerOptions, tags }: Ask): void {
+  let names = inputs.length + outputs.length + tags.length;
+  for (const _ in staleness) names++;
+  for (const _ in plannerOptions) names++;
+  if (names > MAX_NAMES) throw new QueryRefused([tooManyNames(names)]);
+}
+
+/** Says that a query has more names than it may. */
+export function tooManyNames(names: number): Refusal {
+  const [given, most] = [names, MAX_NAMES].map((count) => count.toLocaleString("en"));
+  return refusal(ErrorCode.INVALID_QUERY, `the query has ${given} inputs, outputs and options in all, and may have ${most}`);
+}
+
 /** Everything of a request that names and plans depend on, as one string. */
 function keyOf(ask: Ask): string {
   let key = "";
@@ -256,7 +276,7 @@ function expandRow(
   input: AskInput,
   givens: (PathFeature & { readonly value: FeatureValue })[],
   rows: GivenRow[],
-  wrong: Refusal[],
+  wrong: Refusals,
 ): void {
   collect(wrong, () => {
     const fields = givenRow(path, namespace.className, input);
@@ -268,9 +288,11 @@ function expandRow(
       const at = `${path}.${name}`;
       const typed: AskInput = { name: at, form: "typed", value };
       if (member === undefined) {
-        const near = closestNames(name, namespace.members.keys());
-        const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${path}.${one}'`).join(", ")}?` : "";
-        wrong.push(refusal(ErrorCode.PARSE_FAILED, `unknown feature '${at}' in the inputs${hint}`, at));
+        wrong.add((guess) => {
+          const near = guess() ? closestNames(name, namespace.members.keys()) : [];
+          const hint = near.length > 0 ? `; did you mean ${near.map((one) => `'${path}.${one}'`).join(", ")}?` : "";
+          return refusal(ErrorCode.PARSE_FAILED, `unknown feature '${at}' in the inputs${hint}`, at);
+        });
       } else if (member.kind === "has_many") collect(wrong, () => givens.push(givenRows(relations, member, at, typed)));
       else if (member.kind === "has_one") expandRow(member.foreign, [...relations, member], at, typed, givens, rows, wrong);
       else collect(wrong, () => givens.push({ relations, feature: member, value: givenValue(member, at, typed) }));
@@ -278,15 +300,15 @@ function expandRow(
   });
 }
 
-function collect(wrong: Refusal[], run: () => void): void {
+function collect(wrong: Refusals, run: () => void): void {
   try {
     run();
   } catch (error) {
-    wrong.push(badGiven(error));
+    addBadGiven(wrong, error);
   }
 }
 
-function badGiven(error: unknown): Refusal {
-  if (error instanceof BadGiven) return refusal(ErrorCode.PARSE_FAILED, error.message, error.path);
-  throw error;
+function addBadGiven(wrong: Refusals, error: unknown): void {
+  if (!(error instanceof BadGiven)) throw error;
+  wrong.add((guess) => refusal(ErrorCode.PARSE_FAILED, error.describe(guess), error.path));
 }

@@ -1,8 +1,7 @@
 /** A query as the engine takes it, whichever door it came through. */
 
-import { create } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { type QueryBulkRequest, type QueryInput, type QueryRequest, QueryRequestSchema } from "../../../../gen/svc/v1/query_pb.ts";
+import type { QueryBulkRequest, QueryInput, QueryRequest } from "../../../../gen/svc/v1/query_pb.ts";
 import { durationToMs, timestampToMicros } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -64,21 +63,24 @@ export function bulkColumn(name: string, values: readonly unknown[]): BulkColumn
   return { name, length: values.length, at: (row) => ({ name, form: "typed", value: values[single ? 0 : row] }) };
 }
 
-/** Reads a bulk request message. Throws QueryRefused when it has inputs that are no columns. */
-export function bulkAskFromProto(request: QueryBulkRequest): BulkAsk {
-  if (request.query && request.query.inputs.length > 0)
-    throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
-  return {
-    ask: { ...askFromProto(request.query ?? create(QueryRequestSchema)), inputs: [] },
-    columns: request.inputs.map(({ feature, values }) => ({
-      name: feature,
-      length: values.length,
-      at: (row) => inputFromProto(feature, values[values.length === 1 ? 0 : row]?.value),
-    })),
-  };
+/** The columns of a bulk request message. */
+export function bulkColumnsFromProto(request: QueryBulkRequest): BulkColumnAsk[] {
+  return request.inputs.map(({ feature, values }) => ({
+    name: feature,
+    length: values.length,
+    at: (row) => inputFromProto(feature, values[values.length === 1 ? 0 : row]?.value),
+  }));
 }
 
-function inputFromProto(name: string, value: QueryInput["value"] | undefined): AskInput {
+/** A bulk query of a message and its columns. Throws QueryRefused when it has inputs that are no columns. */
+export function bulkAskFromProto(query: QueryRequest, columns: readonly BulkColumnAsk[]): BulkAsk {
+  if (query.inputs.length > 0)
+    throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
+  return { ask: askFromProto(query), columns };
+}
+
+/** Reads an input's value. */
+export function inputFromProto(name: string, value: QueryInput["value"] | undefined): AskInput {
   switch (value?.case) {
     case "text":
       return { name, form: "text", value: value.value };

@@ -5,11 +5,12 @@ import type { NamedQuery } from "../../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { type PlannerOptions, readPlannerOptions } from "../../../domain/planner-options.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
+import { isStaleness, STALENESS_RANGE } from "../../../domain/staleness.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import type { OutputFeature, PlanShape } from "../plan/plan.ts";
-import { QueryRefused, type Refusal, refusal } from "../refusal.ts";
+import { type Guess, QueryRefused, type Refusal, Refusals, refusal } from "../refusal.ts";
 import {
   absoluteRoot,
   type FeatureTarget,
@@ -44,7 +45,7 @@ export interface ResolvedRequest {
 /** Resolves the names of a request. Throws QueryRefused with everything that is wrong. */
 export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   const named = namedQueryOf(index, ask);
-  const wrong: Refusal[] = [];
+  const wrong = new Refusals();
   const outputNames = ask.outputs.length > 0 ? ask.outputs : (named?.outputs ?? []);
   const rootName =
     firstRoot(
@@ -57,9 +58,9 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   const rooted: { name: string; target: Target }[] = [];
   for (const { name } of ask.inputs) {
     const target = resolveName(index, name, rootName);
-    if (target.kind === "unknown") wrong.push(unknownName(target, name, "inputs"));
+    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "inputs", guess));
     else if (target.kind === "rows" && target.picks && (target.picks.length > 1 || target.picks[0]?.includes(".")))
-      wrong.push(
+      wrong.add(() =>
         refusal(
           ErrorCode.INVALID_QUERY,
           `input '${name}': of the rows of ${target.many.fqn} give own features of ${target.many.foreign.className}, or whole rows as a list of objects`,
@@ -67,7 +68,7 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
         ),
       );
     else if (target.kind === "row" && target.relations.length === 0)
-      wrong.push(
+      wrong.add(() =>
         refusal(ErrorCode.PARSE_FAILED, `input '${name}' is a class; give its features, for example ${exampleOf(target.namespace)}`, name),
       );
     else {
@@ -78,7 +79,9 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   const seen = new Set<string>();
   for (const { path } of inputs) {
     if (seen.has(path))
-      wrong.push(refusal(ErrorCode.INVALID_QUERY, `input ${path} is given twice; several values for a feature need a bulk query`, path));
+      wrong.add(() =>
+        refusal(ErrorCode.INVALID_QUERY, `input ${path} is given twice; several values for a feature need a bulk query`, path),
+      );
     seen.add(path);
   }
   const root = rootName === undefined ? undefined : index.namespaces.get(rootName);
@@ -86,16 +89,16 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   const wanted: { name: string; target: Target }[] = [];
   for (const name of outputNames.length > 0 ? outputNames : inferred) {
     const target = resolveName(index, name, rootName);
-    if (target.kind === "unknown") wrong.push(unknownName(target, name, "outputs"));
+    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "outputs", guess));
     else wanted.push({ name, target });
   }
   for (const { name, target } of [...rooted, ...wanted])
-    if (root && target.root !== root.name) wrong.push(foreignRoot(index, name, target, root));
+    if (root && target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
   const staleness = stalenessOf(index, ask, named, rootName, wrong);
   const options = optionsOf(ask, named, wrong);
-  if (wrong.length === 0 && !root)
-    wrong.push(refusal(ErrorCode.INVALID_QUERY, "the query has no inputs and no outputs; give at least one input or one output"));
-  if (wrong.length > 0 || !root) throw new QueryRefused(wrong);
+  if (wrong.isEmpty && !root)
+    wrong.add(() => refusal(ErrorCode.INVALID_QUERY, "the query has no inputs and no outputs; give at least one input or one output"));
+  if (!wrong.isEmpty || !root) throw new QueryRefused(wrong.list());
   return {
     inputs,
     hasRows: inputs.some((input) => input.target.kind !== "feature"),
@@ -129,11 +132,11 @@ function namedQueryOf(index: GraphIndex, ask: Ask): NamedQuery | undefined {
 }
 
 /** The request's planner options come before the named query's. */
-function optionsOf(ask: Ask, named: NamedQuery | undefined, wrong: Refusal[]): PlannerOptions {
+function optionsOf(ask: Ask, named: NamedQuery | undefined, wrong: Refusals): PlannerOptions {
   const own = Object.entries(named?.plannerOptions ?? {}).filter(([name]) => !(name in ask.plannerOptions));
   for (const problem of readPlannerOptions(Object.fromEntries(own)).problems)
-    wrong.push(refusal(ErrorCode.INVALID_QUERY, `named query '${named?.name}': ${problem}`));
-  for (const problem of readPlannerOptions(ask.plannerOptions).problems) wrong.push(refusal(ErrorCode.INVALID_QUERY, problem));
+    wrong.add(() => refusal(ErrorCode.INVALID_QUERY, `named query '${named?.name}': ${problem}`));
+  for (const problem of readPlannerOptions(ask.plannerOptions).problems) wrong.add(() => refusal(ErrorCode.INVALID_QUERY, problem));
   return readPlannerOptions({ ...Object.fromEntries(own), ...ask.plannerOptions }).options;
 }
 
@@ -142,15 +145,15 @@ function stalenessOf(
   ask: Ask,
   named: NamedQuery | undefined,
   root: string | undefined,
-  wrong: Refusal[],
+  wrong: Refusals,
 ): ReadonlyMap<string, number> {
   const given: [string, number][] = Object.entries(named?.staleness ?? {}).map(([name, duration]) => [name, durationToMs(duration)]);
   given.push(...Object.entries(ask.staleness));
   const result = new Map<string, number>();
   for (const [name, ms] of given) {
     const target = resolveName(index, name, root);
-    if (target.kind === "unknown") wrong.push(unknownName(target, name, "staleness"));
-    else if (!(ms >= 0)) wrong.push(refusal(ErrorCode.PARSE_FAILED, `staleness of '${name}' is negative`, name));
+    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "staleness", guess));
+    else if (!isStaleness(ms)) wrong.add(() => refusal(ErrorCode.PARSE_FAILED, `staleness of '${name}' must be ${STALENESS_RANGE}`, name));
     else for (const { feature } of outputFeatures(ownTargets(index, target))) result.set(feature.fqn, ms);
   }
   return result;
@@ -221,8 +224,8 @@ function foreignRoot(index: GraphIndex, name: string, target: Target, root: Name
   );
 }
 
-function unknownName(found: UnknownName, name: string, where: string): Refusal {
-  return refusal(found.unsupported ? ErrorCode.INVALID_QUERY : ErrorCode.PARSE_FAILED, `${where}: ${found.message}`, name);
+function unknownName(found: UnknownName, name: string, where: string, guess: Guess): Refusal {
+  return refusal(found.unsupported ? ErrorCode.INVALID_QUERY : ErrorCode.PARSE_FAILED, `${where}: ${found.describe(guess)}`, name);
 }
 
 function exampleOf(namespace: NamespaceInfo): string {

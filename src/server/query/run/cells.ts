@@ -16,8 +16,8 @@ export const CellState = {
   FAILED: 4,
 } as const;
 
-/** Where a settled value came from. */
-export const CellOrigin = { NONE: 0, GIVEN: 1, STORED: 2, COMPUTED: 3, JOINED: 4, DEFAULT: 5 } as const;
+/** Where a settled value came from. `NULLED`: a default in place of the null that was computed. */
+export const CellOrigin = { NONE: 0, GIVEN: 1, STORED: 2, COMPUTED: 3, JOINED: 4, DEFAULT: 5, NULLED: 6 } as const;
 
 /** Why a cell has no value. */
 export interface CellFailure {

@@ -55,13 +55,15 @@ export function failuresIn(column: ChildColumn, { from, to }: RowsValue): CellFa
   return [...column.failures].flatMap(([row, failure]) => (row >= from && row < to ? [failure] : []));
 }
 
-/** The child rows of a batch of parents as an expression reads them; a parent without a row itself has none. */
+/** The child rows of a batch of parents as an expression reads them. */
 export function childRows(values: readonly (RowsValue | undefined)[], references: References): ChildRows {
   const offsets = new Array<number>(values.length + 1);
   offsets[0] = 0;
   let total = 0;
+  let absent: Set<number> | undefined;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
+    if (!value) absent = (absent ?? new Set()).add(i);
     total += value ? value.to - value.from : 0;
     offsets[i + 1] = total;
   }
@@ -75,7 +77,7 @@ export function childRows(values: readonly (RowsValue | undefined)[], references
       ),
     ]),
   );
-  return { rows: total, offsets, columns, relations };
+  return { rows: total, offsets, absent, columns, relations };
 }
 
 /** The stretches of a column one after another; the column itself when they are all of it. */

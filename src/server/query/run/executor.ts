@@ -19,7 +19,7 @@ import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
 import { OpQueue } from "./op-queue.ts";
 import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
-import type { RunContext } from "./run-context.ts";
+import type { RowFound, RunContext } from "./run-context.ts";
 import { Settlement } from "./settlement.ts";
 import { readStored } from "./store-access.ts";
 import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
@@ -44,6 +44,8 @@ export class Execution {
   /** Cells that wait for a frame's row, and for its key, by frame and row. */
   readonly #frameWaiters = new Waiters();
   readonly #keyWaiters = new Waiters();
+  /** Cells that wait for what a source of their class says of their row, by frame and row. */
+  readonly #rowWaiters = new Waiters();
   #running = 0;
   #over = false;
   #finish: () => void = () => {};
@@ -127,7 +129,39 @@ export class Execution {
     else if (state === FrameState.FAILED) {
       const cause = this.#frames.failure(frame.id, row);
       this.#settlement.fail(cell, slot, row, upstreamFailure(slot.path, cause?.path ?? frame.path, cause));
-    } else if (slot.readMs === 0 || !this.#lookUp(cell, slot, frame, row)) this.#compute(cell, slot, row);
+    } else if (slot.needsRow && !this.#isThere(cell, slot, frame, row)) return;
+    else if (slot.readMs === 0 || !this.#lookUp(cell, slot, frame, row)) this.#compute(cell, slot, row);
+  }
+
+  /** Whether the row of a cell exists. Where that is not known yet the cell waits; where it does not, the cell is settled. */
+  #isThere(cell: number, slot: PlanSlot, frame: PlanFrame, row: number): boolean {
+    if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#seekRow(frame, row);
+    const state = this.#frames.rowState(frame.id, row);
+    if (state === FrameState.PRESENT) return true;
+    if (state === FrameState.WAITING) this.#rowWaiters.add(frame.id * this.rows + row, cell);
+    else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
+    else {
+      const cause = this.#frames.rowFailure(frame.id, row);
+      this.#settlement.fail(cell, slot, row, upstreamFailure(slot.path, cause?.path ?? frame.path, cause));
+    }
+    return false;
+  }
+
+  /** Asks the ops that tell whether a row exists, one after another. */
+  #seekRow(frame: PlanFrame, row: number): void {
+    const next = this.plan.ops[this.#frames.seek(frame, row, this.cells) ?? -1];
+    if (next) this.#wantOp(next, row);
+    else this.#release(this.#rowWaiters, frame.id * this.rows + row);
+  }
+
+  /** An op that looks rows up has told which of them exist. */
+  #tellRows(op: PlanOp, rows: readonly number[], found: readonly RowFound[]): void {
+    const frame = this.plan.frames[op.frame] as PlanFrame;
+    if (!frame.rowOps.includes(op.id)) return;
+    for (const [at, row] of rows.entries()) {
+      this.#frames.tell(op.id, row, found[at] as RowFound);
+      if (this.#frames.rowState(frame.id, row) === FrameState.WAITING) this.#seekRow(frame, row);
+    }
   }
 
   /** Queues a read of the online store, or waits for the key to read by; false when the key has no value. */
@@ -234,7 +268,11 @@ export class Execution {
       const computed = computeTranslated(this, op, ready);
       if (computed instanceof Promise) this.#follow(computed, (results) => this.#take(op, ready, takeResults, results));
       else this.#take(op, ready, takeResults, computed);
-    } else this.#follow(CALLS[op.kind](this, op, ready), (results) => this.#take(op, ready, takeResults, results));
+    } else
+      this.#follow(CALLS[op.kind](this, op, ready), (results) => {
+        this.#take(op, ready, takeResults, results);
+        if (results.found) this.#tellRows(op, ready, results.found);
+      });
   }
 
   /** Settles what an op gave. */

@@ -51,7 +51,7 @@ export class RunObserver {
     if (!span) return;
     this.#running.delete(rows);
     const { given, failed, error } = figuresOf(execution, op, rows);
-    this.spans?.end(span, { rows_out: given, failed: failed || undefined }, error);
+    this.spans?.end(span, { rows_out: op.outputs.length > 0 ? given : undefined, failed: failed || undefined }, error);
   }
 
   /** Cells of one frame are looked up in the online store. */

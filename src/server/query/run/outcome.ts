@@ -3,7 +3,7 @@
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
-import { type Coercer, TypeMismatch } from "../../../domain/value.ts";
+import { type Coercer, describeBare, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
@@ -21,7 +21,7 @@ export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: Pla
     if (feature.nullable) return NULL;
     if (frame.optional && feature.defaultValue === undefined) return ABSENT;
     const message = `${path}: expected ${feature.typeName}, got null from ${nameResolver(resolver)}, and the feature is not optional`;
-    return { kind: "failed", failure: { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn } };
+    return { kind: "failed", isNull: true, failure: { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn } };
   }
   try {
     return { kind: "value", value: coerce(raw) };
@@ -32,16 +32,56 @@ export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: Pla
   }
 }
 
+/** What a row was looked up by: `user.id = 5`. */
+export function lookedFor(keys: readonly { readonly fqn: string }[], values: readonly FeatureValue[]): string {
+  const parts = keys.map(({ fqn }, position) => `${fqn} = ${describeBare(values[position])}`);
+  return parts.join(" and ");
+}
+
 /**
- * A SQL resolver found no row.
- * @param lookedFor for example `user.id = 5`
- * @param mustExist whether the resolver promised one
+ * What is said of a lookup that found only a row whose feature time lies after the query's time, which is not seen yet.
+ * @param by for example `user.id = 5`
+ * @param time the feature time as the source gave it
  */
-export function missingRow(slot: PlanSlot, frame: PlanFrame, resolver: ResolverInfo, lookedFor: string, mustExist: boolean): Outcome {
-  if (frame.optional) return ABSENT;
+export function hiddenBy(by: string, time: unknown, nowText: string): string {
+  const begins = time instanceof Date ? time.toISOString() : String(time);
+  return `${by} at or before the query's time, ${nowText}, only one whose feature time is ${begins}`;
+}
+
+/**
+ * What is said of a row that a required relation leads to and that does not exist.
+ * @param sources what was asked for it
+ * @param by for example `user.id = 5`
+ */
+export function noSuchRow(path: string, sources: string, by: string): string {
+  return `${path} has no row: ${sources} found none with ${by}, and the relation is not optional`;
+}
+
+/** How a resolver looked for a row. */
+interface Lookup {
+  readonly resolver: ResolverInfo;
+  /** For example `user.id = 5`. */
+  readonly by: string;
+  /** Whether the resolver promised a row. */
+  readonly mustExist: boolean;
+  /** Whether a row that it does not find does not exist. */
+  readonly isRowSource: boolean;
+}
+
+/** A resolver found no row. */
+export function missingRow(slot: PlanSlot, frame: PlanFrame, { resolver, by, mustExist, isRowSource }: Lookup): Outcome {
+  if (frame.relation && isRowSource ? frame.relation.optional : frame.optional) return ABSENT;
   const { feature, path } = slot;
-  const found = `${nameResolver(resolver)} found no row with ${lookedFor}`;
+  const found = `${nameResolver(resolver)} found no row with ${by}`;
   if (mustExist) return failed({ code: ErrorCode.RESOLVER_FAILED, message: found, path, resolver: resolver.fqn });
+  if (frame.relation && isRowSource) {
+    return failed({
+      code: ErrorCode.UPSTREAM_FAILED,
+      message: noSuchRow(frame.path, nameResolver(resolver), by),
+      path,
+      resolver: resolver.fqn,
+    });
+  }
   if (feature.nullable) return NULL;
   const message = `${path}: expected ${feature.typeName}, got nothing: ${found}, and the feature is not optional`;
   return failed({ code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn });

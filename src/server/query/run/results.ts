@@ -35,8 +35,12 @@ export function takeStored(settlement: Settlement, cellsRead: readonly number[],
     const hit = stored[position];
     if (!hit || cells.settled(cell)) continue;
     const row = cell % cells.rows;
+    const slot = plan.slots[(cell - row) / cells.rows] as PlanSlot;
+    const { nullable, defaultValue } = slot.feature;
+    const value = hit.value === null && !nullable ? defaultValue : hit.value;
+    if (value === undefined) continue;
     cells.storedBy.set(cell, hit.resolver);
-    settlement.value(cell, plan.slots[(cell - row) / cells.rows] as PlanSlot, row, hit.value, CellOrigin.STORED, hit.observedAt);
+    settlement.value(cell, slot, row, value, CellOrigin.STORED, hit.observedAt);
   }
 }
 
@@ -93,6 +97,7 @@ export function takeResults(settlement: Settlement, op: PlanOp, rows: readonly n
       if (outcome.kind === "value")
         settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? nowMs);
       else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
+      else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? nowMs);
       else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
     }
   }

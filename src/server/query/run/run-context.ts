@@ -38,8 +38,8 @@ export interface RunContext {
 export type Outcome =
   | { readonly kind: "value"; readonly value: FeatureValue }
   | { readonly kind: "absent" }
-  /** `final`: the feature's default does not stand in for it. */
-  | { readonly kind: "failed"; readonly failure: CellFailure; readonly final?: boolean };
+  /** `final`: the feature's default does not stand in for it. `isNull`: null came of it, where that is no value. */
+  | { readonly kind: "failed"; readonly failure: CellFailure; readonly final?: boolean; readonly isNull?: boolean };
 
 /** What an op gave. */
 export interface OpResults {
@@ -47,4 +47,9 @@ export interface OpResults {
   readonly outcomes: readonly (readonly Outcome[])[];
   /** For each row of the call, the row's feature time in epoch milliseconds if the resolver gave one. */
   readonly observedAt: readonly (number | undefined)[];
+  /** Of an op that looks rows up: for each row of the call, whether it has the row, or why it cannot tell. */
+  readonly found?: readonly RowFound[];
 }
+
+/** Whether a source has a row, or why it cannot tell. */
+export type RowFound = boolean | CellFailure;

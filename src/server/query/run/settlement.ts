@@ -49,6 +49,17 @@ export class Settlement {
     this.settled(slot, row);
   }
 
+  /** Null came of what computes a cell that cannot be null: settles it with its feature's default, or as failed. */
+  nothing(cell: number, slot: PlanSlot, row: number, failure: CellFailure, observed: number): void {
+    const { defaultValue } = slot.feature;
+    if (defaultValue === undefined) {
+      this.fail(cell, slot, row, failure);
+      return;
+    }
+    this.covered.push(failure);
+    this.value(cell, slot, row, defaultValue, CellOrigin.NULLED, observed);
+  }
+
   /** Fails every output that is not settled. */
   rest(failure: (path: string) => CellFailure): void {
     for (const { slot, path } of this.plan.outputs)

@@ -124,11 +124,13 @@ function collectWrites(execution: Execution, writes: OnlineWrite[], relations: R
     const seen = rows > 1 ? new Set<string>() : undefined;
     for (let row = rows - 1; row >= 0; row--) {
       const cell = id * rows + row;
-      if (cells.origin[cell] !== CellOrigin.COMPUTED) continue;
+      const isNull = cells.origin[cell] === CellOrigin.NULLED;
+      if (cells.origin[cell] !== CellOrigin.COMPUTED && !isNull) continue;
       const keyCell = frame.keySlot * rows + row;
       const value = cells.values[keyCell] as FeatureValue;
       if (cells.state[keyCell] !== CellState.OK || value === null) continue;
-      if (cells.values[cell] === null && !slot.feature.storesNull) continue;
+      const own = isNull ? null : (cells.values[cell] as FeatureValue);
+      if (own === null && !slot.feature.storesNull) continue;
       const key = storeKey(value);
       if (seen?.has(key)) continue;
       seen?.add(key);
@@ -136,7 +138,7 @@ function collectWrites(execution: Execution, writes: OnlineWrite[], relations: R
         namespace: frame.namespace.name,
         key,
         featureId: slot.feature.featureId as number,
-        value: cells.values[cell] as FeatureValue,
+        value: own,
         observedAt: cells.observed[cell] as number,
         resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
       });

@@ -55,4 +55,24 @@ create table resolver_version (
 create table probe (id integer primary key, at integer not null) strict;
 `);
   },
+  // An entry or a browser session may be of the server's owner, who is in no table: so they refer to clients without a constraint.
+  (db) => {
+    db.run(`
+alter table client add column last_used_at integer;
+alter table login_session add column user_code text not null default '';
+alter table login_session add column address text not null default '';
+alter table login_session add column permissions text not null default '[]';
+alter table login_session add column confirmed_by text not null default '';
+create table entry (
+  code_hash blob primary key, client_id text not null, permissions text not null, path text not null, created_at integer not null,
+  expires_at integer not null
+) strict, without rowid;
+create index entry_by_client on entry (client_id, created_at);
+create table browser_session (
+  id text primary key, client_id text not null, cookie_hash blob not null unique, key_hash blob not null, permissions text not null,
+  user_agent text not null, created_at integer not null, last_used_at integer not null, expires_at integer not null
+) strict;
+create index browser_session_by_client on browser_session (client_id, last_used_at);
+`);
+  },
 ];

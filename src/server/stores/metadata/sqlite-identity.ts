@@ -2,6 +2,9 @@ import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 import type { ClientRecord, EnvironmentRecord, LoginSessionRecord, LoginSessionState, MetadataStore, UploadRecord } from "./store.ts";
 
+/** Milliseconds that an expired login session is kept, so that its page can say that it was too late. */
+const EXPIRED_KEPT_MS = 3_600_000;
+
 interface ClientRow {
   id: string;
   team_id: string;
@@ -9,13 +12,17 @@ interface ClientRow {
   secret_hash: Uint8Array;
   permissions: string;
   created_at: number;
+  last_used_at: number | null;
 }
 
 interface LoginSessionRow {
   id: string;
   secret_hash: Uint8Array;
   device_name: string;
+  address: string;
+  user_code: string;
   state: LoginSessionState;
+  permissions: string;
   created_at: number;
   expires_at: number;
 }
@@ -26,8 +33,12 @@ type IdentityMethods =
   | "createEnvironment"
   | "createClient"
   | "client"
+  | "clients"
+  | "touchClient"
+  | "deleteClient"
   | "createLoginSession"
   | "loginSession"
+  | "pendingLoginSessions"
   | "decideLoginSession"
   | "takeLoginSession"
   | "createUpload"
@@ -82,25 +93,41 @@ export function identityQueries(db: Database, writer: Writer): Pick<MetadataStor
 
     async client(id) {
       const row = db.query<ClientRow, [string]>("select * from client where id = ?").get(id);
-      if (!row) return undefined;
-      return {
-        id: row.id,
-        teamId: row.team_id,
-        name: row.name,
-        secretHash: row.secret_hash,
-        permissions: JSON.parse(row.permissions) as string[],
-        createdAt: row.created_at,
-      };
+      return row ? clientRecord(row) : undefined;
     },
+
+    async clients(teamId) {
+      const rows = db.query<ClientRow, [string]>("select * from client where team_id = ? order by created_at, id").all(teamId);
+      return rows.map(clientRecord);
+    },
+
+    touchClient: (id, lastUsedAt) =>
+      writer.write(() => {
+        db.query("update client set last_used_at = ? where id = ?").run(lastUsedAt, id);
+      }),
+
+    deleteClient: (id) =>
+      writer.write(() => {
+        if (db.query("delete from client where id = ?").run(id).changes !== 1) return undefined;
+        db.query("delete from entry where client_id = ?").run(id);
+        db.query("update login_session set state = 'denied' where state = 'confirmed' and confirmed_by = ?").run(id);
+        return db.query("delete from browser_session where client_id = ?").run(id).changes;
+      }),
 
     createLoginSession: (session: LoginSessionRecord) =>
       writer.write(() => {
-        db.query("delete from login_session where expires_at < ?").run(session.createdAt - 86_400_000);
-        db.query("insert into login_session (id, secret_hash, device_name, state, created_at, expires_at) values (?, ?, ?, ?, ?, ?)").run(
+        db.query("delete from login_session where expires_at < ?").run(session.createdAt - EXPIRED_KEPT_MS);
+        db.query(
+          `insert into login_session (id, secret_hash, device_name, address, user_code, state, permissions, created_at, expires_at)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(
           session.id,
           session.secretHash,
           session.deviceName,
+          session.address,
+          session.userCode,
           session.state,
+          JSON.stringify(session.permissions),
           session.createdAt,
           session.expiresAt,
         );
@@ -113,17 +140,31 @@ export function identityQueries(db: Database, writer: Writer): Pick<MetadataStor
         id: row.id,
         secretHash: row.secret_hash,
         deviceName: row.device_name,
+        address: row.address,
+        userCode: row.user_code,
         state: row.state,
+        permissions: JSON.parse(row.permissions) as string[],
         createdAt: row.created_at,
         expiresAt: row.expires_at,
       };
     },
 
-    decideLoginSession: (id, state, now) =>
+    async pendingLoginSessions(address, now) {
+      const counted = db
+        .query<{ all: number; ofAddress: number }, [string, number]>(
+          `select count(*) as "all", count(*) filter (where address = ?) as ofAddress from login_session where state = 'pending' and expires_at > ?`,
+        )
+        .get(address, now);
+      return counted ?? { all: 0, ofAddress: 0 };
+    },
+
+    decideLoginSession: (id, { state, by, permissions }, now) =>
       writer.write(() => {
         const result = db
-          .query("update login_session set state = ? where id = ? and state = 'pending' and expires_at > ?")
-          .run(state, id, now);
+          .query(
+            "update login_session set state = ?, permissions = ?, confirmed_by = ? where id = ? and state = 'pending' and expires_at > ?",
+          )
+          .run(state, JSON.stringify(permissions), by, id, now);
         return result.changes === 1;
       }),
 
@@ -157,5 +198,17 @@ export function identityQueries(db: Database, writer: Writer): Pick<MetadataStor
         .get(id);
       return row ?? undefined;
     },
+  };
+}
+
+function clientRecord(row: ClientRow): ClientRecord {
+  return {
+    id: row.id,
+    teamId: row.team_id,
+    name: row.name,
+    secretHash: row.secret_hash,
+    permissions: JSON.parse(row.permissions) as string[],
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at ?? undefined,
   };
 }

@@ -3,6 +3,7 @@
 import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
+import { browserSessionQueries } from "./sqlite-browser-sessions.ts";
 import type { DeploymentMethods } from "./sqlite-deployments.ts";
 import { graphQueries } from "./sqlite-graph.ts";
 import { identityQueries } from "./sqlite-identity.ts";
@@ -29,6 +30,7 @@ export function createSqliteMetadataStore(options: { readonly path: string; read
   };
   return {
     ...identityQueries(db, writer),
+    ...browserSessionQueries(db, writer),
     createDeployment: async (deployment) => (await deployments()).createDeployment(deployment),
     deployment: async (id) => (await deployments()).deployment(id),
     deployments: async (filter) => (await deployments()).deployments(filter),

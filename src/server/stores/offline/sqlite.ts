@@ -15,6 +15,8 @@ export interface SqliteOfflineOptions {
   readonly programVersion: string;
   /** Epoch milliseconds, for the time of storing. */
   readonly now: () => number;
+  /** Told once, when the file is there and was written to or looked at. */
+  readonly onOpen?: () => void;
 }
 
 type Half = keyof OfflineThreads;
@@ -73,6 +75,7 @@ class OfflineThread {
   #worker: Worker | undefined;
   #last = 0;
   #closed = false;
+  #opened = false;
 
   constructor(
     readonly half: Half,
@@ -104,6 +107,10 @@ class OfflineThread {
       const call = this.#calls.get(data.id);
       this.#calls.delete(data.id);
       if (this.#calls.size === 0) keepAlive(worker, false);
+      if (!("failed" in data) && !this.#opened) {
+        this.#opened = true;
+        if (this.half === "write") this.options.onOpen?.();
+      }
       if ("failed" in data) call?.reject(new OfflineStoreError(data.failed.code, data.failed.message));
       else call?.resolve(data.result);
     };

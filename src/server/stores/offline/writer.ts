@@ -20,6 +20,8 @@ import { type AppendRefusal, type FeatureTable, type OfflineAppend, OfflineStore
 const CACHE_KIB = 65_536;
 /** Pages of the log after which it is moved into the file, 64 MB: a page that several commits change is then moved once. */
 const PAGES_PER_CHECKPOINT = 16_384;
+/** Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT` take. */
+const USUAL_LOG_BYTES = 68 * 1024 * 1024;
 
 type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
 
@@ -47,6 +49,7 @@ export class OfflineWriter {
     });
     this.#db.run(`pragma cache_size = -${CACHE_KIB}`);
     this.#db.run(`pragma wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);
+    this.#db.run(`pragma journal_size_limit = ${USUAL_LOG_BYTES}`);
     this.#catalog = new Catalog(this.#db, path);
     try {
       this.#sequence = this.#catalog.sequence();

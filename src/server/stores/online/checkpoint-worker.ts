@@ -1,6 +1,6 @@
 /** Worker thread that moves the write-ahead log into the database file, so that its disk flushes never hold up queries. */
 
-import { Database } from "bun:sqlite";
+import { constants, Database } from "bun:sqlite";
 
 declare const self: Worker;
 
@@ -18,12 +18,13 @@ self.onmessage = ({ data }: MessageEvent<CheckpointRequest>): void => {
   try {
     if (!db) {
       db = new Database(data.path, { readwrite: true });
+      db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
       db.run("pragma busy_timeout = 5000");
       db.run("pragma synchronous = normal");
     }
     db.run("pragma wal_checkpoint(passive)");
-    self.postMessage({});
-  } catch (error) {
-    self.postMessage({ failed: error instanceof Error ? error.message : String(error) });
+    self.postMessage({ failed: false });
+  } catch {
+    self.postMessage({ failed: true });
   }
 };

@@ -9,6 +9,8 @@ import type { CheckpointRequest } from "./checkpoint-worker.ts";
 const CELLS_PER_CHECKPOINT = 2_000;
 /** Size of the log at which the writer itself stops and empties it. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
+/** Size to which a log that has grown beyond is cut when it starts over. */
+const USUAL_LOG_BYTES = 8 * 1024 * 1024;
 /** Pages per checkpoint when no worker thread can be had: few, so that each is short. */
 const PAGES_WITHOUT_WORKER = 256;
 
@@ -18,6 +20,8 @@ export class Checkpointer {
   private cells = 0;
   private running = false;
   private unavailable = false;
+  /** Whether the last checkpoint in the thread failed. */
+  private failed = false;
 
   /** @param onDone called after each checkpoint */
   constructor(
@@ -26,7 +30,8 @@ export class Checkpointer {
     private readonly onDone: () => void,
   ) {
     db.run("pragma wal_autocheckpoint = 0");
-    db.run(`pragma journal_size_limit = ${MAX_LOG_BYTES}`);
+    db.run(`pragma journal_size_limit = ${USUAL_LOG_BYTES}`);
+    if (this.logBytes() > USUAL_LOG_BYTES) this.cells = CELLS_PER_CHECKPOINT;
   }
 
   /** Whether a checkpoint runs: the writer then waits, unless it has too much to write. */
@@ -42,6 +47,7 @@ export class Checkpointer {
       if (this.cells > CELLS_PER_CHECKPOINT * 4 && this.logBytes() > MAX_LOG_BYTES) this.truncate();
       return;
     }
+    if (this.failed && this.logBytes() > MAX_LOG_BYTES) this.truncate();
     this.cells = 0;
     this.running = true;
     try {
@@ -52,10 +58,14 @@ export class Checkpointer {
     }
   }
 
-  /** Empties the log on the caller's thread. */
+  /** Empties the log on the caller's thread. When the disk does not take it, the log stays as it is and the next checkpoint tries again. */
   truncate(): void {
     this.cells = 0;
-    this.db.run("pragma wal_checkpoint(truncate)");
+    try {
+      this.db.run("pragma wal_checkpoint(truncate)");
+    } catch {
+      return;
+    }
   }
 
   /** Empties the log for the last time and ends the worker thread. */
@@ -63,11 +73,7 @@ export class Checkpointer {
     this.unavailable = true;
     this.ask({ close: true });
     this.worker = undefined;
-    try {
-      this.truncate();
-    } catch {
-      // A checkpoint that the worker is still at leaves the log to the next start.
-    }
+    this.truncate();
   }
 
   private ask(request: CheckpointRequest): void {
@@ -76,9 +82,9 @@ export class Checkpointer {
 
   private start(): Worker {
     const worker = new Worker(workerEntry("stores/online/checkpoint-worker.ts"), { smol: true, ref: false });
-    worker.onmessage = ({ data }: MessageEvent<{ readonly failed?: string }>) => {
+    worker.onmessage = ({ data }: MessageEvent<{ readonly failed: boolean }>) => {
       this.running = false;
-      if (data.failed !== undefined) this.doWithout();
+      this.failed = data.failed;
       this.onDone();
     };
     worker.onerror = (event) => {

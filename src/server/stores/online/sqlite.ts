@@ -26,6 +26,8 @@ const BYTES_PER_CELL = 2_048;
 const RETRY_DELAY_MS = 1_000;
 const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
 const DEFAULT_MAX_PENDING = 50_000;
+/** How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put right by this much all the time. */
+const CLOCK_TOLERANCE_MS = 1_000;
 /** Ids per statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
@@ -35,11 +37,11 @@ export interface SqliteOnlineOptions {
   readonly cacheBytes?: number;
   /** Unwritten values above which `putMany` writes to the file itself before it returns. Default 50,000. */
   readonly maxPending?: number;
-  /** Epoch milliseconds, for `inserted_at`. */
+  /** Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran ahead. */
   readonly now?: () => number;
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion?: string;
-  /** Told when values could not be written to the file; they are served from memory meanwhile. */
+  /** Told when values could not be written to the file, once until they can be; they are served from memory meanwhile. */
   readonly onWriteFailure?: (error: Error) => void;
 }
 
@@ -80,7 +82,7 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly checkpointer: Checkpointer | undefined;
   private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
-  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string]>;
+  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number]>;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private turn: ReturnType<typeof setImmediate> | undefined;
   private failing = false;
@@ -101,7 +103,7 @@ class SqliteOnlineStore implements OnlineStore {
     this.upsert = db.prepare(
       `insert into online (scope, ns, pk, fid, value, observed_at, inserted_at, op) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
        on conflict do update set value = excluded.value, observed_at = excluded.observed_at, inserted_at = excluded.inserted_at, op = excluded.op
-       where excluded.observed_at >= online.observed_at`,
+       where excluded.observed_at >= online.observed_at or online.observed_at > ?9`,
     );
   }
 
@@ -131,10 +133,12 @@ class SqliteOnlineStore implements OnlineStore {
   }
 
   putMany(scope: string, writes: readonly OnlineWrite[]): void {
+    const latest = this.latest();
     for (const write of writes) {
       const row = this.cache.open(rowPrefix(scope, write.namespace) + write.key, scope, write.namespace, write.key);
       const known = row.cells.get(write.featureId);
-      if (known?.stored && known.stored.observedAt > write.observedAt) continue;
+      const stored = known?.stored?.observedAt ?? Number.NEGATIVE_INFINITY;
+      if (stored > write.observedAt && stored <= latest) continue;
       this.soil(this.cache.assign(row, write.featureId, write.value, write.observedAt, write.resolver));
     }
     while ((this.dirty.size > this.maxPending || (this.cache.isOverfull && this.dirty.size > 0)) && this.flushSome(CELLS_PER_FLUSH))
@@ -175,7 +179,7 @@ class SqliteOnlineStore implements OnlineStore {
 
   probe(): void {
     const key = `s:${crypto.randomUUID()}`;
-    this.upsert.run("~probe", "probe", key, 0, '"ok"', 0, this.now(), "probe");
+    this.upsert.run("~probe", "probe", key, 0, '"ok"', 0, this.now(), "probe", this.latest());
     const found = this.range.get("~probe", "probe", key, 0, 0);
     this.db.query("delete from online where scope = ?").run("~probe");
     if (found?.value !== '"ok"') throw new Error("the online store did not return what was written to it");
@@ -192,6 +196,11 @@ class SqliteOnlineStore implements OnlineStore {
     this.db.close();
   }
 
+  /** The latest time that a stored value can rightly have. One that lies behind it comes from a clock that ran ahead, and gives way to any other. */
+  private latest(): number {
+    return this.now() + CLOCK_TOLERANCE_MS;
+  }
+
   private isCertain(row: Row, featureIds: readonly number[]): boolean {
     for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) return false;
     return true;
@@ -199,12 +208,13 @@ class SqliteOnlineStore implements OnlineStore {
 
   /** Reads what is not certain from the file; a newer value that waits to be written stays. */
   private load(row: Row, featureIds: readonly number[]): Row {
+    const latest = this.latest();
     const wanted = new Set<number>();
     for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) wanted.add(featureId);
     for (const { fid, value, observed_at, op } of this.read(row, [...wanted])) {
       if (!wanted.delete(fid)) continue;
       const pending = row.cells.get(fid);
-      if (pending?.stored && pending.stored.observedAt >= observed_at) pending.certain = true;
+      if (pending?.stored && (pending.stored.observedAt >= observed_at || observed_at > latest)) pending.certain = true;
       else {
         if (pending) this.clean(pending);
         this.cache.assignStored(row, fid, value, observed_at, op).certain = true;
@@ -288,6 +298,7 @@ class SqliteOnlineStore implements OnlineStore {
       if (batch.push(cell) >= limit || bytes >= BYTES_PER_FLUSH) break;
     }
     const insertedAt = this.now();
+    const latest = this.latest();
     try {
       this.db.run("begin immediate");
       for (const cell of batch) {
@@ -302,13 +313,15 @@ class SqliteOnlineStore implements OnlineStore {
             stored.observedAt,
             insertedAt,
             stored.resolver,
+            latest,
           );
       }
       this.db.run("commit");
     } catch (error) {
       if (this.db.inTransaction) this.db.run("rollback");
+      const isFirst = !this.failing;
       this.failing = true;
-      this.options.onWriteFailure?.(error as Error);
+      if (isFirst) this.options.onWriteFailure?.(error as Error);
       return false;
     }
     this.failing = false;

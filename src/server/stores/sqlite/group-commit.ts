@@ -38,6 +38,7 @@ export function createWriter(db: Database): Writer {
           const value = run();
           settle.push(() => resolve(value));
         } catch (error) {
+          if (!db.inTransaction) throw error;
           db.run("rollback to one");
           settle.push(() => reject(error));
         }

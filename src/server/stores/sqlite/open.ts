@@ -3,6 +3,7 @@
 import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { isOutOfSpaceAt, reasonAt, systemCode, systemWords } from "../../../disk/disk-error.ts";
 import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../../disk/rename.ts";
 import { StartError } from "../../failure.ts";
@@ -40,8 +41,7 @@ export function openDatabase(options: OpenOptions): Database {
   const { path, migrations } = options;
   const inMemory = path === ":memory:";
   const stamp = inMemory ? undefined : inspectDatabase(options);
-  if (!inMemory) createPrivateFile(path);
-  const db = new Database(path, { create: true, strict: true });
+  const db = inMemory ? new Database(path, { create: true, strict: true }) : createFile(path);
   try {
     db.run("pragma busy_timeout = 5000");
     db.run("pragma journal_mode = wal");
@@ -55,9 +55,19 @@ export function openDatabase(options: OpenOptions): Database {
   } catch (error) {
     db.close();
     if (isDamage(error)) throw damaged(path, error);
-    throw error;
+    if (systemWords(error) === undefined) throw error;
+    throw unopened(path, error);
   }
   return db;
+}
+
+function createFile(path: string): Database {
+  try {
+    createPrivateFile(path);
+    return new Database(path, { create: true, strict: true });
+  } catch (error) {
+    throw unopened(path, error);
+  }
 }
 
 /** Schema version and owner of a database file. */
@@ -80,7 +90,7 @@ function refuseUnusable(stamp: Stamp, options: Parameters<typeof inspectDatabase
   const file = basename(options.path);
   if (stamp.applicationId !== options.applicationId && (stamp.version > 0 || stamp.applicationId !== 0)) {
     throw new StartError(
-      "data_unusable",
+      "data_damaged",
       `${options.path} is not a database of this program.`,
       "Choose another data directory with `--data-dir`.",
     );
@@ -170,20 +180,44 @@ function migrate(db: Database, from: number, options: OpenOptions): void {
  * has and the file lacks means damage too.
  */
 export function explainDamage(path: string, error: unknown): unknown {
-  const lacks = error instanceof Error && /no such (table|column)|has no column named/.test(error.message);
-  return lacks || isDamage(error) ? damaged(path, error) : error;
+  return !(error instanceof StartError) && isDamage(error) ? damaged(path, error) : error;
 }
 
-function isDamage(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === "string" && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+/** Whether an error means that the database file is damaged. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof StartError) return error.code === "data_damaged";
+  const lacks = error instanceof Error && /no such (table|column)|has no column named/.test(error.message);
+  return lacks || /^SQLITE_(CORRUPT|NOTADB)/.test(systemCode(error) ?? "");
+}
+
+function unopened(path: string, error: unknown): StartError {
+  return new StartError(
+    "data_unusable",
+    `${path} cannot be opened: ${reasonAt(path, error)}.`,
+    isOutOfSpaceAt(path, error)
+      ? "Make room on that device and start again."
+      : "Choose another data directory with `--data-dir`, or give this user its rights.",
+  );
 }
 
 function damaged(path: string, cause: unknown): StartError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartError(
-    "data_unusable",
+    "data_damaged",
     `${path} cannot be read: ${reason}.`,
-    "Restore it from a backup (files ending in .backup lie beside it), or choose another data directory with `--data-dir`.",
+    "Restore it from a backup (files ending in .backup lie beside it). To begin without what was in it: `svc server start --new`, which sets all files aside.",
   );
+}
+
+/**
+ * Moves a damaged database and what belongs to it aside, in the place of an earlier one. No connection may be open that deletes its log when it closes.
+ * @returns where the file is now
+ */
+export function setAside(path: string): string {
+  const kept = `${path}.damaged`;
+  for (const part of ["", "-wal", "-shm"]) {
+    rmSync(`${kept}${part}`, { force: true });
+    if (existsSync(`${path}${part}`)) renameInPlaceSync(`${path}${part}`, `${kept}${part}`);
+  }
+  return kept;
 }

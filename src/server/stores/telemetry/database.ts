@@ -92,7 +92,7 @@ export class TelemetryDatabase {
       for (const line of logs) this.#writeLog(line);
       if (spans.length > 0) this.#spans.write(spans);
     })();
-    if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune(now);
+    if (Math.abs(now - this.#prunedAt) >= PRUNE_EVERY_MS) this.#prune(now);
   }
 
   /** A query by its id. */

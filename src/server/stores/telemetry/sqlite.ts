@@ -18,7 +18,9 @@ export interface TelemetryOptions
   readonly maxPendingBytes?: number;
   /** Deletes an object with a stage's rows, whose query is too old to be kept. Without it stages are kept for ever. */
   readonly deleteObject?: (sha256: string) => Promise<void>;
-  /** Told about each failing write, so that a full disk does not stay unseen. */
+  /** Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is now. */
+  readonly onRenewal?: (reason: string, kept: string) => void;
+  /** Told about a write that fails, once until one does not, so that a full disk does not stay unseen. */
   readonly onError?: (error: unknown) => void;
   /** Told how many records were dropped since the start, at most once a second while the number grows. */
   readonly onDrop?: (dropped: number) => void;
@@ -60,10 +62,15 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   let lastCall = 0;
   let dropped = 0;
   let expiredAt = 0;
+  let isFailing = false;
 
   const start = (): Worker => {
     const made = new Worker(workerEntry("stores/telemetry/telemetry-worker.ts"), { smol: true, ref: false });
     made.onmessage = ({ data }: MessageEvent<TelemetryAnswer>) => {
+      if ("renewed" in data) {
+        options.onRenewal?.(data.renewed, data.kept);
+        return;
+      }
       const call = calls.get(data.id);
       calls.delete(data.id);
       if ("failed" in data) call?.reject(new Error(data.failed));
@@ -100,13 +107,15 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const write = async (batch: TelemetryBatch, records: number, bytes: number): Promise<void> => {
     try {
       await ask("write", batch, batch.queries && [batch.queries.bodies.buffer]);
+      isFailing = false;
     } catch (error) {
-      options.onError?.(error);
+      if (!isFailing) options.onError?.(error);
+      isFailing = true;
       drop(records);
     }
     pending.records -= records;
     pending.bytes -= bytes;
-    if (clock.now() - expiredAt >= EXPIRE_EVERY_MS) await expireStages();
+    if (Math.abs(clock.now() - expiredAt) >= EXPIRE_EVERY_MS) await expireStages();
   };
 
   const waiting = (): number => queries.size + logs.length + spans.length;

@@ -12,7 +12,16 @@ from unittest import mock
 
 import svc
 from features import Echo, Kind, Order, Point, Team, User
-from svc.client import AuthenticationError, ClientError, ConfigError, QueryError, ServerUnreachable, SvcClient
+from svc.client import (
+    AuthenticationError,
+    BulkQueryResult,
+    ClientError,
+    ConfigError,
+    OnlineQueryContext,
+    QueryError,
+    ServerUnreachable,
+    SvcClient,
+)
 
 DEPLOYMENT = os.environ["TEST_DEPLOYMENT"]
 
@@ -181,6 +190,53 @@ class Query(unittest.TestCase):
     def test_one_deployment_can_be_named(self) -> None:
         with SvcClient(deployment_id=DEPLOYMENT, environment="default") as client:
             self.assertEqual(client.query({User.id: 1}, [User.score])[User.score], 0.5)
+
+
+class QueryRows(unittest.TestCase):
+    """A list of rows where one row is usual."""
+
+    def setUp(self) -> None:
+        self.client = SvcClient()
+        self.addCleanup(self.client.close)
+
+    def test_a_list_of_rows_is_a_bulk_query(self) -> None:
+        wanted = self.client.query_bulk({User.id: [1, 13, 3]}, [User.name, User.score])
+        for rows in ([{User.id: 1}, {"user.id": 13}, {User.id: 3}], ({User.id: 1}, User(id=13), {User.id: 3})):
+            result = self.client.query(input=rows, output=[User.name, User.score])
+            self.assertIsInstance(result, BulkQueryResult)
+            self.assertEqual((result.to_dict(), result.errors), (wanted.to_dict(), []))
+        (only,) = self.client.query([{User.id: 2}], [User.name], now=datetime(2024, 1, 1)).to_rows()
+        self.assertEqual(only["user.name"], "user-2")
+
+    def test_an_instance_is_a_row(self) -> None:
+        self.assertEqual(self.client.query(User(id=2), [User.score])[User.score], 1.0)
+
+    def test_what_is_no_list_of_rows_says_so(self) -> None:
+        for wrong, said in (
+            ([], "without rows"),
+            ([1, 2], "row 0 of the input is int"),
+            ([{User.id: 1}, {User.id: 2, User.name: "x"}], "row 1 .*'user.name'"),
+            ("user.id", "input is str"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex((TypeError, ValueError), said):
+                self.client.query(wrong, [User.score])
+        with self.assertRaisesRegex(ValueError, "include_meta"):
+            self.client.query([{User.id: 1}], [User.score], include_meta=True)
+
+
+class Context(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = SvcClient()
+        self.addCleanup(self.client.close)
+
+    def test_tags_and_environment_of_a_query(self) -> None:
+        tagged = OnlineQueryContext(tags=["risk", "eu"])
+        self.assertEqual(self.client.query({User.id: 1}, [User.origin], context=tagged)[User.origin], "/risk,eu")
+        self.assertEqual(self.client.query({User.id: 1}, [User.origin], context=tagged, tags="own")[User.origin], "/own")
+        self.assertEqual(self.client.query_bulk({User.id: [1, 2]}, [User.origin], context=tagged)[User.origin], ["/risk,eu"] * 2)
+        self.assertEqual(self.client.query({User.id: 1}, [User.score], context=OnlineQueryContext(environment="default"))[User.score], 0.5)
+        with self.assertRaisesRegex(QueryError, "nowhere"):
+            self.client.query({User.id: 1}, [User.score], context=OnlineQueryContext(environment="nowhere"))
 
 
 class QueryBulk(unittest.TestCase):

@@ -1,0 +1,63 @@
+/** Reading a file whose place is known and whose nature is not: a plain file of a bounded size only, for a pipe or a device may never answer, or never end. */
+
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { sizeText } from "../domain/size.ts";
+import { DiskError, systemCode } from "./disk-error.ts";
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** How to read. */
+export interface RegularFileOptions {
+  /** More bytes are refused. */
+  readonly maxBytes: number;
+  /** Follow a symbolic link at the path. Default true. */
+  readonly followLinks?: boolean;
+}
+
+/**
+ * Reads a file whole, without waiting for anything but the disk; undefined when there is none. Throws DiskError: `is_a_folder`, `not_a_file` for a pipe,
+ * socket or device, `file_too_large`, `symlink_refused`, and `file_unreadable` with what the system said.
+ */
+export function readRegularFile(path: string, { maxBytes, followLinks = true }: RegularFileOptions): Buffer | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followLinks ? 0 : (constants.O_NOFOLLOW ?? 0)));
+    const found = fstatSync(fd);
+    if (!found.isFile()) throw notAFile(path, found.isDirectory() ? "folder" : found.isFIFO() ? "named pipe" : "device");
+    if (found.size > maxBytes) throw tooLarge(path, maxBytes);
+    const chunks: Buffer[] = [];
+    for (let total = 0; ; ) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const length = readSync(fd, chunk, 0, chunk.length, null);
+      if (length === 0) return Buffer.concat(chunks);
+      total += length;
+      if (total > maxBytes) throw tooLarge(path, maxBytes);
+      chunks.push(chunk.subarray(0, length));
+    }
+  } catch (error) {
+    if (error instanceof DiskError) throw error;
+    const code = systemCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENXIO") throw notAFile(path, "socket");
+    if (code === "EISDIR") throw notAFile(path, "folder");
+    if (code === "ELOOP" && !followLinks) throw linkRefused(path);
+    throw DiskError.from("read", path, error);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** The error for a symbolic link where secrets lie. */
+export function linkRefused(path: string): DiskError {
+  return new DiskError(`${path} is a symbolic link; secrets are not written through links`, "symlink_refused", {
+    hint: "Remove the link, or name the real file.",
+  });
+}
+
+function notAFile(path: string, kind: string): DiskError {
+  return new DiskError(`cannot read ${path}: it is a ${kind}, not a file`, kind === "folder" ? "is_a_folder" : "not_a_file");
+}
+
+function tooLarge(path: string, maxBytes: number): DiskError {
+  return new DiskError(`cannot read ${path}: it is larger than ${sizeText(maxBytes)}`, "file_too_large");
+}

@@ -1,0 +1,34 @@
+/** Which steps of a graph lead to themselves through relations: computing them could go from row to row without end. */
+
+import type { Derivation, Need, Step } from "./derivation.ts";
+import { findKnots } from "./knots.ts";
+
+/** The steps of a graph that could need themselves of other rows. */
+export interface Recursion {
+  readonly steps: ReadonlySet<Step>;
+  /** FQNs of the features that they give. */
+  readonly features: ReadonlySet<string>;
+  /** FQNs of the relations that the circles go through. */
+  readonly relations: ReadonlySet<string>;
+}
+
+/** Finds them: every step in a circle of steps that goes through a relation, whatever other ways there are to the same features. */
+export function findRecursion({ steps, providers, index }: Derivation): Recursion {
+  const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.wishes];
+  const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);
+  const knots = findKnots(steps, (step) => [...new Set(next(step))]);
+  const relations = new Set<string>();
+  const recursive = new Set<Step>();
+  for (const knot of new Set(knots.values())) {
+    const within = [...knot].flatMap((step) =>
+      needsOf(step).filter((need) => need.foreign && (providers.get(need.feature) ?? []).some((provider) => knot.has(provider))),
+    );
+    if (within.length === 0) continue;
+    for (const step of knot) recursive.add(step);
+    for (const { path } of within) {
+      const resolved = index.resolvePath(path);
+      if (resolved.found) for (const relation of [...resolved.relations, resolved.feature]) relations.add(relation.fqn);
+    }
+  }
+  return { steps: recursive, features: new Set([...recursive].flatMap((step) => step.outputs)), relations };
+}

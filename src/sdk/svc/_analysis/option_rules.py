@@ -1,0 +1,76 @@
+"""Rules about what decorators and functions of the SDK are given: 106 for every option that they do not take; 140 and 146 about hooks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Callable, Iterable
+
+from .._feature_class import FeatureClass
+from .._field import Field, WindowedOptions
+from .._findings import Finding, Span
+from .._hooks import HookDefinition
+from .._named_query import NamedQuery
+from .._options import check_environments
+from .._resolver import ONLINE, ResolverDefinition
+from .._unknown_options import Others, unknown_option
+from ..sources import DataSource
+from .places import (
+    call_option_name,
+    class_option_name,
+    field_option_name,
+    resolver_option_name,
+    resolver_part_span,
+)
+
+Report = Callable[[Finding], None]
+
+
+def check_unknown_options(
+    classes: Iterable[FeatureClass],
+    resolvers: Iterable[ResolverDefinition],
+    hooks: Iterable[HookDefinition],
+    queries: Iterable[NamedQuery],
+    sources: Iterable[DataSource],
+    report: Report,
+) -> None:
+    """106 for every option of every definition."""
+
+    def check(taker: str, others: Others, place: Callable[[str], Span]) -> None:
+        for option in others:
+            error = unknown_option(taker, option)
+            report(Finding(error.code, str(error), place(option), error.label))
+
+    for item in classes:
+        check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]
+        for field in item.fields.values():
+            taker, others = _given(field)
+            check(taker, others, lambda option, field=field: field_option_name(field, option))  # type: ignore[misc]
+    for resolver in resolvers:
+        taker = "online" if resolver.kind == ONLINE else "offline"
+        check(taker, resolver.options.others, lambda option, item=resolver: resolver_option_name(item, option))  # type: ignore[misc]
+    for hook in hooks:
+        check(hook.kind, hook.options.others, lambda option, item=hook: resolver_option_name(item, option))  # type: ignore[misc]
+    for query in queries:
+        check("NamedQuery", query.others, lambda option, item=query: call_option_name(item, option))  # type: ignore[misc]
+    for source in sources:
+        check(source.taker, source.others, lambda option, item=source: call_option_name(item, option))  # type: ignore[misc]
+
+
+def _given(field: Field) -> tuple[str, Others]:
+    """The function to the right of a feature's `=`, and the options that it does not take."""
+    if field.relation is not None:
+        return "has_many" if field.relation.many else "has_one", field.relation.others
+    return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
+
+
+def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> None:
+    """140 for hooks with parameters, 146 for their environments."""
+    for hook in hooks:
+        environment = hook.options.environment
+        problem = None if environment is None else check_environments("environment", environment)
+        if problem:
+            report(Finding(146, problem, resolver_part_span(hook, "option", "environment", ""), "bad value"))
+        for parameter in hook.parameters.values():
+            if parameter.default is parameter.empty and parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                text = f"'{hook.origin.name}' runs before or after all resolver calls and is given nothing: take the parameter '{parameter.name}' out"
+                report(Finding(140, text, resolver_part_span(hook, "parameter", parameter.name, ""), "no value"))

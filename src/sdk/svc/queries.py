@@ -1,0 +1,19 @@
+"""Queries that are stored with the code.
+
+    from svc.queries import NamedQuery
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._named_query import NamedQuery
+
+__all__ = ["NamedQuery"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

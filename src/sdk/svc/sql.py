@@ -1,0 +1,19 @@
+"""Databases that SQL resolvers read, also under `svc.sources`.
+
+    from svc.sql import PostgreSQLSource
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+
+__all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._public_names import no_such_name
+
+        raise no_such_name(__name__, name)

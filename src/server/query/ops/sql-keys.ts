@@ -1,0 +1,138 @@
+/**
+ * Looking up rows of SQL queries by key. A database is asked for the keys, and what it answers is compared once more, by the types of the features:
+ * collations, blanks at the end and conversions make a database give rows of other keys too.
+ */
+
+import { type Coercer, describeBare, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import type { SqlSource, SqlType } from "../../sql/source.ts";
+import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import type { RunContext } from "../run/run-context.ts";
+import { columnCoercer } from "./column-values.ts";
+import { keyTextOf } from "./key-text.ts";
+import { eachOf, runStatement } from "./run-statement.ts";
+import { ForeignRow, relocate, SqlRefusal } from "./sql-refusal.ts";
+import { MAX_KEYS, paddedCount, type ScanStatement } from "./sql-statement.ts";
+
+/** What keys are looked up with. */
+export interface KeyLookup {
+  readonly sql: SqlInfo;
+  readonly source: SqlSource;
+  readonly statement: ScanStatement;
+  /** The features of a key: the first columns of the statement. */
+  readonly keys: readonly ScalarInfo[];
+  /** The values of the statement's further condition; undefined = it has none. */
+  readonly filterValues: readonly FeatureValue[] | undefined;
+  readonly context: RunContext;
+  readonly signal: AbortSignal;
+}
+
+/** The rows of some keys. */
+export interface KeyedRows {
+  /** In the statement's columns. */
+  readonly rows: readonly (readonly unknown[])[];
+  /** Of the statement's columns. */
+  readonly types: readonly (SqlType | undefined)[];
+  /** For each key its rows, by position; or why they cannot be had, for `sqlFailure`. */
+  readonly groups: readonly (readonly number[] | Error)[];
+}
+
+interface Asked {
+  /** The same for the same values. */
+  readonly id: string;
+  readonly key: FeatureValue[];
+}
+
+/**
+ * Looks up keys; those with null have no rows. A key that the database refuses, or for which it gives a row that has no key of the type, fails alone: a
+ * statement of several keys that meets one is split. Rejects when the statement itself is refused, and with a further condition whatever is refused.
+ */
+export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[][]): Promise<KeyedRows> {
+  const { sql, source, statement, filterValues, context, signal } = lookup;
+  const ids = keys.map((key) => (key.includes(null) ? undefined : encodeStored(key)));
+  const distinct = new Map<string, Asked>();
+  for (const [at, id] of ids.entries()) if (id !== undefined) distinct.set(id, { id, key: keys[at] as FeatureValue[] });
+  const all = [...distinct.values()];
+  const times = sql.places.map(() => context.nowText);
+  const rows: (readonly unknown[])[] = [];
+  const groups = new Map<string, number[]>();
+  const refused = new Map<string, Error>();
+  let types: KeyedRows["types"] = [];
+
+  const read = async (asked: readonly Asked[]): Promise<void> => {
+    const count = paddedCount(asked.length);
+    const padded = Array.from({ length: count }, (_, at) => (asked[at] ?? (asked[0] as Asked)).key);
+    const text = statement.text(count);
+    try {
+      const result = await runStatement(context, source, text, [...times, ...padded.flat(), ...(filterValues ?? [])], signal).catch(
+        (error: unknown) => relocate(error, sql, { text, linesBefore: statement.linesBefore, parameterName: statement.parameterName }),
+      );
+      types = result.types ?? types;
+      const found = idsOf(lookup.keys, asked, result.rows, types);
+      for (const { id } of asked) groups.set(id, []);
+      for (const [at, ids] of found.entries()) {
+        if (ids.length === 0) continue;
+        const position = rows.push(result.rows[at] as readonly unknown[]) - 1;
+        for (const id of ids) groups.get(id)?.push(position);
+      }
+    } catch (error) {
+      const isOfKeys =
+        error instanceof ForeignRow || (error instanceof SqlRefusal && error.fault === "parameter" && filterValues === undefined);
+      if (!isOfKeys) throw error;
+      const half = asked.length >> 1;
+      if (half === 0) refused.set((asked[0] as Asked).id, error);
+      else for (const part of [asked.slice(0, half), asked.slice(half)]) await read(part);
+    }
+  };
+  const chunks = Array.from({ length: Math.ceil(all.length / MAX_KEYS) }, (_, i) => all.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS));
+  await eachOf(chunks, read);
+  return { rows, types, groups: ids.map((id = "") => refused.get(id) ?? groups.get(id) ?? []) };
+}
+
+/** For each row the ids of the keys that are equal to its own. Throws ForeignRow for a row that has no key of the type. */
+function idsOf(
+  keys: readonly ScalarInfo[],
+  asked: readonly Asked[],
+  rows: readonly (readonly unknown[])[],
+  types: KeyedRows["types"],
+): (readonly string[])[] {
+  const textOf = keyTextOf(keys, types);
+  const coercers = keys.map((feature, position) => columnCoercer(feature, types[position]));
+  const byText = new Map<string, string[]>();
+  for (const { id, key } of asked) {
+    const text = textOf(key);
+    const known = byText.get(text);
+    if (known) known.push(id);
+    else byText.set(text, [id]);
+  }
+  const find = (row: readonly unknown[]): readonly string[] => byText.get(textOf(keyOf(keys, coercers, row, asked))) ?? NOBODY;
+  if (keys.length > 1) return rows.map(find);
+  // Rows of a relation mostly have the key of the row before.
+  const known = new Map<unknown, readonly string[]>();
+  return rows.map((row) => {
+    let ids = known.get(row[0]);
+    if (ids === undefined) {
+      ids = find(row);
+      known.set(row[0], ids);
+    }
+    return ids;
+  });
+}
+
+const NOBODY: readonly string[] = [];
+
+function keyOf(
+  keys: readonly ScalarInfo[],
+  coercers: readonly Coercer[],
+  row: readonly unknown[],
+  asked: readonly Asked[],
+): FeatureValue[] {
+  return coercers.map((coerce, position) => {
+    try {
+      return coerce(row[position]);
+    } catch (error) {
+      if (!(error instanceof TypeMismatch)) throw error;
+      const lookedFor = keys.map(({ fqn }, at) => `${fqn} = ${describeBare(asked[0]?.key[at])}`).join(" and ");
+      throw new ForeignRow(keys[position] as ScalarInfo, error, lookedFor);
+    }
+  });
+}

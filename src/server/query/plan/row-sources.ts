@@ -1,0 +1,57 @@
+/** Which sources of a class tell whether the row of a has-one relation exists. */
+
+import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import { gives } from "./calls.ts";
+import type { CallNode, FrameNode } from "./goal-nodes.ts";
+import type { GoalGraph } from "./goals.ts";
+
+/**
+ * The calls that look a frame's row up by its join, and tell with that whether it exists: it does when one of them has it. The one that has all rows (`total`)
+ * tells alone; else those that give a feature which every row must have; else, where nothing makes values of the key alone, all of them. Empty = no source
+ * tells. A key is all there is of such a row then, and stands.
+ */
+export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNode[] {
+  const { namespace, relation } = frame;
+  if (frame.mode !== "join" || !relation) return [];
+  const joined = relation.join.map((pair) => pair.foreign);
+  const makers = [...new Set(namespace.scalars.flatMap((feature) => feature.producers))].filter((maker) => !graph.unfit(maker));
+  const found = makers.flatMap((resolver) => lookup(graph, frame, resolver, joined) ?? []).sort(bySpeed);
+  const total = found.find((call) => call.resolver?.total);
+  if (total) return [total];
+  const sure = found.filter((call) => givesRequired(call.resolver as ResolverInfo, namespace, joined));
+  if (sure.length > 0) return sure;
+  return makers.some((maker) => !maker.sql && !found.some((call) => call.resolver === maker)) ? [] : found;
+}
+
+/** A query before a resolver of Python rows, else by name. */
+function bySpeed(a: CallNode, b: CallNode): number {
+  if (a.kind !== b.kind) return a.kind === "sql" ? -1 : 1;
+  return (a.resolver?.fqn ?? "") < (b.resolver?.fqn ?? "") ? -1 : 1;
+}
+
+/** The call of a resolver whose rows are found by nothing but the join and have its far side or the primary key. */
+function lookup(graph: GoalGraph, frame: FrameNode, resolver: ResolverInfo, joined: readonly ScalarInfo[]): CallNode | undefined {
+  const { primaryKey } = frame.namespace;
+  if (!resolver.sql && resolver.shape !== "rows") return undefined;
+  if (!joined.every((feature) => gives(resolver, feature)) && !(primaryKey && gives(resolver, primaryKey))) return undefined;
+  const taken = resolver.inputs.filter((input) => !input.now);
+  if (taken.length > 0) {
+    if (!resolver.sql || !taken.every((input) => isOwn(input.relations, input.feature, joined))) return undefined;
+    if (!joined.every((feature) => taken.some((input) => input.feature === feature))) return undefined;
+  }
+  const call = graph.call(frame, resolver);
+  if (typeof call === "string" || !call.inputs.every((input) => !input.goal || frame.gates.includes(input.goal))) return undefined;
+  return call;
+}
+
+function isOwn(relations: readonly unknown[], feature: ScalarInfo | undefined, joined: readonly ScalarInfo[]): boolean {
+  return relations.length === 0 && feature !== undefined && joined.includes(feature);
+}
+
+/** Whether a resolver gives a feature that no row can be without. */
+function givesRequired(resolver: ResolverInfo, { scalars }: NamespaceInfo, joined: readonly ScalarInfo[]): boolean {
+  return scalars.some(
+    (feature) =>
+      !feature.nullable && feature.defaultValue === undefined && !feature.primary && !joined.includes(feature) && gives(resolver, feature),
+  );
+}

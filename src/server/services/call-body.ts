@@ -1,0 +1,42 @@
+/** The bodies of calls, looked through before a message is made of them, in each form that a protocol gives them. */
+
+import type { DescMessage } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { parseContentType as connectForm } from "@connectrpc/connect/protocol-connect";
+import { parseContentType as grpcWebForm } from "@connectrpc/connect/protocol-grpc-web";
+import { JsonRefused, jsonText } from "../http/json-text.ts";
+import { checkMessage, MessageRefused } from "../http/message-check.ts";
+
+/** Bytes before a message in an envelope: its flags and its length. */
+const ENVELOPE_BYTES = 5;
+
+/**
+ * Checks a body by the content type that it was sent with, as the handlers read that: a form that is known here and not there, or the other way round, would be a
+ * way past the check. Throws ConnectError INVALID_ARGUMENT. What is no form of a call's body is left to its handler, which refuses it.
+ */
+export function checkCallBody(type: DescMessage, contentType: string, body: Uint8Array): void {
+  const connect = connectForm(contentType);
+  const form = connect ?? grpcWebForm(contentType);
+  if (!form) return;
+  const check = form.binary ? (bytes: Uint8Array) => checkMessage(type, bytes) : (bytes: Uint8Array) => void jsonText(bytes);
+  try {
+    if (connect?.stream === false) check(body);
+    else for (const message of enveloped(body)) check(message);
+  } catch (error) {
+    throw invalidArgument(error);
+  }
+}
+
+/** A body that was refused, as a caller's fault; what else was thrown stays. */
+export function invalidArgument(error: unknown): unknown {
+  return error instanceof MessageRefused || error instanceof JsonRefused ? new ConnectError(error.message, Code.InvalidArgument) : error;
+}
+
+function* enveloped(body: Uint8Array): Iterable<Uint8Array> {
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  for (let at = 0; at + ENVELOPE_BYTES <= body.length; ) {
+    const from = at + ENVELOPE_BYTES;
+    at = from + view.getUint32(at + 1);
+    yield body.subarray(from, Math.min(at, body.length));
+  }
+}

@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { TraceSpanKind, TraceSpanSchema } from "../../../gen/svc/v1/query_pb.ts";
+import { spanTree } from "../../../src/commands/query/trace.ts";
+import { plainStyle } from "../../../src/output/style.ts";
+
+const span = (
+  spanId: string,
+  parentSpanId: string,
+  kind: TraceSpanKind,
+  name: string,
+  startMs: number,
+  ms: number,
+  attributes: Record<string, string> = {},
+) =>
+  create(TraceSpanSchema, {
+    traceId: "t",
+    spanId,
+    parentSpanId,
+    kind,
+    name,
+    startTime: timestampFromMs(1_000 + startMs),
+    duration: durationFromMs(ms),
+    attributes,
+  });
+const SPANS = [
+  span("a", "", TraceSpanKind.UNSPECIFIED, "query", 0, 100),
+  span("b", "a", TraceSpanKind.SQL, "payments", 50, 25, { statement: "select id\n  from payment\twhere id = ?" }),
+];
+
+test("a terminal shows when a span began and how long it took, as a bar of the whole", () => {
+  expect(spanTree(SPANS, plainStyle({ width: 100, isTTY: true }))).toBe(
+    `
+Trace t
+query            100.0 ms  ━━━━━━━━━━━━━━━━━━━━
+└─ sql payments   25.0 ms            ━━━━━     
+      select id from payment where id = ?
+`,
+  );
+});
+
+test("a pipe and a narrow terminal get no bars; a statement is one line, cut on a terminal", () => {
+  expect(spanTree(SPANS, plainStyle())).not.toContain("━");
+  expect(spanTree(SPANS, plainStyle())).toContain("\n      select id from payment where id = ?\n");
+  expect(spanTree(SPANS, plainStyle({ width: 30, isTTY: true }))).toContain("\n      select id from paymen...\n");
+});

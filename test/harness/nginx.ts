@@ -1,0 +1,96 @@
+/** A real nginx in front of a server, on free ports of 127.0.0.2: a name that the server does not have by itself. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Path of nginx, or undefined when it is not installed. */
+export const NGINX = Bun.which("nginx", { PATH: `${process.env.PATH ?? ""}:/usr/sbin` }) ?? undefined;
+/** Path of openssl, which makes the certificate. */
+export const OPENSSL = Bun.which("openssl") ?? undefined;
+
+/** Where the proxy listens. */
+export const PROXY_ADDRESS = "127.0.0.2";
+
+/** What the proxy does, on a port each. */
+export interface ProxyPorts {
+  /** Passes requests on with nginx's own headers: the Host is the server's. */
+  readonly plain: number;
+  /** Passes the Host on. */
+  readonly named: number;
+  /** The same with TLS, and says so. */
+  readonly tls: number;
+}
+
+/** Free ports for a proxy; known before the server starts, which has to be told of them. */
+export async function proxyPorts(): Promise<ProxyPorts> {
+  const [plain, named, tls] = await Promise.all([freePort(), freePort(), freePort()]);
+  return { plain, named, tls };
+}
+
+async function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const server = createServer().on("error", reject);
+  server.listen(0, PROXY_ADDRESS, () => {
+    const address = server.address();
+    server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+  });
+  return promise;
+}
+
+/** A running nginx; it ends, and its folder goes, with the test. */
+export class Nginx implements AsyncDisposable {
+  private constructor(
+    private readonly folder: string,
+    private readonly child: Bun.Subprocess,
+  ) {}
+
+  /** Starts it in front of the server at `upstream`, and waits until it answers. */
+  static async start(upstream: string, ports: ProxyPorts): Promise<Nginx> {
+    const folder = mkdtempSync(join(tmpdir(), "svc-nginx-"));
+    const subject = ["-subj", "/CN=svc", "-addext", `subjectAltName=IP:${PROXY_ADDRESS}`];
+    const made = Bun.spawnSync(
+      [OPENSSL ?? "", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "key.pem", "-out", "cert.pem", ...subject],
+      { cwd: folder, stderr: "pipe" },
+    );
+    if (!made.success) throw new Error(made.stderr.toString());
+    const server = (listen: string, headers: readonly string[]) =>
+      `server { listen ${PROXY_ADDRESS}:${listen}; location / { ${headers.map((header) => `proxy_set_header ${header};`).join(" ")} proxy_pass ${upstream}; } }`;
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder}/${name};`);
+    await Bun.write(
+      join(folder, "nginx.conf"),
+      [
+        "daemon off; master_process off; worker_processes 1;",
+        `pid ${folder}/nginx.pid; error_log ${folder}/error.log;`,
+        "events { worker_connections 64; }",
+        `http { access_log off; ${temporary.join(" ")} ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem;`,
+        server(String(ports.plain), []),
+        server(String(ports.named), ["Host $http_host", "X-Forwarded-For $proxy_add_x_forwarded_for"]),
+        server(`${ports.tls} ssl`, ["Host $http_host", "X-Forwarded-Proto $scheme", "X-Forwarded-For $proxy_add_x_forwarded_for"]),
+        "}",
+      ].join("\n"),
+    );
+    const argv = [NGINX ?? "", "-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")];
+    const child = Bun.spawn(argv, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
+    const nginx = new Nginx(folder, child);
+    for (let tries = 0; ; tries++) {
+      const answers = await fetch(`http://${PROXY_ADDRESS}:${ports.plain}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      if (answers) return nginx;
+      if (tries > 200 || child.exitCode !== null) {
+        await nginx[Symbol.asyncDispose]();
+        throw new Error("nginx does not answer");
+      }
+      await Bun.sleep(50);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.kill("SIGTERM");
+    await this.child.exited;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,565 @@
+/** Every parser of text that users, servers or other programs write: what it is fed with, and which errors it may answer with. */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { bool, duration, float, int, keyValue, list, text, timestamp } from "../../src/cli/flag.ts";
+import { parse } from "../../src/cli/parse.ts";
+import { createRedactor } from "../../src/client/redact.ts";
+import { retryAfterMs } from "../../src/client/retry.ts";
+import { normalizeAddress } from "../../src/config/address.ts";
+import { webAddress } from "../../src/config/ci.ts";
+import { readEntries } from "../../src/config/file.ts";
+import { DiskError } from "../../src/disk/disk-error.ts";
+import { ArchiveRefused, readArchive } from "../../src/domain/archive.ts";
+import { didYouMean } from "../../src/domain/closest.ts";
+import { scheduleProblem } from "../../src/domain/cron.ts";
+import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
+import { EvaluationError } from "../../src/domain/expressions/evaluation-error.ts";
+import { compileLinear } from "../../src/domain/expressions/regexp.ts";
+import { unifiedHunks } from "../../src/domain/line-diff.ts";
+import { LineMap } from "../../src/domain/line-map.ts";
+import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
+import { readPlannerOptions } from "../../src/domain/planner-options.ts";
+import { changelogEntries } from "../../src/domain/release/changelog.ts";
+import { parseFeed, parseManifest, ReleaseFormatError } from "../../src/domain/release/manifest.ts";
+import { parsePublicKey, SignatureError, verify } from "../../src/domain/release/minisign.ts";
+import { parseTrustedComment } from "../../src/domain/release/trusted-comment.ts";
+import { readHeader } from "../../src/domain/sql/header.ts";
+import { linkSqlFiles } from "../../src/domain/sql/link.ts";
+import { selectList } from "../../src/domain/sql/select-list.ts";
+import { tokenize } from "../../src/domain/sql/tokenize.ts";
+import { canonicalInstant, parseInstant, parseTimestamp } from "../../src/domain/timestamp.ts";
+import { parseTraceparent } from "../../src/domain/traceparent.ts";
+import { parseExactJson } from "../../src/domain/value.ts";
+import { readYaml } from "../../src/domain/yaml-tree.ts";
+import { CliError } from "../../src/errors/cli-error.ts";
+import { FrameReader, FramingBroken } from "../../src/project/editor/framing.ts";
+import { listFiles } from "../../src/project/ignore.ts";
+import { lintStatically } from "../../src/project/lint/lint.ts";
+import { requirementNames } from "../../src/project/lint/requirements.ts";
+import { readProjectFile } from "../../src/project/project-file.ts";
+import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
+import { JsonRefused } from "../../src/server/http/json-text.ts";
+import { QueryRefused } from "../../src/server/query/refusal.ts";
+import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/services/query-body.ts";
+import { countParameters, withoutTerminator } from "../../src/server/sql/statement-text.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** A parser under test. */
+export interface Parser {
+  /** Pieces that its grammar knows; texts are made of them, and of anything else. */
+  readonly pieces: readonly string[];
+  /** Whether an error is a refusal in words; default: it never throws. */
+  readonly refuses?: (error: unknown) => boolean;
+  parse(text: string): unknown;
+  /** Whether it is far slower than others, because it goes through a file. */
+  readonly slow?: boolean;
+}
+
+const among =
+  (...kinds: readonly (abstract new (...args: never[]) => Error)[]) =>
+  (error: unknown) =>
+    kinds.some((kind) => error instanceof kind);
+const syntax = among(SyntaxError);
+
+const YAML = [
+  "a",
+  ":",
+  " ",
+  "- ",
+  "\n",
+  "  ",
+  "[",
+  "]",
+  "{",
+  "}",
+  ",",
+  "'",
+  '"',
+  "&x ",
+  "*x",
+  "!!str ",
+  "|",
+  ">",
+  "#",
+  "?",
+  "%",
+  "---",
+  "\t",
+  "<<",
+];
+const PROJECT = [
+  ...YAML,
+  "project: p\n",
+  "environments:\n",
+  "  default:\n",
+  "    runtime: ",
+  "python311",
+  "requirements",
+  "validation",
+  "feature",
+  "metadata",
+  "name",
+  "missing",
+  "owner",
+  "error",
+  "1",
+  "null",
+  "~",
+];
+const CONFIG = [
+  ...YAML,
+  "tokens:\n",
+  "  default:\n",
+  "    clientId: ",
+  "clientSecret",
+  '"x"\n',
+  "apiServer",
+  "http://h\n",
+  "0123",
+  "1e3",
+  "yes",
+  "null",
+];
+const SQL = [
+  "-- ",
+  "resolves: ",
+  "User",
+  "source: ",
+  "lite",
+  "count: ",
+  "\n",
+  "select ",
+  "id",
+  ", ",
+  "*",
+  " from t",
+  " as ",
+  "${user.id}",
+  "${",
+  "}",
+  "'",
+  '"',
+  "`",
+  "$$",
+  "/*",
+  "*/",
+  "(",
+  ")",
+  "[",
+  "]",
+  ";",
+  "::",
+  " union ",
+  "with ",
+  "case ",
+  "\\",
+  "#",
+  "1e",
+  "é",
+  "😀",
+];
+const PYTHON = [
+  "from svc.features import features\n",
+  "@features\n",
+  "class User:\n",
+  "    id: int\n",
+  "    x: ",
+  "str",
+  " = feature(",
+  "expression=_.",
+  "max_staleness=",
+  ")",
+  "(",
+  "[",
+  "]",
+  "{",
+  "}",
+  ":",
+  "\n",
+  "    ",
+  "\t",
+  "'",
+  '"',
+  '"""',
+  "f'{",
+  "#",
+  "\\",
+  "lambda ",
+  "def f(a: User.id) -> User.x:\n",
+  "@online\n",
+  "return ",
+  "if ",
+  "not ",
+  "*",
+  "**",
+  "...",
+  "é",
+  "\u0000",
+  "\f",
+];
+const JSON_PIECES = [
+  "{",
+  "}",
+  "[",
+  "]",
+  ":",
+  ",",
+  '"',
+  "\\u00",
+  "\\",
+  '"inputs"',
+  '"outputs"',
+  '"staleness"',
+  '"now"',
+  '"context"',
+  '"__proto__"',
+  "null",
+  "true",
+  "-",
+  "1",
+  "9007199254740993",
+  "1e400",
+  "0.1",
+  "NaN",
+  " ",
+];
+const TIME = [
+  "1",
+  "0",
+  "23",
+  "59",
+  "2024",
+  "-",
+  ":",
+  ".",
+  "T",
+  "Z",
+  "+",
+  " ",
+  "05",
+  "08",
+  "13",
+  "30",
+  "h",
+  "d",
+  "ms",
+  "w",
+  "inf",
+  "all",
+  "e",
+  "99999999999",
+  "now",
+  "ago",
+];
+const CRON = ["*", "/", "-", ",", " ", "0", "59", "60", "7", "jan", "sun", "@daily", "@", "15m", "1d", "-1", "L", "#", "?", "\t"];
+const NAME = ["User", "Features", "user", ".", "__", "86400", "[", "]", "1d", "all", "'", '"', "É", "A", "_", "\u001b[31m", "\u202e"];
+const REGEXP = [
+  "(",
+  ")",
+  "[",
+  "]",
+  "{",
+  "}",
+  "*",
+  "+",
+  "?",
+  "|",
+  "\\",
+  "^",
+  "$",
+  ".",
+  "a",
+  "b",
+  "-",
+  "d",
+  "w",
+  "1",
+  "10",
+  ",",
+  "(?i)",
+  "(?:",
+  "(?=",
+  "\\p{L}",
+  "\\x41",
+  "\\u{1f600}",
+  "\n",
+];
+const REQUIREMENTS = [
+  "svc",
+  "[postgresql]",
+  "psycopg",
+  "==",
+  ">=",
+  "1.0",
+  "\n",
+  "\\\n",
+  "#",
+  " ",
+  "-r ",
+  "-c ",
+  "-e ",
+  "../x.txt",
+  "; python_version < '3'",
+  "--hash=",
+  "@ https://h",
+  ",",
+];
+const ARGV = [
+  "--in",
+  "=",
+  "user.id=1",
+  "--out",
+  "-",
+  "--",
+  "-x",
+  "--no-",
+  "--json",
+  "--repeat",
+  "5s",
+  "--now",
+  "2024-01-01T00:00:00Z",
+  "--qps",
+  "1e",
+  "--n",
+  "\n",
+  "'",
+  '"',
+  "@file(",
+  ")",
+  ",",
+  "--dir",
+];
+const ADDRESS = [
+  "http://",
+  "https://",
+  "localhost",
+  "127.0.0.1",
+  "[::1]",
+  ":",
+  "80",
+  "/",
+  "user@",
+  "?",
+  "#",
+  "..",
+  "%00",
+  "xn--",
+  "é",
+  "\\",
+  " ",
+];
+const RELEASE = [
+  "{",
+  "}",
+  '"format": 1',
+  '"version"',
+  '"v0.1.0"',
+  '"targets"',
+  '"linux-amd64"',
+  '"sha256"',
+  '"size": ',
+  "1",
+  ",",
+  ":",
+  "[",
+  "]",
+  '"url"',
+  '"../x"',
+  '"expires_at"',
+  '"2199-01-01T00:00:00Z"',
+  '"min_version"',
+  '"encodings"',
+  "null",
+];
+const MINISIGN = [
+  "untrusted comment: ",
+  "trusted comment: ",
+  "svc manifest version:v1 expires:2199-01-01T00:00:00Z",
+  "\n",
+  "RWQ",
+  "RUQ",
+  "A".repeat(40),
+  "=",
+  "/",
+  "+",
+  " ",
+];
+const IGNORE = ["*", "**", "?", "/", "!", "[", "]", "a", "b-c", "\\", " ", "#", "\n", "{", "}", "(", ")", "+", "^", "$", ".", "é"];
+const ADDED = ["+", "-", " ", "a", "b", "\n", "\r", "\u0000"];
+
+const folder = mkdtempSync(join(tmpdir(), "svc-parsers-"));
+const tree = join(folder, "project");
+mkdirSync(join(tree, "a", "b-c"), { recursive: true });
+for (const file of ["a.py", "a/b-c/d.py", "a/b-c/[x].py"]) writeFileSync(join(tree, file), "");
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+const PUBLIC_KEY = parsePublicKey(`untrusted comment: x\n${Buffer.concat([Buffer.from("Ed"), Buffer.alloc(40, 7)]).toString("base64")}\n`);
+const FLAGS = {
+  in: list(keyValue("input")),
+  out: list(text("output"), { split: true }),
+  repeat: duration("every"),
+  now: timestamp("instant", { requireZone: true }),
+  qps: float("rate"),
+  n: int("number"),
+  plain: bool("flag"),
+};
+
+/** By what they read. */
+export const PARSERS: Readonly<Record<string, Parser>> = {
+  YAML: {
+    pieces: YAML,
+    parse: (given) => {
+      const { root, problems } = readYaml(given);
+      for (const { start, end } of problems) if (!(start >= 0 && end >= start)) throw new Error(`a problem at ${start}-${end}`);
+      return root;
+    },
+  },
+  "the project file": {
+    pieces: PROJECT,
+    parse: (given) => readProjectFile(readYaml(given).root, new LineMap("svc.yaml", given), given, "fallback"),
+  },
+  "the config file": {
+    pieces: CONFIG,
+    slow: true,
+    refuses: among(CliError, DiskError),
+    parse: async (given) => {
+      const path = join(folder, "svc.yml");
+      writeFileSync(path, given, { mode: 0o600 });
+      return await readEntries(path);
+    },
+  },
+  "an ignore file": {
+    pieces: IGNORE,
+    slow: true,
+    refuses: among(CliError),
+    parse: async (given) => {
+      writeFileSync(join(tree, ".gitignore"), given);
+      return await listFiles(tree);
+    },
+  },
+  "a schedule": { pieces: CRON, parse: (given) => scheduleProblem(given) },
+  "a duration": {
+    pieces: TIME,
+    parse: (given) => {
+      const ms = parseDuration(given);
+      if (ms !== undefined && ms % 1000 === 0 && Number.isSafeInteger(ms) && parseDuration(formatDuration(ms)) !== ms)
+        throw new Error(`${formatDuration(ms)} is not ${ms} ms`);
+      return ms;
+    },
+  },
+  "an instant": {
+    pieces: TIME,
+    parse: (given) => [parseInstant(given), canonicalInstant(given), parseTimestamp(given, { now: 0 }), retryAfterMs(given, 0)],
+  },
+  "a name": {
+    pieces: NAME,
+    parse: (given) => {
+      const raw = rawName(given);
+      if (rawName(raw) !== raw) throw new Error(`${raw} is not raw`);
+      return [
+        namespaceOf(given),
+        parseWindow(given),
+        readableName(given),
+        escapeControls(given),
+        didYouMean(given, ["user.id", "user.name"]),
+      ];
+    },
+  },
+  "the header of a SQL file": { pieces: SQL, parse: (given) => readHeader(given) },
+  "tokens of SQL": { pieces: SQL, parse: (given) => tokenize(given).length },
+  "a select list": { pieces: SQL, parse: (given) => selectList(given) },
+  "a SQL resolver": { pieces: SQL, parse: (given) => linkSqlFiles([{ path: "a.svc.sql", text: given }], create(GraphSchema)) },
+  "a statement": { pieces: SQL, parse: (given) => [countParameters(given), withoutTerminator(given)] },
+  "a Python module": { pieces: PYTHON, parse: (given) => lintStatically({ files: [{ path: "features.py", text: given }] }) },
+  "a requirements file": {
+    pieces: REQUIREMENTS,
+    refuses: among(RequirementsError),
+    parse: async (given) => [requirementNames(given), await readRequirements(given, undefined)],
+  },
+  "a pattern": { pieces: REGEXP, refuses: among(EvaluationError), parse: (given) => compileLinear(given).isIn("aab".repeat(20)) },
+  JSON: { pieces: JSON_PIECES, refuses: syntax, parse: (given) => parseExactJson(given) },
+  "the body of a query": {
+    pieces: JSON_PIECES,
+    refuses: among(BodyInvalid, JsonRefused, QueryRefused),
+    parse: (given) => readQueryBody(utf8(given)),
+  },
+  "the body of a bulk query": {
+    pieces: JSON_PIECES,
+    refuses: among(BodyInvalid, JsonRefused, QueryRefused),
+    parse: (given) => readBulkQueryBody(utf8(given), 2_000_000),
+  },
+  "planner options": {
+    pieces: ["defer", "=", "true", "_", "1"],
+    parse: (given) => readPlannerOptions({ [given]: given, pack_groups_into_super_joins: given }),
+  },
+  "a traceparent": {
+    pieces: ["00", "-", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "01", "ff"],
+    parse: (given) => parseTraceparent(given),
+  },
+  "words of a command": {
+    pieces: ARGV,
+    refuses: among(CliError),
+    parse: (given) => parse({ path: "query", flags: FLAGS }, { before: [], after: given.split(" ") }, { now: 0, cwd: "/", homeDir: "/h" }),
+  },
+  "an address": { pieces: ADDRESS, refuses: among(CliError), parse: (given) => [webAddress(given), normalizeAddress(given, "a test")] },
+  "the release feed": { pieces: RELEASE, refuses: among(ReleaseFormatError), parse: (given) => parseFeed(given) },
+  "a release manifest": { pieces: RELEASE, refuses: among(ReleaseFormatError), parse: (given) => parseManifest(given) },
+  "a signature": {
+    pieces: MINISIGN,
+    refuses: among(SignatureError),
+    parse: async (given) => [parseTrustedComment(given), await verify(new Uint8Array(3), given, PUBLIC_KEY)],
+  },
+  "a public key": { pieces: MINISIGN, refuses: among(SignatureError), parse: (given) => parsePublicKey(given) },
+  "a changelog": {
+    pieces: ["## ", "v1.0.0", "Unreleased", "\n", "- ", "[", "]", "(", ")", "<b>", "`"],
+    parse: (given) => changelogEntries(given),
+  },
+  "messages of an editor": {
+    pieces: ["Content-Length: ", "5", "-1", "1e9", "\r\n", "\r\n\r\n", "{}", "x", ":"],
+    refuses: among(FramingBroken),
+    parse: (given) => new FrameReader().push(Buffer.from(given)),
+  },
+  "an archive": {
+    pieces: [
+      "a/b.py",
+      "\u0000".repeat(100),
+      "ustar\u000000",
+      "0000644\u0000",
+      "00000000010\u0000",
+      "0",
+      "5",
+      "x",
+      "L",
+      "\u0000".repeat(512),
+      "../",
+      "1 path=é\n",
+    ],
+    refuses: among(ArchiveRefused),
+    parse: async (given) => {
+      async function* bytes() {
+        yield Buffer.from(given);
+      }
+      let entries = 0;
+      for await (const _ of readArchive(bytes(), { maxEntries: 100, maxBytes: 1_000_000 })) entries++;
+      return entries;
+    },
+  },
+  "secrets in a text": {
+    pieces: ["Bearer ", "eyJhbGciOi", ".", "abcdefgh", "?token=", "&sig=", "%41", "\\u0041", "secret-canary"],
+    parse: (given) => {
+      const redactor = createRedactor();
+      redactor.add("secret-canary");
+      const shown = redactor.text(given);
+      if (shown.includes("secret-canary")) throw new Error("a secret is shown");
+      return shown;
+    },
+  },
+  "two texts to compare": {
+    pieces: ADDED,
+    parse: (given) => unifiedHunks(given.slice(0, given.length / 2), given.slice(given.length / 2)),
+  },
+};
