@@ -1,11 +1,13 @@
 /** The embedded server as other commands of this machine see it: its note and lock in the data directory, its process. */
 
 import { Database } from "bun:sqlite";
+import { randomUUID } from "node:crypto";
 import { closeSync, constants, openSync } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isFull, reasonAt, systemCode } from "../disk/disk-error.ts";
 import { readPrivateFile } from "../disk/private-file.ts";
+import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 
 /** What a running server says of itself in `server.json`. */
@@ -32,6 +34,9 @@ export function serverFiles(dataDir: string): {
     errors: join(dataDir, "server.err"),
   };
 }
+
+/** Lines of a failed start that its error repeats. */
+const LAST_LINES = 5;
 
 /** Who announced itself in a data directory; undefined when nobody did. */
 export async function readLocalServer(dataDir: string): Promise<LocalServer | undefined> {
@@ -113,7 +118,9 @@ export interface BackgroundStart {
 export async function startInBackground(start: BackgroundStart): Promise<{ readonly pid: number; readonly line: string }> {
   const { errors } = serverFiles(start.dataDir);
   await mkdir(start.dataDir, { recursive: true, mode: 0o700 });
-  const stderr = openSync(errors, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0), 0o600);
+  /** Of this start alone, so that starts at once do not empty each other's; the one that wins gives it the lasting name. */
+  const ownErrors = `${errors}.${randomUUID()}`;
+  const stderr = openSync(ownErrors, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   const child = Bun.spawn([...start.argv], {
     cwd: start.dataDir,
     env: { ...start.env },
@@ -131,13 +138,15 @@ export async function startInBackground(start: BackgroundStart): Promise<{ reado
     if (line === undefined) {
       await child.exited;
       start.signal.throwIfAborted();
-      throw startFailure(readPrivateFile(errors), errors, start.dataDir);
+      throw startFailure(readPrivateFile(ownErrors), start.dataDir);
     }
+    await renameInPlace(ownErrors, errors);
     child.unref();
     return { pid: child.pid, line };
   } finally {
     clearTimeout(timer);
     start.signal.removeEventListener("abort", stop);
+    await rm(ownErrors, { force: true });
   }
 }
 
@@ -157,8 +166,10 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | u
   }
 }
 
-function startFailure(stderr: string | undefined, path: string, dataDir: string): CliError {
-  for (const line of (stderr ?? "").split("\n")) {
+/** What a server that ended at once said: its own error, else the last lines that it or its runtime wrote. */
+function startFailure(stderr: string | undefined, dataDir: string): CliError {
+  const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
+  for (const line of lines) {
     try {
       const { error } = JSON.parse(line) as { error?: { code?: unknown; message?: unknown; details?: { hint?: unknown } } };
       if (typeof error?.message !== "string") continue;
@@ -172,5 +183,8 @@ function startFailure(stderr: string | undefined, path: string, dataDir: string)
       hint: "Make room on that device and start again.",
     });
   }
-  return new CliError("the server ended before it was ready", { code: "start_failed", hint: `${path} holds what it said.` });
+  return new CliError("the server ended before it was ready", {
+    code: "start_failed",
+    hint: lines.length > 0 ? `It said: ${lines.slice(-LAST_LINES).join("\n")}` : "It said nothing; `svc server start` without --detach shows more.",
+  });
 }
