@@ -121,15 +121,14 @@ test("kill -9 of a worker fails what it ran and nothing else", async () => {
 });
 
 test("kill -9 of an idle worker is not noticed by the next call", async () => {
-  await using live = await startPool(files);
   for (let round = 0; round < 3; round++) {
+    await using live = await startPool(files);
     const pid = (await live.value("mod.pid", { i: 1 })) as number;
     process.kill(pid, "SIGKILL");
-    await eventually(() => !isAlive(pid), "the worker's end");
-    await eventually(() => live.pool.health().workers === 0 || live.pool.health().lastFailure !== undefined, "the pool's notice");
+    await eventually(() => live.pool.health().lastFailure !== undefined, "the pool's notice");
     await eventually(() => live.pool.health().workers === 1, "the replacement");
+    expect(await live.value("mod.pid", { i: 1 })).not.toBe(pid);
   }
-  expect(await live.value("mod.first", { i: 1 })).toBe(2);
 });
 
 test("a memory limit makes MemoryError of an allocation too much", async () => {
