@@ -39,7 +39,7 @@ export default defineCommand({
     { run: "svc apply --branch=try-it --watch", does: "Redeploy a branch on every change" },
     { run: "svc apply --dry-run", does: "Only show what would change" },
   ],
-  needs: ["project"],
+  needs: ["project", "session"],
   flags: {
     force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
     watch: bool("redeploy on file changes; needs --branch"),

@@ -56,6 +56,7 @@ export type ApplyEvent =
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const validation = await validateProject(context, {
     branch: options.branch,
+    needsServer: true,
     skipLocalWarnings: options.skipLsp,
     skipDrivers: options.skipSqlExtrasCheck,
   });
