@@ -41,6 +41,8 @@ export interface Validation {
   readonly remote: readonly Diagnostic[] | undefined;
   /** What a deployment would change; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
+  /** Project that is live where this one would be deployed; empty when nothing is, or the server was not asked. */
+  readonly liveProject: string;
   /** Why the server could not be asked, such as that nothing answers there; undefined when it could, or was not to be. */
   readonly unasked: unknown;
   /** Text of the files that findings speak of. */
@@ -100,7 +102,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const here = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined };
+  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
   if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
@@ -118,6 +120,7 @@ export async function validateProject(context: Context, options: ValidateOptions
     diagnostics: mergeFindings(here, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
+    liveProject: answer.liveProjectName,
     unasked: undefined,
   };
 }

@@ -465,3 +465,42 @@ describe("features and resolvers", () => {
     });
   });
 });
+
+describe("where another project is live", () => {
+  const onBranch = (...words: string[]) => ["--branch=shared", "--await", ...words];
+  const runs = "Warning: branch 'shared' runs project 'demo'; deploying 'other' takes its place\n";
+  let other = "";
+  beforeAll(async () => {
+    other = writeProject({ "svc.yaml": "project: other\nenvironments:\n  default: {}\n" });
+    await apply(["--branch=shared"]);
+  }, 30_000);
+
+  test("it is said, and refused without a terminal, whoever answers the pipe", async () => {
+    const piped = await run("apply", onBranch(), { dir: other, input: ["y"] });
+    expect([piped.exitCode, piped.stderr]).toEqual([1, expect.stringContaining(runs)]);
+    expect(piped.stderr).toEndWith(
+      "Error: nothing was deployed: branch 'shared' runs project 'demo', and there is no terminal to ask whether that is meant\n" +
+        "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.\n",
+    );
+    expect((await run("apply", onBranch("--dry-run"), { dir: other })).stderr).toContain(runs);
+    const error = JSON.parse((await run("apply", onBranch("--json"), { dir: other })).stderr.split("\n").at(-2) ?? "") as object;
+    expect(error).toMatchObject({ error: { code: "other_project", details: { live_project: "demo" } } });
+  }, 30_000);
+
+  test("the same project, or one that takes nobody's place, is not warned of", async () => {
+    expect((await run("apply", onBranch(), { input: ["n"] })).stderr).not.toContain("runs project");
+    for (const words of [["--no-promote"], ["--branch=of-its-own"]]) {
+      const { stderr } = await run("apply", words, { dir: other, input: ["n"] });
+      expect([stderr.includes("runs project"), stderr.includes("[y/n]")]).toEqual([false, true]);
+    }
+  }, 30_000);
+
+  test("a terminal is asked, and --force takes its place", async () => {
+    const asked = await run("apply", onBranch(), { dir: other, input: ["n"], terminal: true });
+    expect(asked.stderr).toContain(`${runs}Would you like to deploy? [y/n] `);
+    expect(asked.stderr).toEndWith("Aborted.\n");
+    const forced = await run("apply", onBranch("--force"), { dir: other });
+    expect([forced.exitCode, forced.stderr]).toEqual([0, expect.stringContaining(runs)]);
+    expect((await run("apply", onBranch("--force"), { dir: other })).stderr).not.toContain("runs project");
+  }, 60_000);
+});

@@ -88,8 +88,14 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const { secrets } = await project.list(environment.name);
   if (secrets.length > 0) context.progress.warn(secretsLeftOut(secrets.map(escapeControls)));
   yield { kind: "diff", diff };
+  const takenOver = options.noPromote || validation.liveProject === project.name ? "" : validation.liveProject;
+  if (takenOver !== "")
+    context.progress.warn(`${scopeOf(options)} runs project '${takenOver}'; deploying '${project.name}' takes its place`);
   if (options.dryRun) return;
-  if (!options.force && !(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
+  if (!options.force) {
+    if (takenOver !== "" && !context.io.stdinIsTTY) throw otherProject(options, takenOver);
+    if (!(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
+  }
 
   const service = await context.api.deployments();
   const started = await context.progress.step("Uploading the source", async () => {
@@ -102,6 +108,22 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const deployment = options.await ? await followDeployment(context, started.id) : started;
   if (deployment.status === DeploymentStatus.FAILED) throw failedDeployment(context, deployment, validation);
   yield { kind: "deployed", deployment, promoted: !options.noPromote, diff, payload };
+}
+
+function scopeOf({ branch }: DeployOptions): string {
+  return branch === undefined ? "this environment" : `branch '${branch}'`;
+}
+
+/** Taking the place of another project is not left to whatever answers in a pipe. */
+function otherProject(options: DeployOptions, live: string): CliError {
+  return new CliError(
+    `nothing was deployed: ${scopeOf(options)} runs project '${live}', and there is no terminal to ask whether that is meant`,
+    {
+      code: "other_project",
+      hint: "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.",
+      details: { live_project: live },
+    },
+  );
 }
 
 /** Shows findings on stderr; throws when one of them stops the deployment. */

@@ -85,12 +85,12 @@ export interface Deployments {
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
-  /** Findings that only the server can make, and what deploying the graph would change. Throws Failure invalid_argument for a graph of too many definitions. */
+  /** Findings that only the server can make, what deploying the graph would change, and the project that is live in its place, if any. Throws Failure invalid_argument for a graph of too many definitions. */
   validate(
     environment: EnvironmentRecord,
     branch: string,
     graph: Graph,
-  ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff }>;
+  ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff; readonly liveProjectName: string }>;
   /** Id of the deployment that a target means. Throws Failure not_found or failed_precondition. */
   resolve(target: DeploymentTarget): Promise<string>;
   /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
@@ -336,8 +336,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     async validate(environment, branch, graph) {
       refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, options.env);
-      const base = scopes.get(environment.id, branch) ?? scopes.get(environment.id, "");
-      return { diagnostics, diff: await compareWithLive(metadata, environment.id, base, graph) };
+      const live = scopes.get(environment.id, branch);
+      const diff = await compareWithLive(metadata, environment.id, live ?? scopes.get(environment.id, ""), graph);
+      return { diagnostics, diff, liveProjectName: (live && (await metadata.deployment(live))?.projectName) || "" };
     },
 
     async resolve(target) {
