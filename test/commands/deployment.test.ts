@@ -156,6 +156,19 @@ describe("apply", () => {
       "Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n\nPlan: 1 resolver changed\n",
     );
   }, 30_000);
+  test("cached values that stay although their resolver changes are named, where there are any", async () => {
+    const dir = copyProject(project);
+    const changed = readFileSync(join(dir, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"u-{id}"').replace("id / 2", "id / 4");
+    writeFileSync(join(dir, "resolvers.py"), changed);
+    const plan = async (...words: string[]) => (await run("apply", ["--dry-run", ...words], { dir })).stdout.split("Plan: ")[1];
+    expect(await plan()).toBe(
+      "2 resolvers changed\nValues that are cached already stay until they are that old: user.name (1h)\n" +
+        "To compute one anew: svc query --staleness user.name=0s --out user.name --in ...\n",
+    );
+    expect(await plan("--branch=fresh")).toBe("2 resolvers changed\n");
+    const { diff } = (await run("apply", ["--dry-run", "--json"], { dir })).json() as Applied;
+    expect(diff).toMatchObject({ cached_values_kept: [{ fqn: "user.name", max_staleness: "1h" }] });
+  }, 30_000);
   test("without --await it prints the tracking URL and returns", async () => {
     const done = await run("apply", ["--force"]);
     expect(done.exitCode).toBe(0);
