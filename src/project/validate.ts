@@ -18,6 +18,8 @@ import { readTextFile } from "./text-file.ts";
 export interface ValidateOptions {
   /** Ask the server too. Default true. */
   readonly remote?: boolean;
+  /** Throw at once when the server cannot be asked, before anything is validated. */
+  readonly needsServer?: boolean;
   /** Branch that the server compares with; undefined or empty = the environment. */
   readonly branch?: string | undefined;
   /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
@@ -39,6 +41,8 @@ export interface Validation {
   readonly remote: readonly Diagnostic[] | undefined;
   /** What a deployment would change; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
+  /** Project that is live where this one would be deployed; empty when nothing is, or the server was not asked. */
+  readonly liveProject: string;
   /** Why the server could not be asked, such as that nothing answers there; undefined when it could, or was not to be. */
   readonly unasked: unknown;
   /** Text of the files that findings speak of. */
@@ -50,11 +54,12 @@ const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143
 
 /**
  * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
- * Throws what loading the project throws.
+ * Throws what loading the project throws, and with `needsServer` why the server could not be asked.
  */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
   const server = options.remote === false ? undefined : await outcome(context, () => activeEnvironment(context));
+  if (options.needsServer && server?.failure !== undefined) throw server.failure;
   const name = server?.value ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
@@ -97,7 +102,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const here = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined };
+  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
   if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
@@ -115,6 +120,7 @@ export async function validateProject(context: Context, options: ValidateOptions
     diagnostics: mergeFindings(here, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
+    liveProject: answer.liveProjectName,
     unasked: undefined,
   };
 }
