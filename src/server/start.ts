@@ -189,8 +189,9 @@ async function startIn(
 
     let stopping: Promise<void> | undefined;
     const ready = Bun.sleep(WARM_UP_AFTER_MS)
-      .then(() => (stopping ? undefined : parts.deployments()))
-      .then((deployments) => deployments?.restored)
+      .then(() => (stopping ? undefined : Promise.all([parts.deployments(), parts.jobRunner()])))
+      .then((loaded) => loaded && Promise.all([loaded[0].restored, loaded[1].idle()]))
+      .then(() => undefined)
       .catch((error: unknown) => log.error("the deployments could not be restored", { error: String(error) }));
     const stop = async (): Promise<void> => {
       log.info("server stopping");

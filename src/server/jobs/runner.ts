@@ -47,6 +47,8 @@ export interface JobRunnerOptions {
 
 /** The runner. */
 export interface JobRunner {
+  /** Resolves when nothing runs and nothing is due on this node, or the runner stops. */
+  idle(): Promise<void>;
   /** Stops claiming, ends what runs and hands it back. */
   stop(): Promise<void>;
 }
@@ -80,6 +82,10 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
   const stopping = new AbortController();
   let isWoken = false;
   let wake: () => void = () => undefined;
+  const waitingForRest: (() => void)[] = [];
+  const rested = (): void => {
+    for (const tell of waitingForRest.splice(0)) tell();
+  };
   const look = (): void => {
     isWoken = true;
     wake();
@@ -217,6 +223,7 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
         const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
         claimed.forEach(begin);
         if (claimed.length > 0) continue;
+        if (running.size === 0) rested();
         const due = limit > 0 ? await jobs.nextDueIn(node, kinds) : undefined;
         await rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
       } catch (error) {
@@ -232,12 +239,19 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
   const looking = run();
 
   return {
+    idle() {
+      if (stopping.signal.aborted) return Promise.resolve();
+      const resting = new Promise<void>((resolve) => waitingForRest.push(resolve));
+      look();
+      return resting;
+    },
     async stop() {
       stopping.abort();
       unsubscribe();
       await looking;
       for (const ended of running.values()) ended.abort(new AttemptEnded("stopping"));
       await Promise.all(running.keys());
+      rested();
     },
   };
 }

@@ -32,8 +32,10 @@ interface DeploymentRow {
 /** The part of the store that this file is. */
 export type DeploymentMethods = Pick<
   MetadataStore,
-  "createDeployment" | "deployment" | "deployments" | "updateDeployment" | "promote" | "livePointers" | "branches"
+  "createDeployment" | "deployment" | "deployments" | "unfinishedDeployments" | "updateDeployment" | "promote" | "livePointers" | "branches"
 >;
+
+const UNFINISHED = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING].join(", ");
 
 /** Deployments, live pointers and branches of the SQLite backend. */
 export function deploymentQueries(db: Database, writer: Writer, insertJob: (job: NewJob) => void): DeploymentMethods {
@@ -115,6 +117,10 @@ export function deploymentQueries(db: Database, writer: Writer, insertJob: (job:
         )
         .all(environmentId, branch ?? null, before ?? null, limit);
       return rows.map(recordOf);
+    },
+
+    async unfinishedDeployments() {
+      return db.query<DeploymentRow, []>(`select * from deployment where status in (${UNFINISHED}) order by seq`).all().map(recordOf);
     },
 
     updateDeployment: (id, patch, now) =>

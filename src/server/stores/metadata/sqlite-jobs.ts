@@ -43,7 +43,7 @@ const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
   error: text,
 });
 
-const LOST = "its node died or was not heard of";
+const LOST = "the server that ran it stopped or was not heard of";
 /** Whether a job `waiting` would get a slot of its group. */
 const HAS_SLOT = `(resource_group = ''
   or slots > (select count(*) from job where state = 'running' and resource_group = waiting.resource_group))`;

@@ -41,6 +41,7 @@ export function createSqliteMetadataStore(options: {
     createDeployment: async (deployment, build) => (await deployments()).createDeployment(deployment, build),
     deployment: async (id) => (await deployments()).deployment(id),
     deployments: async (filter) => (await deployments()).deployments(filter),
+    unfinishedDeployments: async () => (await deployments()).unfinishedDeployments(),
     updateDeployment: async (id, patch, now) => (await deployments()).updateDeployment(id, patch, now),
     promote: async (id, now) => (await deployments()).promote(id, now),
     livePointers: async () => (await deployments()).livePointers(),

@@ -243,6 +243,8 @@ export interface MetadataStore {
   createDeployment(deployment: DeploymentRecord, build: NewJob): Promise<void>;
   deployment(id: string): Promise<DeploymentRecord | undefined>;
   deployments(filter: DeploymentFilter): Promise<DeploymentRecord[]>;
+  /** Deployments that were acknowledged and reached no end, oldest first. */
+  unfinishedDeployments(): Promise<DeploymentRecord[]>;
   /** Changes a deployment and gives it back as it then is. Rejects when it is unknown. */
   updateDeployment(id: string, patch: DeploymentPatch, now: number): Promise<DeploymentRecord>;
   /** Keeps the graph (binary protobuf) of a deployment. */
