@@ -2,7 +2,7 @@
  * The README as a reader follows it: every fenced block, in its order, in one shell on one terminal of a new user's machine.
  *
  *   ```console              a session: commands behind `$ `, continued behind `> `, and what they print; a line `...` stands for some lines left out
- *   ```python file: NAME    a file, written to the folder that the shell is in
+ *   ```python file: NAME    a file, by its path from the folder that the shell is in
  *   ```sh not run: REASON   what cannot be run here, for one of the reasons that `NOT_RUN` lists
  */
 
@@ -123,7 +123,7 @@ function fits(wanted: readonly string[], found: readonly string[]): boolean {
 }
 
 test("every block is a session, a file, or left out for a reason that is listed", () => {
-  const known = /^(console|\w+ file: [\w.-]+)$/;
+  const known = /^(console|\w+ file: [\w./-]+)$/;
   const reasonOf = ({ info }: Block) => /^\w+ not run: (.+)$/.exec(info)?.[1] ?? "";
   expect(readme.match(/```|~~~/g)).toHaveLength(2 * blocks.length);
   const others = blocks.filter(({ info }) => !known.test(info));
