@@ -25,7 +25,7 @@ const CHANGING: readonly (readonly [RegExp, string])[] = [
   [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:PORT"],
   [/\bprocess \d+/g, "process PID"],
   [/ \(\d+\.\ds\)$/g, ""],
-  [/\b\d+(\.\d+)? ?(ms|s)\b/g, "DURATION"],
+  [/\b(\d+m)?(\d+s)?\d+(\.\d+)? ?m?s\b/g, "DURATION"],
 ];
 
 /** The home of the README's reader. */
