@@ -66,6 +66,8 @@ export class LanguageServer {
   private state: "new" | "running" | "shut down" = "new";
   private texts: ProjectTexts | undefined;
   private written: ProjectText | undefined;
+  /** Which revision of the texts that is. */
+  private revision: number | undefined;
   /** Where names are written in the text that was read last; made when it is asked for. */
   private places: Occurrences | undefined;
   private vocabulary: Vocabulary | undefined;
@@ -232,8 +234,6 @@ export class LanguageServer {
     const path = await this.texts?.pathOf(uri);
     if (path === undefined || text === undefined) return;
     this.texts?.open(path, { uri, version, text });
-    this.written = undefined;
-    this.places = undefined;
     this.catchUp.soon("text");
   }
 
@@ -281,6 +281,7 @@ export class LanguageServer {
     const before = this.vocabulary;
     const read = this.readText(texts.project, texts.files());
     this.written = read;
+    this.revision = texts.revision;
     this.places = undefined;
     if (before && read.diagnostics.some(({ code }) => code === 101)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
@@ -338,7 +339,7 @@ export class LanguageServer {
   /** The project, read as it stands; undefined when there is none. */
   private current(): Current | undefined {
     const { texts } = this;
-    if (texts && !this.written) this.readAndPublish();
+    if (texts?.revision !== this.revision) this.readAndPublish();
     const { written } = this;
     if (!texts || !written) return undefined;
     this.places ??= new Occurrences(written, texts.allFiles(), this.known);
@@ -392,7 +393,7 @@ export class LanguageServer {
     const path = await texts?.pathOf(documentOf(params).uri);
     const text = path === undefined ? undefined : texts?.text(path);
     if (path === undefined || text === undefined) return undefined;
-    if (!this.written) this.readAndPublish();
+    if (texts?.revision !== this.revision) this.readAndPublish();
     const { vocabulary } = this;
     return vocabulary && { vocabulary, path, text, offset: offsetOf(text, positionOf(params)) };
   }

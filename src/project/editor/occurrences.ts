@@ -1,5 +1,6 @@
 /** Where the names of a project's classes, features and resolvers are written, over all of its files. */
 
+import { GraphIndex } from "../../domain/graph-index.ts";
 import { isSqlFile } from "../../domain/source-file.ts";
 import { type ProjectText, type ReadFile, readPythonFile } from "../lint/lint.ts";
 import { pythonOccurrences } from "./python-occurrences.ts";
@@ -31,12 +32,13 @@ export class Occurrences {
     known: Map<string, ReadFile> = new Map(),
   ) {
     this.index = new SymbolIndex(read.model);
+    const graph = new GraphIndex(read.graph);
     const modules = new Map(read.model.modules.map((module) => [module.path, module]));
     const unread: NamedText[] = [];
     for (const file of files) {
       const module = modules.get(file.path) ?? (isSqlFile(file.path) ? undefined : readPythonFile(file.path, file.text, { known }).module);
       const found = isSqlFile(file.path)
-        ? { occurrences: sqlOccurrences(this.index, read.graph, file), isWhole: true }
+        ? { occurrences: sqlOccurrences(this.index, graph, file), isWhole: true }
         : module && pythonOccurrences(this.index, module);
       if (!found?.isWhole) unread.push(file);
       this.#byPath.set(file.path, found?.occurrences.sort((a, b) => a.from - b.from) ?? []);

@@ -46,12 +46,12 @@ export function documentSymbols(occurrences: Occurrences, path: string, text: st
 
 /** The definitions of the project whose names hold the characters of a query in their order, as `SymbolInformation`. */
 export function workspaceSymbols(texts: ProjectTexts, occurrences: Occurrences, query: string): unknown[] {
-  const wanted = new RegExp([...query.slice(0, 100)].map(RegExp.escape).join(".*"), "iu");
+  const wanted = [...query.toLowerCase()];
   const found: unknown[] = [];
   for (const { path, text } of occurrences.files) {
     const uri = texts.uriOf(path);
     const add = (name: string, containerName: string, kind: ProjectSymbol["kind"], range: LspRange | undefined): void => {
-      if (wanted.test(containerName ? `${containerName}.${name}` : name))
+      if (holds(containerName ? `${containerName}.${name}` : name, wanted))
         found.push({ name, containerName, kind: KINDS[kind], location: { uri, range } });
     };
     const defined = definitions(occurrences, path);
@@ -62,6 +62,13 @@ export function workspaceSymbols(texts: ProjectTexts, occurrences: Occurrences, 
     if (found.length >= MOST_SYMBOLS) break;
   }
   return found.slice(0, MOST_SYMBOLS);
+}
+
+/** Whether a text has characters in their order, in any case. */
+function holds(text: string, wanted: readonly string[]): boolean {
+  let at = 0;
+  for (const sign of text.toLowerCase()) if (sign === wanted[at]) at++;
+  return at === wanted.length;
 }
 
 /** A SQL file is one resolver, and the features that its columns fill. */

@@ -17,6 +17,7 @@ interface OpenFile {
 export class ProjectTexts {
   readonly #disk = new Map<string, string>();
   readonly #open = new Map<string, OpenFile>();
+  #revision = 0;
   readonly #byUri = new Map<string, Promise<string | undefined>>();
 
   /** @param project as its file says now */
@@ -26,10 +27,16 @@ export class ProjectTexts {
     private readonly readText: (path: string) => Promise<string | undefined>,
   ) {}
 
+  /** Another number after each change of a text. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Reads from the disk again. */
   async reload(): Promise<void> {
     const paths = (await this.project.files(this.environment)).map((file) => file.path).filter(isRead);
     const texts = await Promise.all(paths.map((path) => this.readText(join(this.project.root, path)).catch(() => undefined)));
+    this.#revision++;
     this.#disk.clear();
     for (const [at, path] of paths.entries()) {
       const text = texts[at];
@@ -45,10 +52,12 @@ export class ProjectTexts {
   }
 
   open(path: string, file: OpenFile): void {
+    this.#revision++;
     this.#open.set(path, file);
   }
 
   close(path: string): void {
+    this.#revision++;
     this.#open.delete(path);
   }
 

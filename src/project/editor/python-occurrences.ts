@@ -91,8 +91,7 @@ class OccurrenceReader {
       const from = nameOption.from + module.text.slice(nameOption.from, nameOption.to).indexOf(written);
       this.#emit(symbol, from, from + written.length, "query", true);
     };
-    for (const item of this.#model.classes) {
-      if (item.module !== module) continue;
+    for (const item of index.classesIn(module)) {
       define(index.ofClass(item), [item.definition]);
       for (const field of item.fields.values())
         define(
@@ -100,7 +99,7 @@ class OccurrenceReader {
           item.definition.fields.filter(({ name }) => name === field.attribute),
         );
     }
-    for (const item of this.#model.resolvers) if (item.module === module) define(index.ofResolver(item), [item.definition]);
+    for (const item of index.resolversIn(module)) define(index.ofResolver(item), [item.definition]);
   }
 
   #emit(symbol: ProjectSymbol, from: number, to: number, spelled: Occurrence["spelled"], isDefinition = false): void {
@@ -290,7 +289,7 @@ class OccurrenceReader {
 
   #class(node: PythonNode, around: Surroundings): undefined {
     const name = node.getChild("VariableName");
-    const own = this.#model.classes.find(({ definition, module }) => module === this.module && definition.from === name?.from);
+    const own = this.index.classesIn(this.module).find(({ definition }) => definition.from === name?.from);
     const isRow = own && this.#model.sdkName(this.module, ["_"]) === "_";
     for (let child = node.firstChild; child; child = child.nextSibling)
       if (child.name === "Body") this.#children(child, { ...around, row: isRow ? own : undefined });

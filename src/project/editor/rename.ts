@@ -34,6 +34,14 @@ interface Names {
 const IDENTIFIER = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 const WINDOW_END = /__\d+__$/;
+/** Characters of `__600__`, for whatever window. */
+const LONGEST_WINDOW = 30;
+/** Words that SQL reads otherwise than as a name, in at least one of the databases. */
+const SQL_WORDS = new Set(
+  "all alter and any array as asc between both by case cast check collate column constraint create cross current_date current_time current_timestamp database default delete desc distinct drop else end except exists false fetch for foreign from full grant group groups having if in index inner insert intersect interval into is join key keys left like limit natural not null of offset on or order outer over primary range rank references replace right row rows schema select set table then to trigger true union unique update using values when where window with".split(
+    " ",
+  ),
+);
 
 /** Throws RenameRefused when what stands at a place cannot be renamed there. */
 export function checkRenamable({ symbol, spelled }: Occurrence, text: string): void {
@@ -62,9 +70,9 @@ export function renameEdits(at: Occurrence, newName: string, input: RenameInput)
   checkFree(symbol, names, input, places);
   checkPlaces(symbol, occurrences, texts, places);
   const edits = new Map<string, Edit[]>();
-  for (const place of places) {
-    const edit = editOf(place, names, texts.get(place.path) ?? "");
-    if (edit) edits.set(place.path, [...(edits.get(place.path) ?? []), edit]);
+  for (const [path, found] of Map.groupBy(places, (place) => place.path)) {
+    const made = found.flatMap((place) => editOf(place, names, texts.get(path) ?? "") ?? []);
+    if (made.length > 0) edits.set(path, made);
   }
   checkOutcome(symbol, names, input, edits);
   return edits;
@@ -87,7 +95,7 @@ function newNames({ symbol, spelled }: Occurrence, newName: string): Names {
 }
 
 /** Refuses names that something else has. */
-function checkFree(symbol: ProjectSymbol, names: Names, { occurrences, read }: RenameInput, places: readonly Occurrence[]): void {
+function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, places: readonly Occurrence[]): void {
   const taken = (what: string, other: { readonly module: { readonly path: string } }) =>
     new RenameRefused(`${what} already: it is defined in ${other.module.path}`);
   if (symbol.kind === "feature" && symbol.owner) {
@@ -111,7 +119,6 @@ function checkFree(symbol: ProjectSymbol, names: Names, { occurrences, read }: R
   for (const module of read.model.modules)
     if (paths.has(module.path) && module.names.has(names.python))
       throw new RenameRefused(`${module.path} has a name '${names.python}' already`);
-  if (occurrences.index.onlyClass(names.python)) throw new RenameRefused(`there is a class ${names.python} already`);
 }
 
 /** Without a marked feature time, the datetime that is called `ts` is it. */
@@ -150,17 +157,15 @@ function checkPlaces(
   );
 }
 
-function editOf({ aliasAt, from, spelled, to }: Occurrence, names: Names, text: string): Edit | undefined {
-  if (spelled === "alias") return undefined;
+/** The edit of one place; undefined when its name stays. */
+function editOf({ aliasAt, from, isColumn, path, spelled, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
+  if (spelled === "alias" || names[spelled] === (spelled === "python" ? symbol.name : symbol.queryName)) return undefined;
   const newText = names[spelled];
-  if (aliasAt === undefined) return text.slice(from, to) === newText ? undefined : { from, to, newText };
-  const window = /^__\d+__/.exec(text.slice(to, lineEnd(text, to)))?.[0] ?? "";
+  if (isColumn && SQL_WORDS.has(newText.toLowerCase()))
+    throw new RenameRefused(`'${newText}' is a word of SQL, and ${path} has a column of that feature: choose another name`);
+  if (aliasAt === undefined) return { from, to, newText };
+  const window = /^__\d+__/.exec(text.slice(to, to + LONGEST_WINDOW))?.[0] ?? "";
   return { from: aliasAt, to: aliasAt, newText: ` as ${newText}${window}` };
-}
-
-function lineEnd(text: string, offset: number): number {
-  const end = text.indexOf("\n", offset);
-  return end < 0 ? text.length : end;
 }
 
 /** Refuses edits with which a name would mean something else somewhere, or a finding would come. */

@@ -1,6 +1,6 @@
 /** Where a SQL file names classes and features: its header, its placeholders, its columns. */
 
-import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { GraphIndex } from "../../domain/graph-index.ts";
 import { featureOfColumn } from "../../domain/sql/columns.ts";
 import { type HeaderKey, readHeader } from "../../domain/sql/header.ts";
 import { dialectOf } from "../../domain/sql/link-file.ts";
@@ -13,11 +13,17 @@ import { type Occurrence, type ProjectSymbol, pathOccurrences, type SymbolIndex 
 
 /** Identifiers and dots before the name of a column: `t.`, `"Users".`. */
 const QUALIFIERS = /^(?:(?:[\w$\u0080-\uffff]+|"[^"]*"|`[^`]*`|\[[^\]]*\])\s*\.\s*)*$/;
+/** A longer item is not the name of a column. */
+const LONGEST_COLUMN = 500;
 /** Words that end an `order by`. */
 const CLAUSES = new Set(["select", "from", "where", "group", "having", "limit", "union"]);
 
 /** The occurrences in one file. `graph` is that of the same text as the index. */
-export function sqlOccurrences(index: SymbolIndex, graph: Graph, file: { readonly path: string; readonly text: string }): Occurrence[] {
+export function sqlOccurrences(
+  index: SymbolIndex,
+  graph: GraphIndex,
+  file: { readonly path: string; readonly text: string },
+): Occurrence[] {
   return new SqlReader(index, graph, file.path, file.text).read();
 }
 
@@ -28,12 +34,12 @@ class SqlReader {
 
   constructor(
     readonly index: SymbolIndex,
-    readonly graph: Graph,
+    readonly graph: GraphIndex,
     readonly path: string,
     readonly text: string,
   ) {
     this.#header = readHeader(text);
-    this.#dialect = dialectOf(scalarText(this.#entry("source"))?.trim() ?? "", graph);
+    this.#dialect = dialectOf(scalarText(this.#entry("source"))?.trim() ?? "", graph.graph);
   }
 
   read(): Occurrence[] {
@@ -63,9 +69,9 @@ class SqlReader {
 
   /** The class that a name stands for, and which of its names that is. */
   #root(name: string): { readonly owner: ClassModel; readonly spelled: "python" | "query" } | undefined {
-    const named = this.graph.featureSets.findLast(({ className }) => className === name);
-    const owner = this.index.classOf(named?.namespace ?? name);
-    return owner && { owner, spelled: named ? "python" : "query" };
+    const set = this.graph.set(name);
+    const owner = set && this.index.classOf(set.namespace);
+    return owner && { owner, spelled: set.className === name ? "python" : "query" };
   }
 
   #placeholders(): void {
@@ -87,18 +93,20 @@ class SqlReader {
     for (const { feature, start, end } of fields) this.#column(owner, this.#offsetIn(start, end, feature), feature);
     const mapped = new Set(fields.map(({ column }) => column.toLowerCase()));
     const { items } = selectList(this.text.slice(bodyStart), this.#dialect);
+    const aliases = new Map<string, ProjectSymbol>();
     for (const item of items) {
       const { name } = item;
       if (item.star || name === undefined || mapped.has(name.toLowerCase())) continue;
       const from = this.#offsetIn(bodyStart + item.nameStart, bodyStart + item.nameEnd, name);
       const isColumn = item.derived || QUALIFIERS.test(this.text.slice(bodyStart + item.start, bodyStart + item.nameStart));
       const symbol = this.#column(owner, from, name, isColumn ? bodyStart + item.end : undefined);
-      if (symbol && !isColumn && !this.#aliasesItself(item)) this.#uses(symbol, item, items);
+      if (symbol && !isColumn && !this.#aliasesItself(item)) aliases.set(name.toLowerCase(), symbol);
     }
+    if (aliases.size > 0) this.#uses(aliases, items);
   }
 
   #column(owner: ClassModel, at: number, written: string, aliasAt?: number): ProjectSymbol | undefined {
-    const set = this.graph.featureSets.find(({ namespace }) => namespace === owner.namespace);
+    const set = this.graph.sets.get(owner.namespace ?? "");
     const feature = set && featureOfColumn(written, set);
     const field = feature && this.index.queried(owner, feature.name);
     if (field?.name === undefined) return undefined;
@@ -112,24 +120,25 @@ class SqlReader {
 
   /** Whether an item is `t.amount as amount`, so that the name stands for the same value wherever it is. */
   #aliasesItself({ start, nameStart, name = "" }: SelectItem): boolean {
-    const before = this.text.slice(this.#header.bodyStart + start, this.#header.bodyStart + nameStart).replace(/\s+(?:as\s+)?$/i, "");
+    if (nameStart - start > LONGEST_COLUMN) return false;
+    const written = this.text.slice(this.#header.bodyStart + start, this.#header.bodyStart + nameStart);
+    const before = written.trimEnd().replace(/\sas$/i, "").trimEnd();
     const last = /(?:"[^"]*"|`[^`]*`|\[[^\]]*\]|[\w$\u0080-\uffff]+)$/.exec(before);
     return last !== null && identifierName(last[0]).toLowerCase() === name.toLowerCase() && QUALIFIERS.test(before.slice(0, last.index));
   }
 
-  /** Where the query may use a name that its select list gives: surely in `order by`, perhaps in `group by` and conditions. */
-  #uses(symbol: ProjectSymbol, item: SelectItem, items: readonly SelectItem[]): void {
+  /** Where the query may use names that its select list gives: surely in `order by`, perhaps in `group by` and conditions. */
+  #uses(aliases: ReadonlyMap<string, ProjectSymbol>, items: readonly SelectItem[]): void {
     const { bodyStart } = this.#header;
     const [start, end] = [items[0]?.start ?? 0, items.at(-1)?.end ?? 0];
     const scanner = new SqlScanner(this.text, this.#dialect, bodyStart);
-    const wanted = (item.name as string).toLowerCase();
     let before = "";
     let inOrder = false;
-    let candidate: { from: number; written: string; isTerm: boolean } | undefined;
+    let candidate: { symbol: ProjectSymbol; from: number; written: string; isTerm: boolean } | undefined;
     const settle = (next: string): void => {
       if (!candidate || next === "(" || next === ".") return;
       const isTerm = candidate.isTerm && /^(?:|[,;)]|asc|desc|nulls|limit|offset|fetch)$/.test(next);
-      this.#emit(symbol, candidate.from, candidate.written, { spelled: "query", isUncertain: !isTerm });
+      this.#emit(candidate.symbol, candidate.from, candidate.written, { spelled: "query", isUncertain: !isTerm });
     };
     while (scanner.nextSignificant()) {
       const word = scanner.kind === "word" || scanner.kind === "punctuation" ? scanner.value.toLowerCase() : "";
@@ -139,10 +148,11 @@ class SqlReader {
       const isListed = scanner.start >= bodyStart + start && scanner.start < bodyStart + end;
       if (word === "by") inOrder = before === "order";
       else if (CLAUSES.has(word)) inOrder = false;
-      const name = isName ? identifierName(scanner.value) : "";
-      if (name.toLowerCase() === wanted && !isListed && before !== "." && before !== "as") {
-        const from = this.#offsetIn(scanner.start, scanner.end, name);
-        candidate = { from, written: name, isTerm: inOrder && (before === "by" || before === ",") };
+      const written = isName ? identifierName(scanner.value) : "";
+      const symbol = isListed || before === "." || before === "as" ? undefined : aliases.get(written.toLowerCase());
+      if (symbol) {
+        const from = this.#offsetIn(scanner.start, scanner.end, written);
+        candidate = { symbol, from, written, isTerm: inOrder && (before === "by" || before === ",") };
       }
       before = word;
     }

@@ -44,8 +44,12 @@ export class SymbolIndex {
   readonly #symbols = new Map<object, ProjectSymbol>();
   readonly #byName = new Map<string, ClassModel[]>();
   readonly #byNamespace = new Map<string, ClassModel>();
+  readonly #classes: Map<PythonModule, ClassModel[]>;
+  readonly #resolvers: Map<PythonModule, ResolverModel[]>;
 
   constructor(readonly model: ProjectModel) {
+    this.#classes = Map.groupBy(model.classes, ({ module }) => module);
+    this.#resolvers = Map.groupBy(model.resolvers, ({ module }) => module);
     for (const item of model.classes) {
       this.#byName.set(item.definition.name, [...(this.#byName.get(item.definition.name) ?? []), item]);
       if (item.namespace !== undefined && !this.#byNamespace.has(item.namespace)) this.#byNamespace.set(item.namespace, item);
@@ -61,6 +65,16 @@ export class SymbolIndex {
   /** The class of a namespace. */
   classOf(namespace: string): ClassModel | undefined {
     return this.#byNamespace.get(namespace);
+  }
+
+  /** The classes that a module defines. */
+  classesIn(module: PythonModule): readonly ClassModel[] {
+    return this.#classes.get(module) ?? [];
+  }
+
+  /** The resolvers that a module defines. */
+  resolversIn(module: PythonModule): readonly ResolverModel[] {
+    return this.#resolvers.get(module) ?? [];
   }
 
   ofClass(item: ClassModel): ProjectSymbol {

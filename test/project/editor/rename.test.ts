@@ -160,6 +160,22 @@ class «Person»:
       "a.svc.sql": "-- resolves: «Person»\n-- source: main\nselect id, name from users where id = ${«user→user».id}\n",
     },
   },
+  "a feature whose name in queries is set apart": {
+    newName: "total",
+    files: {
+      "models.py": `${HEAD}
+@features
+class User:
+    id: int
+    «amount»: int = feature(name="«sum→sum»")
+    double: int = _.«amount» * 2
+
+
+NamedQuery(name="q", output=["user.«sum→sum»", User.«amount»])
+`,
+      "a.svc.sql": "-- resolves: User\n-- source: main\nselect id, «SUM→SUM» from t where x = ${user.«sum→sum»}\n",
+    },
+  },
   "a windowed feature": {
     newName: "misses",
     files: {
@@ -367,7 +383,7 @@ describe("refused, in words", () => {
       "amount",
       "'total' in a.svc.sql:3 may be this column or one of the database",
     ],
-    ["a word that SQL reads otherwise", sql("select id, to|>tal from t"), "from", "'from' is no name in Python"],
+    ["a word of SQL", sql("select id, to|>tal from t"), "Group", "'Group' is a word of SQL, and a.svc.sql has a column of that feature"],
   ] as [string, Files, string, string][])("%s", (_, files, newName, message) => {
     expect(refusal(files, newName)).toStartWith(message);
   });
