@@ -25,6 +25,9 @@ export interface Method<I extends DescMessage = DescMessage, O extends DescMessa
   readonly isPublic: boolean;
 }
 
+/** All files of the contract, and Google's that it imports, are proto3: its number in `google.protobuf.Edition`. */
+const FILE = { edition: 999 };
+
 const facts = contractFacts();
 const messages = new Map<string, DescMessage>();
 const enums = new Map<string, DescEnum>();
@@ -48,19 +51,17 @@ export function methodsOf(service: string): readonly Method[] {
 export function messageNamed<T extends Message>(typeName: T["$typeName"]): GenMessage<T> {
   const known = messages.get(typeName);
   if (known) return known as GenMessage<T>;
-  const message = { kind: "message", typeName, file: FILE, fields: [], members: [], oneofs: [], toString: () => `message ${typeName}` };
-  messages.set(typeName, message as never);
-  addFields(message as never, found(facts.messages, typeName));
-  return message as never;
+  const parts = { kind: "message", typeName, file: FILE, fields: [], members: [], oneofs: [], toString: () => `message ${typeName}` };
+  const message = parts as never as GenMessage<T>;
+  messages.set(typeName, message);
+  addFields(message, found(facts.messages, typeName));
+  return message;
 }
 
 /** The generated name of an enum's value; undefined for a value of a newer contract. */
 export function enumValueName(typeName: string, number: number): string | undefined {
   return enumNamed(typeName).value[number]?.localName;
 }
-
-/** All files of the contract, and Google's that it imports, are proto3: its number in `google.protobuf.Edition`. */
-const FILE = { edition: 999 };
 
 function addFields(message: DescMessage, facts: readonly FieldFacts[]): void {
   const groups = new Set(facts.flatMap(({ oneof }) => oneof ?? []));
