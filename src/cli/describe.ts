@@ -144,13 +144,21 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   };
 }
 
-/** The whole tree. With `load`, every command is loaded for its arguments and flags. */
-export async function describeTree(tree: Tree, options: { readonly load: boolean }): Promise<TreeInfo> {
-  const visible = [...walk(tree)].filter(({ entry }) => !entry.hidden);
+/** The whole tree, as far as it is known without loading commands. */
+export function describeTree(tree: Tree): TreeInfo {
+  return { globals: describeGlobals(), commands: visible(tree).map(({ path }) => describeEntry(tree, path)) };
+}
+
+/** The whole tree with arguments and flags: every command is loaded. */
+export async function describeLoadedTree(tree: Tree): Promise<TreeInfo> {
   const commands = await Promise.all(
-    visible.map(async ({ path, entry }) =>
-      options.load && entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
+    visible(tree).map(async ({ path, entry }) =>
+      entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
     ),
   );
   return { globals: describeGlobals(), commands };
+}
+
+function visible(tree: Tree) {
+  return [...walk(tree)].filter(({ entry }) => !entry.hidden);
 }

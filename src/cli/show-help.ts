@@ -5,19 +5,22 @@ import { exitCodes } from "../errors/exit-codes.ts";
 import { render } from "../output/render.ts";
 import { textView } from "../output/view.ts";
 import type { AnyCommand } from "./command.ts";
-import { type CommandInfo, describeCommand, describeEntry, describeTree, type TreeInfo } from "./describe.ts";
+import { type CommandInfo, describeCommand, describeEntry, describeLoadedTree, describeTree, type TreeInfo } from "./describe.ts";
 import { toGlobalFlags } from "./globals.ts";
 import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
 import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
 import { asksFor, type Deps } from "./run.ts";
 
-/** What help is about: the whole program, or one command or group. */
-export type HelpTopic = { readonly all: boolean; readonly tree: TreeInfo } | { readonly command: CommandInfo };
+/** What help is about: the whole program, whose texts need the tree only with `all`; or one command or group. */
+export type HelpTopic = { readonly all: boolean; readonly tree: () => TreeInfo } | { readonly command: CommandInfo };
 
 /** The topic of a path; empty = the whole program, whose commands are loaded with `all`. */
 export async function helpTopic(tree: Tree, path: readonly string[], all: boolean): Promise<HelpTopic> {
-  if (path.length === 0) return { all, tree: await describeTree(tree, { load: all }) };
+  if (path.length === 0) {
+    const loaded = all ? await describeLoadedTree(tree) : undefined;
+    return { all, tree: () => loaded ?? describeTree(tree) };
+  }
   let entries = tree;
   let entry = tree[path[0] as string];
   for (const name of path) {
@@ -32,9 +35,9 @@ export function helpView(tree: Tree, categories: readonly string[]) {
   return textView<HelpTopic>(
     (topic, style) => {
       if ("command" in topic) return commandHelp(tree, topic.command, style);
-      return topic.all ? listHelp(topic.tree.commands, style) : rootHelp(tree, categories, style);
+      return topic.all ? listHelp(topic.tree().commands, style) : rootHelp(tree, categories, style);
     },
-    (topic) => ("command" in topic ? topic.command : topic.tree),
+    (topic) => ("command" in topic ? topic.command : topic.tree()),
     { long: true },
   );
 }

@@ -47,7 +47,7 @@ export async function allowsUpdateCheck(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
 ): Promise<boolean> {
   try {
-    const { read } = await locateConfig(flags, surroundings);
+    const { read } = locateConfig(flags, surroundings);
     const text = read === undefined ? undefined : readPrivateFile(read);
     const parsed: unknown = text === undefined ? {} : Bun.YAML.parse(text);
     return !isRecord(parsed) || !/^(false|no|off)$/i.test(String(parsed.updateCheck ?? ""));
@@ -85,7 +85,7 @@ export async function removeEntriesOf(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   isOfClient: (entry: ConfigEntry) => boolean,
 ): Promise<{ readonly path: string; readonly keys: readonly string[] }> {
-  const { read, write } = await locateConfig(flags, surroundings);
+  const { read, write } = locateConfig(flags, surroundings);
   if (read === undefined) return { path: write, keys: [] };
   let keys: readonly string[] = [];
   const path = await editEntries(flags, surroundings, async (document, entries) => {
@@ -102,7 +102,7 @@ async function editEntries(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   edit: (document: Awaited<ReturnType<typeof parseDocumentOf>>, entries: ReadonlyMap<string, ConfigEntry>) => Promise<boolean>,
 ): Promise<string> {
-  const location = await locateConfig(flags, surroundings);
+  const location = locateConfig(flags, surroundings);
   const path = location.write;
   refuseLink(path);
   const { withFileLock } = await import("../disk/lock.ts");

@@ -57,7 +57,7 @@ export async function createSettings(
   projectRoot: string | undefined,
   warn: (text: string) => void = () => undefined,
 ): Promise<Settings> {
-  const location = await locateConfig(flags, surroundings);
+  const location = locateConfig(flags, surroundings);
   const entries = location.read === undefined ? new Map<string, ConfigEntry>() : await readEntries(location.read);
   const exposure = location.read === undefined ? undefined : exposureOf(location.read, entries);
   if (exposure !== undefined) warn(exposure);

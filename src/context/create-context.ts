@@ -24,7 +24,7 @@ export function createContext(parts: ContextParts): Context {
   const { flags, surroundings, progress } = parts;
   const settings = once(async (): Promise<Settings> => {
     const { createSettings } = await import("../config/resolve.ts");
-    return createSettings(flags, surroundings, await findProjectRoot(flags.dir), progress.warn);
+    return createSettings(flags, surroundings, findProjectRoot(flags.dir), progress.warn);
   });
   const project = once(async (): Promise<Project> => {
     const { loadProject } = await import("../project/load.ts");

@@ -124,7 +124,7 @@ test("a flag's name has one type everywhere", () => {
 
 test("help --all --json is the whole tree", async () => {
   const { stdout } = await runMain(["help", "--all", "--json"]);
-  const tree = JSON.parse(stdout) as Awaited<ReturnType<typeof describeTree>>;
+  const tree = JSON.parse(stdout) as ReturnType<typeof describeTree>;
   expect(tree.commands.map(({ path }) => path)).toEqual(entries.map(({ path }) => path.join(" ")));
   expect(tree.globals.map(({ name }) => name)).toEqual(Object.keys(globalFlags).map(flagName));
   const resolvers = tree.commands.find(({ path }) => path === "resolvers");
@@ -136,7 +136,7 @@ test("help --all --json is the whole tree", async () => {
 });
 
 test("the whole tree is described without loading anything", async () => {
-  const { commands } = await describeTree(commandTree, { load: false });
+  const { commands } = describeTree(commandTree);
   expect(commands.every(({ flags }) => flags.length === 0)).toBe(true);
   const { stdout } = await runMain([]);
   for (const { path, entry } of entries) if (path.length === 1) expect(stdout).toContain(`${path[0]?.padEnd(11)}  ${entry.summary}`);

@@ -1,7 +1,7 @@
 /** The manual: complete, and without a warning from groff. */
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { describeTree, type TreeInfo } from "../../src/cli/describe.ts";
+import { describeLoadedTree, type TreeInfo } from "../../src/cli/describe.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
 import { manualPages } from "../../src/packaging/manual.ts";
 
@@ -9,7 +9,7 @@ const EDITION = { version: "v1.2.3", date: "2024-02-29" };
 let tree: TreeInfo;
 let pages: Map<string, string>;
 beforeAll(async () => {
-  tree = await describeTree(commandTree, { load: true });
+  tree = await describeLoadedTree(commandTree);
   pages = manualPages(tree, categories, EDITION);
 });
 

@@ -169,7 +169,7 @@ async function logIn(
   url: string,
   created: InitialCredentials | undefined,
 ): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
-  const { read } = await locateConfig(flags, surroundings);
+  const { read } = locateConfig(flags, surroundings);
   const stored = read === undefined ? undefined : (await readEntries(read)).get(DEFAULT_KEY);
   if (created && stored?.clientId === undefined) {
     const file = await updateEntry(flags, surroundings, DEFAULT_KEY, {

@@ -141,18 +141,24 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
-  const field = (one: AnswerField): Record<string, unknown> => {
-    const json: Record<string, unknown> = { field: one.path, value: plain(one.value, one.feature.dtype, body) };
-    if (one.key) json.pkey = plain(one.key.value, one.key.feature.dtype, body);
-    json.ts = one.observedAt === undefined ? now : timeText(one.observedAt);
-    if (one.failure) json.error = errors.get(one.failure);
-    if (body.ask.includeMeta)
-      json.meta = { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 };
-    return json;
+  let latestKey: { readonly of: AnswerField["key"]; readonly json: unknown } = { of: undefined, json: undefined };
+  const keyJson = (key: AnswerField["key"]): unknown => {
+    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, body) };
+    return latestKey.json;
   };
+  const field = (one: AnswerField): Record<string, unknown> => ({
+    field: one.path,
+    value: plain(one.value, one.feature.dtype, body),
+    pkey: keyJson(one.key),
+    ts: one.observedAt === undefined ? now : timeText(one.observedAt),
+    error: one.failure && errors.get(one.failure),
+    meta: body.ask.includeMeta
+      ? { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 }
+      : undefined,
+  });
   return {
     data: answer.fields.map(field),
-    ...(errors.size > 0 ? { errors: [...errors.values()] } : {}),
+    errors: errors.size > 0 ? [...errors.values()] : undefined,
     meta: metaJson(answer, body, now),
   };
 }
@@ -185,10 +191,10 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     query_id: answer.queryId,
     query_timestamp: now,
     query_hash: answer.queryHash,
-    ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
-    ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
-    ...(answer.traceId === "" ? {} : { trace_id: answer.traceId }),
-    ...(body.ask.storePlanStages ? { plan_stages: answer.stages.length } : {}),
+    inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
+    explain_output: body.ask.explain ? answer.explanation : undefined,
+    trace_id: answer.traceId || undefined,
+    plan_stages: body.ask.storePlanStages ? answer.stages.length : undefined,
   };
 }
 

@@ -89,7 +89,7 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
       hit: origin === CellOrigin.STORED,
       resolver:
         origin === CellOrigin.STORED
-          ? (cells.storedBy.get(cell) ?? "")
+          ? (cells.storedBy[cell] as string)
           : origin === CellOrigin.COMPUTED
             ? (plan.ops[slot.op]?.resolver?.fqn ?? "")
             : "",
@@ -119,7 +119,7 @@ function rowsField({ cells, context }: Execution, cell: number, { path, feature,
     feature,
     value: cells.state[cell] === CellState.OK ? rowsAsList(rows, pick) : null,
     hit,
-    resolver: hit ? (cells.storedBy.get(cell) ?? "") : "",
+    resolver: hit ? (cells.storedBy[cell] as string) : "",
     observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : context.nowMs,
     key: undefined,
     failure,

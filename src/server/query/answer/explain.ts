@@ -115,7 +115,7 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
   if (slot.readMs > 0) {
     const limit = slot.readMs === Number.POSITIVE_INFINITY ? "of any age" : `at most ${formatDuration(slot.readMs)} old`;
     const age = formatDuration(Math.round(context.nowMs - (cells.observed[cell] as number)));
-    const by = cells.storedBy.get(cell);
+    const by = cells.storedBy[cell];
     const result =
       origin === CellOrigin.STORED
         ? `hit, ${age} old, by ${by || "its expression"}`

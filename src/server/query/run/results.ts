@@ -39,7 +39,7 @@ export function takeStored(settlement: Settlement, cellsRead: readonly number[],
     const { nullable, defaultValue } = slot.feature;
     const value = hit.value === null && !nullable ? defaultValue : hit.value;
     if (value === undefined) continue;
-    cells.storedBy.set(cell, hit.resolver);
+    cells.storedBy[cell] = hit.resolver;
     settlement.value(cell, slot, row, value, CellOrigin.STORED, hit.observedAt);
   }
 }
@@ -56,7 +56,7 @@ export function takeStoredRows(settlement: Settlement, { op, rows, results, stor
     if ("code" in result) settlement.fail(cell, slot, row, result);
     else {
       cells.rowsAt.set(cell, result);
-      cells.storedBy.set(cell, resolver);
+      cells.storedBy[cell] = resolver;
       settlement.value(cell, slot, row, null, CellOrigin.STORED, observedAt);
     }
   }

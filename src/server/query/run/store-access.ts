@@ -14,25 +14,26 @@ type Hits = (StoredValue | undefined)[];
 export function readStored(execution: Execution, frame: PlanFrame, cells: readonly number[]): Hits | Promise<Hits> {
   const { plan, rows, context } = execution;
   const { online, scope } = context.deployment;
-  const rowIndex = new Map<number, number>();
-  const slotIndex = new Map<number, number>();
+  // Where the key of a row and the feature of a slot stand among those that are asked for; -1 = nowhere yet.
+  const keyOfRow = new Int32Array(rows).fill(-1);
+  const idOfSlot = new Int32Array(plan.slots.length).fill(-1);
   const keys: string[] = [];
   const keyIndex = new Map<string, number>();
   const ids: number[] = [];
   for (const cell of cells) {
     const row = cell % rows;
     const slot = (cell - row) / rows;
-    if (!rowIndex.has(row)) {
+    if (keyOfRow[row] === -1) {
       const key = storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue);
       const known = rows > 1 ? keyIndex.get(key) : undefined;
-      rowIndex.set(row, known ?? keys.length);
+      keyOfRow[row] = known ?? keys.length;
       if (known === undefined) {
         if (rows > 1) keyIndex.set(key, keys.length);
         keys.push(key);
       }
     }
-    if (!slotIndex.has(slot)) {
-      slotIndex.set(slot, ids.length);
+    if (idOfSlot[slot] === -1) {
+      idOfSlot[slot] = ids.length;
       ids.push((plan.slots[slot] as PlanSlot).feature.featureId as number);
     }
   }
@@ -40,7 +41,7 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
     cells.map((cell) => {
       const row = cell % rows;
       const slot = (cell - row) / rows;
-      const stored = found[rowIndex.get(row) as number]?.[slotIndex.get(slot) as number];
+      const stored = found[keyOfRow[row] as number]?.[idOfSlot[slot] as number];
       return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
     });
   const fault = (error: unknown): Hits => {
