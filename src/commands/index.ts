@@ -133,7 +133,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     load: () => import("./dashboard.ts"),
   },
   doctor: {
-    summary: "Remove cached JWTs",
+    summary: "Remove cached JWTs, then check config, server and Python",
     category: "Server and account",
     load: () => import("./doctor.ts"),
   },

@@ -5,6 +5,7 @@
 
 import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";
+import type { FolderFacts } from "../disk/folder-facts.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
 import type { Releases } from "../release/releases.ts";
@@ -94,6 +95,10 @@ export interface Machine {
   exists(path: string): Promise<boolean>;
   /** Datagrams to a host and port. */
   datagrams(host: string, port: number): Promise<Datagrams>;
+  /** What a folder, or the nearest one above it that is there, can be used for. */
+  folder(path: string): Promise<FolderFacts>;
+  /** Takes a file or folder out of the reach of other users; false when that did not succeed. */
+  closeToOthers(path: string): Promise<boolean>;
   makeTempDir(prefix: string): Promise<string>;
   remove(path: string): Promise<void>;
   /** Calls back (debounced by `debounceMs`) with changed absolute paths until aborted. */

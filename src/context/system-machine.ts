@@ -4,6 +4,8 @@ import { type FSWatcher, watch as watchFolder } from "node:fs";
 import { access, mkdir, mkdtemp, open, readFile, rm, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { folderFacts } from "../disk/folder-facts.ts";
+import { closeToOthers } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
@@ -77,6 +79,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
         () => false,
       ),
     datagrams: openDatagrams,
+    folder: async (path) => folderFacts(path),
+    closeToOthers: async (path) => closeToOthers(path),
     makeTempDir: (prefix) => mkdtemp(join(surroundings.env.TMPDIR || tmpdir(), prefix)),
     remove: (path) => rm(path, { recursive: true, force: true }),
     watch: watchTree,

@@ -333,12 +333,6 @@ describe("small ones", () => {
     expect(done.stdout).not.toContain("code=");
     expect((await run("dashboard", ["--json"], { terminal: true, machine })).json()).toMatchObject({ opened: false });
   });
-  test("doctor", async () => {
-    const home = tempFolder();
-    await run("user", [], { home });
-    expect((await run("doctor", [], { home })).stdout).toBe("Removed 1 cached token.\n");
-    expect((await run("doctor", ["--json"], { home })).json()).toEqual({ removed: 0 });
-  });
   test("commands that need a login say so", async () => {
     for (const path of ["user", "query", "branch/list", "features/list", "healthcheck"]) {
       const words = path === "query" ? ["--in", "user.id=1"] : [];
