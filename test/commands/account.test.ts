@@ -18,6 +18,16 @@ const run = (path: string, words: readonly string[] = [], options: Parameters<ty
 const withCredentials = () => ["--client-id", platform.env.SVC_CLIENT_ID ?? "", "--client-secret", secret(), "--api-host", platform.url];
 
 describe("login with a client ID and secret", () => {
+  test("takes the secret from stdin", async () => {
+    const id = platform.env.SVC_CLIENT_ID ?? "";
+    const words = ["--client-id", id, "--client-secret-stdin", "--api-host", platform.url];
+    const home = tempFolder();
+    const done = await runCommand("login", words, { home, input: [secret()] });
+    expect([done.exitCode, (await readEntries(join(home, ".config/svc.yml"))).get("default")?.clientSecret]).toEqual([0, secret()]);
+    for (const wrong of [["--client-secret-stdin"], [...words, "--client-secret", "x"]])
+      expect((await runCommand("login", wrong, { home, input: [secret()] })).exitCode).toBe(2);
+  });
+
   test("checks them, stores them privately as the default, and later commands use them", async () => {
     const home = tempFolder();
     const done = await runCommand("login", [...withCredentials(), "--json"], { home });
@@ -119,7 +129,10 @@ describe("login through the page", () => {
         said += text;
       },
     };
-    const done = (await command.run({ ...made.context, io }, { dataDir: undefined, noPrompt: false, rest: [] })) as { environment: string };
+    const done = (await command.run(
+      { ...made.context, io },
+      { dataDir: undefined, clientSecretStdin: false, noPrompt: false, rest: [] },
+    )) as { environment: string };
     expect(done.environment).toBe(platform.environmentId);
     expect(opened).toEqual([]);
     expect(said).not.toContain("[y/n]");
