@@ -2,6 +2,7 @@
 
 import { formatDuration } from "../domain/duration.ts";
 import type { AnyCommand, ArgSpecs, Example, FlagSpecs } from "./command.ts";
+import type { Extension } from "./extension.ts";
 import type { Flag } from "./flag.ts";
 import { globalFlags } from "./globals.ts";
 import { flagName } from "./name.ts";
@@ -54,6 +55,8 @@ export interface CommandInfo {
 export interface TreeInfo {
   readonly globals: readonly FlagInfo[];
   readonly commands: readonly CommandInfo[];
+  /** Programs on PATH that are commands of svc too. */
+  readonly extensions: readonly Extension[];
 }
 
 function defaultOf(flag: Flag<unknown>): FlagInfo["default"] {
@@ -144,13 +147,16 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   };
 }
 
-/** The whole tree. With `load`, every command is loaded for its arguments and flags. */
-export async function describeTree(tree: Tree, options: { readonly load: boolean }): Promise<TreeInfo> {
+/** The whole tree, with the extensions of a machine. With `load`, every command is loaded for its arguments and flags. */
+export async function describeTree(
+  tree: Tree,
+  options: { readonly load: boolean; readonly extensions?: readonly Extension[] },
+): Promise<TreeInfo> {
   const visible = [...walk(tree)].filter(({ entry }) => !entry.hidden);
   const commands = await Promise.all(
     visible.map(async ({ path, entry }) =>
       options.load && entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
     ),
   );
-  return { globals: describeGlobals(), commands };
+  return { globals: describeGlobals(), commands, extensions: options.extensions ?? [] };
 }

@@ -66,6 +66,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
       return { exitCode, stdout, stderr };
     },
     which,
+    programs: async (prefix) => (await import("./programs.ts")).programsOnPath(prefix, surroundings),
+    become: async (path, words) => (await import("./programs.ts")).becomeProgram(path, words, surroundings),
     openUrl: async (url, { privately } = {}) => (await import("./open-url.ts")).openUrl(url, surroundings, which, privately),
     async readText(path) {
       const bytes = await readBytes(path);

@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is no directory",
   ENOSPC: "no space left on the device",
   EDQUOT: "the disk quota is used up",
+  ENOEXEC: "it is no program for this machine",
   EROFS: "the file system is read-only",
   EMFILE: "too many open files",
   ENAMETOOLONG: "the name is too long",
