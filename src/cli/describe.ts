@@ -132,7 +132,7 @@ export function describeEntry(tree: Tree, path: readonly string[]): CommandInfo 
     runnable: found?.load !== undefined,
     args: [],
     flags: [],
-    examples: [],
+    examples: (found?.examples ?? []).map(describeExample),
   };
 }
 

@@ -21,7 +21,7 @@ export const globalFlags = {
     placeholder: "<token>",
     secret: "--access-token - or SVC_ACCESS_TOKEN",
   }),
-  authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml", { defaultText: "~/.svc.yml" }),
+  authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml"),
   json: bool("print JSON instead of tables or text"),
   noSpinners: bool("no spinners or progress animation", { aliases: ["--no-spinner"] }),
   verbose: bool("log steps to stderr", { aliases: ["-v"] }),

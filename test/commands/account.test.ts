@@ -289,7 +289,7 @@ describe("config", () => {
   test("works without a server and without credentials", async () => {
     const nothing = await runCommand("config", []);
     expect([nothing.exitCode, nothing.stderr]).toEqual([0, ""]);
-    expect(nothing.stdout).toMatch(/Client ID +empty/);
+    expect(nothing.stdout).toMatch(/Client ID +- +empty/);
     const unreachable = await runCommand("config", ["--api-host", "http://127.0.0.1:1"], {
       env: { SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "bbbb" },
     });
