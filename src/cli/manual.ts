@@ -1,7 +1,7 @@
 /** Manual pages in the man macros (man-pages(7)), made of the tree of commands: `svc.1`, and one for each command with its verbs. */
 
-import type { CommandInfo, FlagInfo, TreeInfo } from "../cli/describe.ts";
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
+import type { CommandInfo, FlagInfo, TreeInfo } from "./describe.ts";
 
 /** What stands at the foot of every page. */
 export interface ManualEdition {
