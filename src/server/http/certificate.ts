@@ -12,8 +12,11 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** The texts of the two files. */
-export type Certificate = CertificateFiles;
+/** The texts of the two files, seen to belong together. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
 
 const LARGEST_FILE = 1024 * 1024;
 
