@@ -54,6 +54,14 @@ export function createHttp(host: ClientHost): HttpClient {
       return unpackSource(await (await objects()).download(connectionOf(host), url), folder);
     },
     ping: async (server) => (await objects()).ping(connectionOf(host), server),
+    route: async () => {
+      const { endpoint, proxies } = connectionOf(host);
+      const { unusableAuthorities } = await import("./tls.ts");
+      return {
+        proxy: proxies((await endpoint("api")).url)?.shown,
+        authoritiesFault: unusableAuthorities(host.surroundings.env.NODE_EXTRA_CA_CERTS),
+      };
+    },
     session: async () => {
       const connection = connectionOf(host);
       const session = await (await connection.tokens()).get();

@@ -75,6 +75,7 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
         status: String(said.status),
         version: "version" in said ? String(said.version) : "",
         pid: "pid" in said && typeof said.pid === "number" ? said.pid : undefined,
+        time: Date.parse(response.headers.get("date") ?? "") || undefined,
       };
     }
   } catch {}

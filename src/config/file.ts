@@ -34,11 +34,9 @@ export async function readEntries(path: string): Promise<ReadonlyMap<string, Con
   return entriesOf(quickParse(text) ?? valuesOf(await parseDocumentOf(path, text), path), path);
 }
 
-/** A warning about a config file with a secret that other users may read; undefined when there is nothing to warn of. */
-export function exposureOf(path: string, entries: ReadonlyMap<string, ConfigEntry>): string | undefined {
-  const holdsSecret = [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined);
-  if (!holdsSecret || !isOpenToOthers(path)) return undefined;
-  return `${path} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${path}`;
+/** Whether a config file holds a secret that other users of this machine may read or replace. */
+export function isExposed(path: string, entries: ReadonlyMap<string, ConfigEntry>): boolean {
+  return [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined) && isOpenToOthers(path);
 }
 
 /** Whether the config file allows the daily look for a newer version: `updateCheck: false` at its top forbids it. A broken file allows nothing. */

@@ -57,6 +57,7 @@ export function createContext(parts: ContextParts): Context {
     upload: async (url, body) => (await realHttp()).upload(url, body),
     downloadSource: async (url, folder) => (await realHttp()).downloadSource(url, folder),
     ping: async (server) => (await realHttp()).ping(server),
+    route: async () => (await realHttp()).route(),
     session: async () => (await realHttp()).session(),
     checkCredentials: async (id, secret, server) => (await realHttp()).checkCredentials(id, secret, server),
     forgetToken: async (clientId) => (await realHttp()).forgetToken(clientId),

@@ -2,6 +2,11 @@
 export interface Prompt {
   /** Asks `question [y/n]`; y or yes is true, anything else false; AbortedError at the end of file. A pipe may answer. */
   confirm(question: string): Promise<boolean>;
+  /**
+   * A secret, such as a client secret: asked for on a terminal, without echo, else all of stdin, without the newline at its end. Throws a UsageError
+   * when nothing came, or what cannot be a secret: more than a line, or more than 64 KiB.
+   */
+  secret(what: string): Promise<string>;
   /** Asks for one of several on a terminal; without one throws a UsageError that names `flag`. */
   pick<T>(question: string, options: readonly { label: string; value: T; hint?: string }[], flag: string): Promise<T>;
 }

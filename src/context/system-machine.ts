@@ -2,6 +2,8 @@
 
 import { type FSWatcher, promises, watch as watchFolder } from "node:fs";
 import { dirname, join } from "node:path";
+import { folderFacts } from "../disk/folder-facts.ts";
+import { closeToOthers } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
@@ -65,6 +67,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
       return { exitCode, stdout, stderr };
     },
     which,
+    programs: async (prefix) => (await import("./programs.ts")).programsOnPath(prefix, surroundings),
+    become: async (path, words) => (await import("./programs.ts")).becomeProgram(path, words, surroundings),
     openUrl: async (url, { privately } = {}) => (await import("./open-url.ts")).openUrl(url, surroundings, which, privately),
     async readText(path) {
       const bytes = await readBytes(path);
@@ -78,6 +82,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
         () => false,
       ),
     datagrams: openDatagrams,
+    folder: async (path) => folderFacts(path),
+    closeToOthers: async (path) => closeToOthers(path),
     makeTempDir: async (prefix) => mkdtemp(join(surroundings.env.TMPDIR || (await import("node:os")).tmpdir(), prefix)),
     remove: (path) => rm(path, { recursive: true, force: true }),
     watch: watchTree,

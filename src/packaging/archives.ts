@@ -4,10 +4,10 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { completionScript } from "../cli/completion-script.ts";
 import { describeLoadedTree } from "../cli/describe.ts";
+import { manualPages } from "../cli/manual.ts";
 import type { Tree } from "../cli/resolve.ts";
 import { releaseFileName } from "../domain/release/target.ts";
 import { type ArchivedFile, writeArchive } from "./archive-file.ts";
-import { manualPages } from "./manual.ts";
 
 /** Names of an archive and of the one folder in it. */
 export function archiveNames(version: string, target: string): { readonly file: string; readonly folder: string } {

@@ -49,6 +49,7 @@ export type StartErrorCode =
   | "locked"
   | "port_in_use"
   | "host_refused"
+  | "certificate_unusable"
   | "newer_schema"
   | "data_unusable"
   | "data_damaged"

@@ -15,6 +15,8 @@ import type { ServiceMethods } from "./services/mount.ts";
 export interface Connection {
   /** Address of the other side; undefined when it is this process. */
   readonly peer?: () => string | undefined;
+  /** Whether it came over TLS to this server itself. */
+  readonly encrypted?: boolean;
   /** Lets a request take as long as it needs. */
   readonly unhurried?: () => void;
 }
@@ -131,7 +133,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   return async (request, connection = {}) => {
     const began = performance.now();
-    dropForeignClaims(request.headers, connection.peer);
+    dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const refused = mirrored ? undefined : guard(request.headers, connection.peer);
     const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
@@ -141,7 +143,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     else {
       const share = platform.bodies.share();
       try {
-        const fromMirror = mirrored && platform.releases?.serve(request, url, connection.peer?.());
+        const fromMirror = mirrored && platform.releases?.serve(request, url);
         response = await (fromMirror ?? route({ request, url, connection, share }));
       } catch (error) {
         response = errorResponse(error, request, url);

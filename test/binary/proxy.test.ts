@@ -1,6 +1,7 @@
 /** Proxies: which requests of the binary go through one, what a proxy sees, and what is said when it stands in the way. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { WhoAmIResponseSchema } from "../../gen/svc/v1/auth_pb.ts";
 import { type FakeServer, fakeServer, protoAnswer } from "../client/fake-server.ts";
@@ -54,7 +55,7 @@ async function startProxy(manner?: ProxyManner): Promise<CountingProxy> {
 
 /** Asks who the client is, with a token exchange. */
 async function ask(server: string, env: Record<string, string>) {
-  await sandbox.svc(["doctor"]);
+  rmSync(join(sandbox.home, ".svc/cache"), { recursive: true, force: true });
   return await sandbox.svc(["user", "-vv", "--client-id=id", `--client-secret=${SECRET}`, "--api-host", server], { env });
 }
 

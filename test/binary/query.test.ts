@@ -183,8 +183,8 @@ test("a correlation id is in the log's page; figures reach StatsD; a load test w
 test("the table of a failing query ends with what failed, and a pipe has no colour", async () => {
   const done = await query("--in", "user.id=9", "--out", "user.name,user.risk");
   expect(done.exitCode).toBe(1);
-  expect(done.stdout).toMatch(/^user\.risk +usual\/9$/m);
-  expect(done.stdout).toMatch(/^user\.name +\(failed\)$/m);
+  expect(done.stdout).toMatch(/^user\.risk +- +usual\/9$/m);
+  expect(done.stdout).toMatch(/^user\.name +- +\(failed\)$/m);
   expect(done.stderr).toContain("users (users.svc.sql:1) found no row with user.id = 9");
   expect(done.stdout + done.stderr).not.toContain("\u001b");
 }, 60_000);

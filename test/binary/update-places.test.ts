@@ -62,7 +62,7 @@ describe("this machine", () => {
     mkdirSync(full);
     const script = `mount -t tmpfs -o size=150m none ${full} && cp -a ${machine.bin}/. ${full} && mount --bind ${full} ${machine.bin}`;
     const { exitCode, stderr } = await mounted(machine, script);
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/has \d+\.\d MB of free space; \d+\.\d MB are needed/)]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/has \d+\.\d [MG]B of free space; \d+\.\d MB are needed/)]);
     expect(await machine.version()).toBe("v0.1.0");
   });
 

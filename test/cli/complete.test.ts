@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { complete } from "../../src/cli/complete.ts";
+import { complete, type NamesOf } from "../../src/cli/complete.ts";
 import { completionScript, shells } from "../../src/cli/completion-script.ts";
 import { commandTree } from "../../src/commands/index.ts";
 
@@ -48,10 +48,11 @@ describe("names that the server knows", () => {
   };
   const asked: [string, object][] = [];
   const names = async (...given: string[]) => {
-    const text = await complete(commandTree, given, async (noun, globals) => {
+    const serverNames: NamesOf = async (noun, globals) => {
       asked.push([noun, globals]);
       return (NAMES[noun] ?? []).map((value) => ({ value, meaning: "from the server" }));
-    });
+    };
+    const text = await complete(commandTree, given, { serverNames });
     return text
       .trimEnd()
       .split("\n")

@@ -53,6 +53,23 @@ describe.each(entries.map(({ path, entry }) => [path.join(" "), path, entry] as 
   });
 });
 
+const groups = entries.filter(({ entry }) => entry.load === undefined);
+
+test.each(groups.map(({ path, entry }) => [path.join(" "), entry] as const))(
+  "svc %s has examples of its verbs that parse",
+  async (path, entry) => {
+    const { stdout } = await runMain([path, "--help"]);
+    expect(entry.examples?.length).toBeGreaterThan(0);
+    for (const example of entry.examples ?? []) {
+      const line = typeof example === "string" ? example : example.run;
+      const found = resolve(commandTree, shellWords(line).slice(1));
+      const command = (await found.entry?.load?.())?.default;
+      expect([line, found.path.join(" ").startsWith(`${path} `), stdout.includes(line)]).toEqual([line, true, true]);
+      parse({ path: line, args: command?.args, flags: command?.flags }, found, { now: 0, cwd: "/", homeDir: "/" });
+    }
+  },
+);
+
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {
     expect(command.summary).toBe(summary);

@@ -62,7 +62,7 @@ describe("text", () => {
     const table = first.stdout.trimEnd().split("\n");
     const link = table.pop();
     expect(link).toMatch(new RegExp(`^${platform.url}/environments/${platform.environmentId}/query-runs/\\S+$`));
-    expect(table).toEqual(["Name              Hit?  Value", "user.name               user-7", "user.name_length        6"]);
+    expect(table).toEqual(["Name              Hit?  Value", "user.name         -     user-7", "user.name_length  -     6"]);
     const page = await fetchPage(platform, link ?? "");
     expect(page.status).toBe(200);
     const second = await run(["--in", "user.id=7", "--out", "user.name"]);
@@ -73,13 +73,13 @@ describe("text", () => {
   test("outputs that are inferred are told on stderr", async () => {
     const done = await run(["--in", "user.id=1"]);
     expect(done.stderr).toBe("Using '--out=user'\n");
-    expect(done.stdout).toMatch(/user\.score +0\.5/);
+    expect(done.stdout).toMatch(/user\.score +- +0\.5/);
   });
   test("a failing feature: the others are answered, the cause stands below, exit 1", async () => {
     const done = await run(["--in", "user.id=13", "--out", "user.fragile,user.score"]);
     expect(done.exitCode).toBe(1);
-    expect(done.stdout).toMatch(/user\.score +6\.5/);
-    expect(done.stdout).toMatch(/user\.fragile +\(failed\)/);
+    expect(done.stdout).toMatch(/user\.score +- +6\.5/);
+    expect(done.stdout).toMatch(/user\.fragile +- +\(failed\)/);
     expect(done.stderr).not.toContain("Traceback");
     const told = await run(["--in", "user.id=13", "--out", "user.fragile", "-v"]);
     expect(told.stderr).toMatch(/\n {2}Traceback \(most recent call last\):\n {4}File ".*resolvers\.py", line \d+, in fragile\n/);

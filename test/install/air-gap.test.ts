@@ -143,7 +143,6 @@ describe.skipIf(missing !== undefined)("without a route", () => {
       ["project"],
       ["init"],
       ["lint", "--local"],
-      ["doctor"],
       ["update", "--list"],
     ];
     for (const args of commands) {

@@ -57,7 +57,7 @@ export class InstallMachine implements Disposable {
     mkdirSync(this.home, { recursive: true });
   }
 
-  /** Runs the script to its end. */
+  /** Runs the script to its end; it writes no manual pages unless `SVC_NO_MANUAL` is emptied. */
   install(args: readonly string[], options: InstallOptions = {}): Promise<Outcome> {
     return inTurn(() => this.start(args, options).ended);
   }
@@ -68,7 +68,7 @@ export class InstallMachine implements Disposable {
     const path = options.tools ? this.toolbox(options.tools) : (process.env.PATH ?? "");
     const child = Bun.spawn([...(options.under ?? []), ...(options.shell ?? ["/bin/sh"]), "-s", "--", ...args], {
       cwd: options.cwd ?? this.root,
-      env: { HOME: this.home, SHELL: "/bin/sh", PATH: path, ...this.env, ...options.env },
+      env: { HOME: this.home, SHELL: "/bin/sh", PATH: path, SVC_NO_MANUAL: "1", ...this.env, ...options.env },
       stdin: new TextEncoder().encode(script),
       stdout: "pipe",
       stderr: "pipe",

@@ -5,6 +5,8 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { resolve } from "../../src/cli/resolve.ts";
+import { commandTree } from "../../src/commands/index.ts";
 import type { ReleaseFile, ReleaseManifest } from "../../src/domain/release/manifest.ts";
 import { createSecretKey } from "../../src/domain/release/minisign.ts";
 import { archiveNames } from "../../src/packaging/archives.ts";
@@ -113,9 +115,31 @@ test("winget's three manifests are YAML that speaks of one package", () => {
 test("the Dockerfile copies files of the release, checks their sums, and leaves no root behind", () => {
   const docker = read("Dockerfile");
   for (const arch of ["amd64", "arm64"]) expect(docker).toContain(`${arch}) sum=${sumOf(`svc-linux-${arch}`)} ;;`);
-  expect(docker).toMatch(/^FROM debian:12-slim$/m);
+  expect(docker).toMatch(/^FROM debian:12-slim AS base$/m);
   expect(docker.indexOf("sha256sum --check --strict")).toBeLessThan(docker.indexOf("USER svc"));
   for (const need of ["python3", "python3-venv", "git", "ca-certificates"]) expect(docker).toContain(` ${need}`);
+});
+
+test("its server starts for other machines, keeps everything in its volume, and is asked whether it runs; the image for CI is the last", () => {
+  const docker = read("Dockerfile");
+  const [, server = "", ci = ""] = docker.split(/^FROM base.*$/m);
+  const words = (instruction: string) =>
+    JSON.parse(new RegExp(`^${instruction} [^\\[]*(\\[.*\\])$`, "m").exec(server)?.[1] ?? "[]") as string[];
+  for (const instruction of ["HEALTHCHECK", "ENTRYPOINT"]) {
+    const [program, ...rest] = words(instruction);
+    const { path, entry, after } = resolve(commandTree, rest);
+    expect([program, path[0], entry?.load !== undefined, after.length]).toEqual([
+      "svc",
+      "server",
+      true,
+      instruction === "ENTRYPOINT" ? 2 : 0,
+    ]);
+  }
+  const volume = /^VOLUME (.*)$/m.exec(server)?.[1];
+  expect(server).toContain(`ENV SVC_HOME=${volume} XDG_CONFIG_HOME=${volume}`);
+  expect(server).toContain(`RUN mkdir -m 0700 ${volume}`);
+  expect(server).not.toContain("SVC_TRUSTED_PROJECTS");
+  expect(ci).toContain('CMD ["svc", "help"]');
 });
 
 describe("the action", () => {

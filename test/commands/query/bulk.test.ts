@@ -81,7 +81,7 @@ test("on a terminal the rows of a relation are a table below the features, in a 
   expect(shown).toMatch(/\nshop\.sales\nid +shop_id +at\n220 +22 +2024-01-01T00:00:00Z\n/);
   expect(shown.match(/2024-01-/g)).toHaveLength(20);
   expect(shown).toContain("... and 2 more; a pipe or --json gets them all");
-  expect((await one({})).stdout).toMatch(/^shop\.sales +\[\{"id":220,/m);
+  expect((await one({})).stdout).toMatch(/^shop\.sales +- +\[\{"id":220,/m);
 });
 
 test("has-many outputs are tables of their own", async () => {

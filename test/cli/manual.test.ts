@@ -2,8 +2,8 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { describeLoadedTree, type TreeInfo } from "../../src/cli/describe.ts";
+import { manualPages } from "../../src/cli/manual.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
-import { manualPages } from "../../src/packaging/manual.ts";
 
 const EDITION = { version: "v1.2.3", date: "2024-02-29" };
 let tree: TreeInfo;
