@@ -145,6 +145,16 @@ describe("apply", () => {
       expect([path, refused.exitCode, refused.stderr]).toEqual([path, 1, expect.stringContaining("characters that a path may not have")]);
     }
   }, 30_000);
+  test("large files are pointed out, the largest first", async () => {
+    const dir = copyProject(project);
+    for (const [name, size] of Object.entries({ "a.bin": 5_000_000, "b.bin": 6_100_000, "c.bin": 4_999_999 })) {
+      writeFileSync(join(dir, name), new Uint8Array(size));
+    }
+    expect((await run("apply", ["--dry-run"], { dir })).stderr).toContain(
+      "Warning: large files are part of the source: b.bin (6.1 MB), a.bin (5.0 MB). Name what the code does not need in .svcignore.\n",
+    );
+    expect((await run("apply", ["--dry-run"])).stderr).not.toContain("large files");
+  }, 30_000);
   test("a second time nothing changes; a changed resolver counts its version", async () => {
     expect((await apply()).diff).toMatchObject({ resolvers: [], features: [] });
     const dir = copyProject(project);
