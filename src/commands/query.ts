@@ -193,6 +193,10 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
       yield answer;
       if (!flags.json) for (const line of linesOf(answer, { stacks: flags.verbose })) io.writeErr(`${line}\n`);
       if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
+      if (input.repeat === undefined && (await isOnlyLabel(context, input)))
+        progress.note(
+          `There is no named query '${escapeControls(input.queryName ?? "")}': the name is kept in the log, and does nothing else.`,
+        );
       if (input.repeat === undefined) {
         if (failed(answer)) throw new CliError(failureCount(answer), { code: "query_failed" });
         return;
@@ -202,6 +206,13 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
   } finally {
     await figures.close();
   }
+}
+
+/** Whether a query that names its outputs has the name of no named query; false where the queries' names may not be read. */
+async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: Input): Promise<boolean> {
+  if (queryName === undefined || out.length === 0 || flags.json) return false;
+  const listed = await (await api.graph()).listNamedQueries({ deploymentId: deployment ?? "" }).catch(() => undefined);
+  return listed !== undefined && !listed.namedQueries.some(({ name }) => name === queryName);
 }
 
 async function benchmark(context: Context, input: Input): Promise<BenchmarkReport> {
