@@ -23,6 +23,7 @@ import {
 import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView, givenColumns } from "./query/bulk.ts";
 import { countText, isRows, relationTables } from "./query/relation-rows.ts";
 import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
+import { tellRunLog } from "./query/run-log.ts";
 import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
 import { spansOf, spanTree } from "./query/trace.ts";
 
@@ -49,7 +50,8 @@ export default defineCommand({
   summary: "Query features online and print their values",
   description:
     "Features are named in full (`user.email`), from the root of the inputs (`email`), or, with a leading dot, in full for certain (`.user.email`). " +
-    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then.\n\n" +
+    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then. With -v what resolvers print " +
+    "is shown below the answer; the page of the run keeps it.\n\n" +
     `Planner options:\n${plannerOptionLines().join("\n")}`,
   examples: [
     { run: "svc query --in user.id=1 --out user", does: "All features of a user" },
@@ -192,6 +194,7 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       if (!flags.json) for (const line of linesOf(answer, { stacks: flags.verbose })) io.writeErr(`${line}\n`);
+      if (flags.verbose && !flags.json) await tellRunLog(context, service, answer.response.meta);
       if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined && (await isOnlyLabel(context, input)))
         progress.note(
