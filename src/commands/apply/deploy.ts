@@ -112,6 +112,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
 
   const service = await context.api.deployments();
   const started = await context.progress.step("Uploading the source", async (say) => {
+    say(`packing ${sizeText(files.reduce((sum, { size }) => sum + size, 0))}`);
     const bundle = await project.bundle(environment.name);
     const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
     const { length } = bundle.bytes;
