@@ -2,7 +2,8 @@
 
 import { runCommand } from "citty";
 import type { Context } from "../context/context.ts";
-import { AuthError, UsageError } from "../errors/cli-error.ts";
+import { isLoopbackHost } from "../domain/ip-address.ts";
+import { AuthError, isUnanswered, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { isStream, render } from "../output/render.ts";
 import { showsLinks } from "../output/style.ts";
@@ -89,11 +90,20 @@ async function meet(needs: readonly Need[], context: Context): Promise<void> {
     if (need === "project") await context.project();
     else {
       const { accessToken, clientId, clientSecret, apiServer } = await context.settings();
-      if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) {
-        throw new AuthError(`not logged in to ${apiServer.value ?? "a server"}`, {
-          hint: "Run `svc login`; for a server on this machine, `svc server start` logs you in.",
-        });
-      }
+      if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined))
+        throw await notLoggedIn(context, apiServer.value);
     }
   }
+}
+
+/** What a first user must do next: where a server of this machine is expected and none runs, starting it logs in too. */
+async function notLoggedIn({ http }: Context, server: string | undefined): Promise<AuthError> {
+  const isHere = server !== undefined && isLoopbackHost(new URL(server).hostname);
+  if (isHere && (await http.ping(server).then(() => false, isUnanswered)))
+    return new AuthError(`not logged in, and no server answers at ${server}`, {
+      hint: "Start one on this machine with `svc server start`, which logs you in; for a server elsewhere: svc login --api-host <address>",
+    });
+  return new AuthError(`not logged in to ${server ?? "a server"}`, {
+    hint: "Run `svc login`; for a server on this machine, `svc server start` logs you in.",
+  });
 }

@@ -54,7 +54,8 @@ export interface Route {
 export interface HttpClient {
   /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
   download(url: string): Promise<Uint8Array>;
-  upload(url: string, body: Uint8Array): Promise<void>;
+  /** `onSent` is told how many bytes were handed to the network; fewer than before when the upload begins anew. */
+  upload(url: string, body: Uint8Array, onSent?: (bytes: number) => void): Promise<void>;
   /**
    * GETs a source bundle and unpacks it, safely, into a folder that does not exist yet; returns the paths of its files. Rejects with a CliError when the
    * folder exists or the bundle is damaged or unsafe; nothing is left behind then.

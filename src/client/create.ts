@@ -48,7 +48,7 @@ export function createHttp(host: ClientHost): HttpClient {
   const objects = () => import("./objects.ts");
   return {
     download: async (url) => (await objects()).download(connectionOf(host), url),
-    upload: async (url, body) => (await objects()).upload(connectionOf(host), url, body),
+    upload: async (url, body, onSent) => (await objects()).upload(connectionOf(host), url, body, onSent),
     downloadSource: async (url, folder) => {
       const { unpackSource } = await import("./source.ts");
       return unpackSource(await (await objects()).download(connectionOf(host), url), folder);

@@ -39,7 +39,7 @@ export default defineCommand({
     { run: "svc apply --branch=try-it --watch", does: "Redeploy a branch on every change" },
     { run: "svc apply --dry-run", does: "Only show what would change" },
   ],
-  needs: ["project"],
+  needs: ["project", "session"],
   flags: {
     force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
     watch: bool("redeploy on file changes; needs --branch"),
@@ -118,7 +118,7 @@ function asText(event: ApplyEvent, style: Style): string {
     case "payload":
       return JSON.stringify(event.payload, null, 2);
     case "diff":
-      return diffText(event.diff, style);
+      return diffText(event, style);
     default: {
       const { id, status, url } = event.deployment;
       const state = statusName(status);
@@ -133,7 +133,7 @@ function asJson(event: ApplyEvent): unknown {
     case "payload":
       return event.payload;
     case "diff":
-      return { deployment_id: null, url: null, status: "dry_run", diff: diffJson(event.diff), payload: event.payload };
+      return { deployment_id: null, url: null, status: "dry_run", diff: diffJson(event), payload: event.payload };
     default: {
       const { id, status, url } = event.deployment;
       return {
@@ -141,7 +141,7 @@ function asJson(event: ApplyEvent): unknown {
         url,
         status: statusName(status),
         promoted: event.promoted,
-        diff: diffJson(event.diff),
+        diff: diffJson(event),
         payload: event.payload,
       };
     }

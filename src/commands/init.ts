@@ -13,8 +13,8 @@ export default defineCommand({
   description:
     "Writes svc.yaml and .svcignore and, where there is no Python yet, features.py with a feature class and a resolver to begin with. What exists already is " +
     "left as it is.",
-  examples: ["svc init", { run: "svc init && svc apply", does: "Write a project and deploy it" }],
-  async run({ flags, machine, progress }): Promise<Outcome> {
+  examples: ["svc init", { run: "svc init && svc apply --await", does: "Write a project and deploy it" }],
+  async run({ flags, machine }): Promise<Outcome> {
     const { listFiles } = await import("../project/ignore.ts");
     const there = await listFiles(flags.dir);
     const hasPython = there.some((file) => file.path.endsWith(".py"));
@@ -34,14 +34,21 @@ export default defineCommand({
         written.push(name);
       }
     }
-    if (written.includes("features.py"))
-      progress.note("Deploy it with `svc apply`, then ask: svc query --in user.id=1 --in user.email=ada@example.com --out user.domain");
     return { written, left };
   },
-  view: textView(({ written, left }: Outcome) =>
-    [...written.map((name) => `Wrote ${escapeControls(name)}`), ...left.map((name) => `Left ${escapeControls(name)} as it is`)].join("\n"),
+  view: textView(({ written, left }: Outcome, style) =>
+    [
+      ...written.map((name) => `Wrote ${escapeControls(name)}`),
+      ...left.map((name) => `Left ${escapeControls(name)} as it is`),
+      ...(written.includes("features.py")
+        ? ["", "Deploy it, and ask for a feature:", ...NEXT_STEPS.map((line) => `  ${style.cyan(line)}`)]
+        : []),
+    ].join("\n"),
   ),
 });
+
+/** What to do with the example. */
+const NEXT_STEPS = ["svc apply --await", "svc query --in user.id=1 --in user.email=ada@example.com --out user.domain"];
 
 /** The project file of a folder; its name becomes the project's. */
 function projectFile(folder: string): string {

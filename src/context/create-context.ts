@@ -54,7 +54,7 @@ export function createContext(parts: ContextParts): Context {
   };
   const http: HttpClient = {
     download: async (url) => (await realHttp()).download(url),
-    upload: async (url, body) => (await realHttp()).upload(url, body),
+    upload: async (url, body, onSent) => (await realHttp()).upload(url, body, onSent),
     downloadSource: async (url, folder) => (await realHttp()).downloadSource(url, folder),
     ping: async (server) => (await realHttp()).ping(server),
     route: async () => (await realHttp()).route(),

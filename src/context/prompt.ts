@@ -14,10 +14,10 @@ export interface Prompt {
 /** What is going on, on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with `--json`. */
 export interface Progress {
   /**
-   * Runs `work` under a label; the label stays with a mark when done: a cross when `work` throws, or gave what `failed` says is no success, and then
-   * the seconds when it took more than two.
+   * Runs `work` under a label, behind which it may say what it is just doing. The label alone stays with a mark when done: a cross when `work` throws, or
+   * gave what `failed` says is no success, and then the seconds when it took more than two.
    */
-  step<T>(label: string, work: (update: (label: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T>;
+  step<T>(label: string, work: (say: (doing: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T>;
   /** One line of information on stderr (kept with --json off only). */
   note(text: string): void;
   /** A warning on stderr, always. */

@@ -37,6 +37,19 @@ export function featuresOf(graph: Graph | undefined): Feature[] {
   return graph?.featureSets.flatMap(({ features }) => features) ?? [];
 }
 
+/**
+ * Features whose cached values are those of resolvers that a deployment of `after` changes or replaces: what was computed before is served until it is as
+ * old as `max_staleness`. Features that are new have no values yet.
+ */
+export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after: Graph): Feature[] {
+  const changed = new Set(resolvers.filter(({ oldVersion, newVersion }) => oldVersion !== newVersion).map(({ fqn }) => fqn));
+  const outputs = new Set(after.resolvers.filter(({ fqn }) => changed.has(fqn)).flatMap((resolver) => resolver.outputs));
+  const added = new Set(features.filter(({ change }) => change === ChangeKind.ADDED).map(({ fqn }) => fqn));
+  return featuresOf(after).filter(
+    ({ fqn, maxStaleness }) => outputs.has(fqn) && !added.has(fqn) && maxStaleness !== undefined && durationToMs(maxStaleness) > 0,
+  );
+}
+
 function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], versions: ResolverVersions): ResolverChange[] {
   return pair(before, after).flatMap(([fqn, old, now]) => {
     const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;

@@ -73,7 +73,7 @@ export function primitiveOf({ kind }: DataType): PrimitiveType {
   return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
 }
 
-/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`. Long text is cut. */
+/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`, `struct {"a": 1}`. Long text and structs of many fields are cut. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return `str ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
@@ -82,7 +82,21 @@ export function describeValue(value: unknown): string {
   if (typeof value === "number") return `${Number.isInteger(value) ? "int" : "float"} ${value}`;
   if (value instanceof Uint8Array) return `bytes of length ${value.length}`;
   if (Array.isArray(value)) return `list of ${value.length}`;
-  return "struct";
+  return describeStruct(value as Readonly<Record<string, unknown>>);
+}
+
+/** Fields of a struct that a message shows. */
+const SHOWN_FIELDS = 3;
+
+function describeStruct(struct: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(struct);
+  if (names.length === 0) return "struct";
+  const shown = names.slice(0, SHOWN_FIELDS).map((name) => {
+    const value = struct[name];
+    const isNested = value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
+    return `${describeBare(name)}: ${isNested ? "{...}" : describeBare(value)}`;
+  });
+  return `struct {${[...shown, ...(names.length > SHOWN_FIELDS ? ["..."] : [])].join(", ")}}`;
 }
 
 /** A plain value as a message shows it where its type is known: `5`, `"abc"`. */

@@ -3,7 +3,7 @@
  * the server is asked only about a graph without errors.
  */
 
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { DeploymentDiff } from "../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
@@ -18,6 +18,8 @@ import { readTextFile } from "./text-file.ts";
 export interface ValidateOptions {
   /** Ask the server too. Default true. */
   readonly remote?: boolean;
+  /** Throw at once when the server cannot be asked, before anything is validated. */
+  readonly needsServer?: boolean;
   /** Branch that the server compares with; undefined or empty = the environment. */
   readonly branch?: string | undefined;
   /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
@@ -39,6 +41,8 @@ export interface Validation {
   readonly remote: readonly Diagnostic[] | undefined;
   /** What a deployment would change; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
+  /** Project that is live where this one would be deployed; empty when nothing is, or the server was not asked. */
+  readonly liveProject: string;
   /** Why the server could not be asked, such as that nothing answers there; undefined when it could, or was not to be. */
   readonly unasked: unknown;
   /** Text of the files that findings speak of. */
@@ -50,31 +54,34 @@ const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143
 
 /**
  * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
- * Throws what loading the project throws.
+ * Throws what loading the project throws, and with `needsServer` why the server could not be asked.
  */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
   const server = options.remote === false ? undefined : await outcome(context, () => activeEnvironment(context));
+  if (options.needsServer && server?.failure !== undefined) throw server.failure;
   const name = server?.value ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
   const texts = new Map(files.map((file) => [file.path, file.text]));
   const config = readTextFile(project.configPath);
   if (config !== undefined) texts.set(project.configPath.slice(project.root.length + 1), config);
-  const requirements = environment.requirements ? readTextFile(join(project.root, environment.requirements)) : undefined;
+  const requirementsFile = environment.requirements && posix.normalize(environment.requirements);
+  const requirements = requirementsFile ? readTextFile(join(project.root, requirementsFile)) : undefined;
+  if (requirementsFile && requirements !== undefined) texts.set(requirementsFile, requirements);
   const local = await context.progress.step(
     "Validating the project",
-    async (update) => {
+    async (say) => {
       const started = Promise.withResolvers<void>();
       const analysis = context.python().analyze({
         root: project.root,
         files: files.map((file) => file.path),
         validation: project.validation,
-        onProgress: update,
+        onProgress: say,
         onStart: started.resolve,
         signal: context.signal,
         ...(environment.runtime ? { runtime: environment.runtime } : {}),
-        ...(requirements === undefined ? {} : { requirements }),
+        ...(requirements === undefined || !requirementsFile ? {} : { requirements, requirementsFile }),
         ...(name === undefined ? {} : { environmentName: name }),
       });
       const settled = analysis.then(
@@ -97,7 +104,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const here = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined };
+  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
   if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
@@ -115,6 +122,7 @@ export async function validateProject(context: Context, options: ValidateOptions
     diagnostics: mergeFindings(here, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
+    liveProject: answer.liveProjectName,
     unasked: undefined,
   };
 }

@@ -2,13 +2,13 @@
 
 import type { Caller } from "./auth/tokens.ts";
 import { branchOf } from "./deployments/live-scopes.ts";
-import type { Lease } from "./deployments/running.ts";
 import type { Platform } from "./platform.ts";
 import type { AnswerHead } from "./query/answer/answer.ts";
 import { createEngine, type OnlineEngine } from "./query/create-engine.ts";
 import type { QueryRecord } from "./query/engine.ts";
 import { storeStages } from "./query-stages.ts";
 import { resolveNames } from "./scope.ts";
+import type { DeploymentLease } from "./services/query-door.ts";
 import type { SpanRecord } from "./stores/telemetry/store.ts";
 
 /** Which deployment a query asks: names or ids as they stand in headers, empty = not said. */
@@ -22,7 +22,7 @@ export interface QueryScope {
 export interface Queries {
   readonly engine: OnlineEngine;
   /** A running deployment of a scope. Throws Failure. */
-  resolveDeployment(scope: QueryScope, caller: Caller): Promise<Lease>;
+  resolveDeployment(scope: QueryScope, caller: Caller): Promise<DeploymentLease>;
   /** Keeps a query in the log. */
   recordQuery(record: QueryRecord): void;
   /** Keeps the spans of a query. */
@@ -58,8 +58,9 @@ async function createQueries(platform: Platform): Promise<Queries> {
       const target = await resolveNames(metadata, caller, { ...names, project: "" });
       const lease = await deployments.acquire(target);
       const { id, environmentId, scope } = lease.deployment;
-      if (!places.has(id)) places.set(id, { environmentId, branch: branchOf(scope) });
-      return lease;
+      const branch = branchOf(scope);
+      if (!places.has(id)) places.set(id, { environmentId, branch });
+      return target.deploymentId === "" ? { ...lease, next: () => deployments.underway(environmentId, branch) } : lease;
     },
     recordQuery(record) {
       const place = places.get(record.deploymentId);

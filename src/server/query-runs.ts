@@ -24,6 +24,11 @@ export interface QueryRun {
   readonly response?: QueryResponse;
 }
 
+/** Whether a run is of a bulk query, of which the log keeps neither the inputs nor the values: a query for one row has one or the other in its answer. */
+export function isBulkRun({ request, response }: QueryRun): boolean {
+  return response !== undefined && request.inputs.length === 0 && response.data.length === 0;
+}
+
 /** Reads an entry of the log. */
 export function readQueryRun({ encoding, request, response, origins }: QueryLogEntry): QueryRun {
   if (encoding === "json") {

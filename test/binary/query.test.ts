@@ -132,7 +132,7 @@ test("planner options, tags, named queries and the context", async () => {
     "user.risk": "live/3",
   });
   const wrong = await query(...risk, "--planner-option", "disable_cache_read=true", "--json");
-  expect([wrong.exitCode, wrong.stdout]).toEqual([1, ""]);
+  expect([wrong.exitCode, wrong.stdout]).toEqual([2, ""]);
   expect((JSON.parse(wrong.stderr) as { error: { message: string } }).error.message).toContain("did you mean 'disable_cache_reads'");
   expect(values(await json("--in", "user.id=3", "--out", "user.told", "--query-context", "who=me"))).toEqual({ "user.told": "me " });
   const explained = await json(...risk, "--tag", "vendor:live", "--explain");

@@ -145,6 +145,16 @@ describe("apply", () => {
       expect([path, refused.exitCode, refused.stderr]).toEqual([path, 1, expect.stringContaining("characters that a path may not have")]);
     }
   }, 30_000);
+  test("large files are pointed out, the largest first", async () => {
+    const dir = copyProject(project);
+    for (const [name, size] of Object.entries({ "a.bin": 5_000_000, "b.bin": 6_100_000, "c.bin": 4_999_999 })) {
+      writeFileSync(join(dir, name), new Uint8Array(size));
+    }
+    expect((await run("apply", ["--dry-run"], { dir })).stderr).toContain(
+      "Warning: large files are part of the source: b.bin (6.1 MB), a.bin (5.0 MB). Name what the code does not need in .svcignore.\n",
+    );
+    expect((await run("apply", ["--dry-run"])).stderr).not.toContain("large files");
+  }, 30_000);
   test("a second time nothing changes; a changed resolver counts its version", async () => {
     expect((await apply()).diff).toMatchObject({ resolvers: [], features: [] });
     const dir = copyProject(project);
@@ -155,6 +165,19 @@ describe("apply", () => {
     expect(text).toBe(
       "Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n\nPlan: 1 resolver changed\n",
     );
+  }, 30_000);
+  test("cached values that stay although their resolver changes are named, where there are any", async () => {
+    const dir = copyProject(project);
+    const changed = readFileSync(join(dir, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"u-{id}"').replace("id / 2", "id / 4");
+    writeFileSync(join(dir, "resolvers.py"), changed);
+    const plan = async (...words: string[]) => (await run("apply", ["--dry-run", ...words], { dir })).stdout.split("Plan: ")[1];
+    expect(await plan()).toBe(
+      "2 resolvers changed\nValues that are cached already stay until they are that old: user.name (1h)\n" +
+        "To compute one anew: svc query --staleness user.name=0s --out user.name --in ...\n",
+    );
+    expect(await plan("--branch=fresh")).toBe("2 resolvers changed\n");
+    const { diff } = (await run("apply", ["--dry-run", "--json"], { dir })).json() as Applied;
+    expect(diff).toMatchObject({ cached_values_kept: [{ fqn: "user.name", max_staleness: "1h" }] });
   }, 30_000);
   test("without --await it prints the tracking URL and returns", async () => {
     const done = await run("apply", ["--force"]);
@@ -464,4 +487,43 @@ describe("features and resolvers", () => {
       resolvers: [{ fqn: "resolvers.fragile", inputs: ["user.id"], outputs: ["user.fragile"] }, {}, {}, {}],
     });
   });
+});
+
+describe("where another project is live", () => {
+  const onBranch = (...words: string[]) => ["--branch=shared", "--await", ...words];
+  const runs = "Warning: branch 'shared' runs project 'demo'; deploying 'other' takes its place\n";
+  let other = "";
+  beforeAll(async () => {
+    other = writeProject({ "svc.yaml": "project: other\nenvironments:\n  default: {}\n" });
+    await apply(["--branch=shared"]);
+  }, 30_000);
+
+  test("it is said, and refused without a terminal, whoever answers the pipe", async () => {
+    const piped = await run("apply", onBranch(), { dir: other, input: ["y"] });
+    expect([piped.exitCode, piped.stderr]).toEqual([1, expect.stringContaining(runs)]);
+    expect(piped.stderr).toEndWith(
+      "Error: nothing was deployed: branch 'shared' runs project 'demo', and there is no terminal to ask whether that is meant\n" +
+        "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.\n",
+    );
+    expect((await run("apply", onBranch("--dry-run"), { dir: other })).stderr).toContain(runs);
+    const error = JSON.parse((await run("apply", onBranch("--json"), { dir: other })).stderr.split("\n").at(-2) ?? "") as object;
+    expect(error).toMatchObject({ error: { code: "other_project", details: { live_project: "demo" } } });
+  }, 30_000);
+
+  test("the same project, or one that takes nobody's place, is not warned of", async () => {
+    expect((await run("apply", onBranch(), { input: ["n"] })).stderr).not.toContain("runs project");
+    for (const words of [["--no-promote"], ["--branch=of-its-own"]]) {
+      const { stderr } = await run("apply", words, { dir: other, input: ["n"] });
+      expect([stderr.includes("runs project"), stderr.includes("[y/n]")]).toEqual([false, true]);
+    }
+  }, 30_000);
+
+  test("a terminal is asked, and --force takes its place", async () => {
+    const asked = await run("apply", onBranch(), { dir: other, input: ["n"], terminal: true });
+    expect(asked.stderr).toContain(`${runs}Would you like to deploy? [y/n] `);
+    expect(asked.stderr).toEndWith("Aborted.\n");
+    const forced = await run("apply", onBranch("--force"), { dir: other });
+    expect([forced.exitCode, forced.stderr]).toEqual([0, expect.stringContaining(runs)]);
+    expect((await run("apply", onBranch("--force"), { dir: other })).stderr).not.toContain("runs project");
+  }, 60_000);
 });

@@ -107,12 +107,25 @@ describe("svc lint --local", () => {
       expect(JSON.parse(json.stderr)).toMatchObject({ error: { message: expect.stringContaining(why) } });
       const local = await main(["lint", "--local"], project, env);
       expect([local.exitCode, local.stdout, local.stderr]).toEqual([0, text.stdout, "Validating the project\n"]);
-      const applied = await main(["apply", "--force"], project, env);
-      expect([applied.exitCode, applied.stdout]).toEqual([exitCode, ""]);
-      expect(applied.stderr).toContain("Warning[163]: ");
-      expect(applied.stderr).toContain(why);
     }
   }, 60_000);
+
+  test("apply asks for the login and the server before it validates anything, and says all that is missing at once", async () => {
+    const project = writeProject({ "broken.py": "x = (\n" });
+    const nobody = { SVC_API_SERVER: "http://127.0.0.1:9" };
+    const first = await main(["apply", "--force"], project, nobody);
+    expect([first.exitCode, first.stdout, first.stderr]).toEqual([
+      4,
+      "",
+      "Error: not logged in, and no server answers at http://127.0.0.1:9\n" +
+        "Start one on this machine with `svc server start`, which logs you in; for a server elsewhere: svc login --api-host <address>\n",
+    ]);
+    const away = await main(["apply", "--force"], project, { ...nobody, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" });
+    expect([away.exitCode, away.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Error: nothing answers at .*\nStart a server with `svc server start`/),
+    ]);
+  }, 30_000);
 
   test("with errors here the server is not missed", async () => {
     const project = writeProject({ "broken.py": "x = (\n" });
@@ -163,13 +176,15 @@ describe("with a server", () => {
     const dir = join(tempFolder("svc-init-"), "My Project 2");
     mkdirSync(dir);
     const first = await run("init", [], dir);
-    expect([first.exitCode, first.stdout]).toEqual([0, "Wrote svc.yaml\nWrote .svcignore\nWrote features.py\n"]);
-    expect(first.stderr).toContain("svc apply");
+    expect([first.exitCode, first.stderr]).toEqual([0, ""]);
+    expect(first.stdout).toStartWith(
+      "Wrote svc.yaml\nWrote .svcignore\nWrote features.py\n\nDeploy it, and ask for a feature:\n  svc apply --await\n  svc query ",
+    );
     expect((await run("project", [], dir)).stdout).toStartWith("Name  my_project_2\n");
     expect((await run("lint", [], dir)).stdout).toBe("No problems found.\n");
     const applied = await run("apply", ["--force", "--await"], dir);
     expect([applied.exitCode, applied.stderr]).toEqual([0, expect.any(String)]);
-    const words = /svc query (.*)/.exec(first.stderr)?.[1]?.trim().split(" ") ?? [];
+    const words = /svc query (.*)/.exec(first.stdout)?.[1]?.trim().split(" ") ?? [];
     const answer = await run("query", [...words, "--json"], dir);
     expect(answer.json()).toMatchObject({ data: [{ field: "user.domain", value: "example.com" }] });
   }, 60_000);

@@ -39,6 +39,7 @@ def note_length(text: Note.text) -> Note.length:
 
 @online
 def note_when(id: Note.id, now: Now) -> Note.when:
+    print("asked for", id, "\\x1b[31m")
     return now
 `;
 
@@ -56,6 +57,15 @@ beforeAll(async () => {
 afterAll(() => platform.server.stop());
 
 describe("text", () => {
+  test("-v shows what resolvers print, below the answer and with its control characters visible", async () => {
+    const words = ["--in", "note.id=v1", "--out", "note.when"];
+    const shown = "note_when stdout: asked for v1 \\x1b[31m\n";
+    const loud = await run([...words, "-v"]);
+    expect([loud.exitCode, loud.stderr]).toEqual([0, expect.stringContaining(shown)]);
+    expect((await run(words)).stderr).not.toContain("asked for");
+    expect((await run([...words, "-v", "--json"])).stderr).not.toContain("asked for");
+  });
+
   test("a link, a table, and a mark for what was stored", async () => {
     const first = await run(["--in", "user.id=7", "--out", "user.name,user.name_length"]);
     expect(first.exitCode).toBe(0);

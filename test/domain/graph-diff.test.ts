@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
 import { type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
-import { diffGraphs } from "../../src/domain/graph-diff.ts";
+import { diffGraphs, outlivingFeatures } from "../../src/domain/graph-diff.ts";
 
 type FeatureInit = MessageInitShape<typeof FeatureSchema>;
 type ResolverInit = MessageInitShape<typeof ResolverSchema>;
@@ -164,5 +164,38 @@ describe("graph diff", () => {
     ],
   ])("says a change of %s in words", (_name, before, after, expected) => {
     expect(details(before, after)).toEqual(expected);
+  });
+
+  test("cached values outlive the resolvers that are changed or put in another's place, not those of new features", () => {
+    const cached = { maxStaleness: { seconds: 60n, nanos: 0 } };
+    const made = (fqn: string, output: string, sourceSha256: string) => ({ fqn, sourceSha256, outputs: [`user.${output}`] });
+    const kept = [feature("changed", cached), feature("moved", cached), feature("same", cached), feature("uncached")];
+    const before = graph(kept, [
+      made("m.a", "changed", "1"),
+      made("m.b", "moved", "1"),
+      made("m.c", "same", "1"),
+      made("m.d", "uncached", "1"),
+    ]);
+    const after = graph(
+      [...kept, feature("fresh", cached)],
+      [
+        made("m.a", "changed", "2"),
+        made("m.z", "moved", "1"),
+        made("m.c", "same", "1"),
+        made("m.d", "uncached", "2"),
+        made("m.e", "fresh", "1"),
+      ],
+    );
+    const diff = diffGraphs(before, after, {
+      before: new Map(),
+      after: new Map([
+        ["m.a", 2],
+        ["m.z", 1],
+        ["m.c", 1],
+        ["m.d", 2],
+        ["m.e", 1],
+      ]),
+    });
+    expect(outlivingFeatures(diff, after).map(({ fqn }) => fqn)).toEqual(["user.changed", "user.moved"]);
   });
 });

@@ -1,11 +1,13 @@
 /** What a deployment changes, as text and as JSON. */
 
 import { ChangeKind, type DeploymentDiff, type FeatureChange, type ResolverChange } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { TableLayout } from "../../output/table.ts";
 import type { Column, Style } from "../../output/view.ts";
+import type { Plan } from "./deploy.ts";
 
 const KINDS = [ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.REMOVED] as const;
 const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {
@@ -17,6 +19,8 @@ const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {
 /** Rows of a section beyond which a terminal gets the first ones and their number. */
 const FOLD_ABOVE = 30;
 const SHOWN_OF_FOLDED = 25;
+/** Features that are named of those whose cached values stay. */
+const NAMED_OUTLIVING = 5;
 
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
@@ -50,15 +54,27 @@ function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureCh
 
 /**
  * Tables under the titles `Added Resolvers`, `Added Features` and so on, and the plan in one line below them, where the question follows; one line when
- * nothing changes. A terminal gets the beginning of long tables.
+ * nothing changes. Cached values that outlive their resolvers are named at the end. A terminal gets the beginning of long tables.
  */
-export function diffText(diff: DeploymentDiff, style: Style): string {
+export function diffText({ diff, outliving }: Plan, style: Style): string {
   if (diff.resolvers.length + diff.features.length === 0) return "No resolvers or features change.";
   const sections = [
     ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(diff.resolvers, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(diff.features, kind), style)),
   ];
-  return [...sections.filter((text) => text !== ""), style.bold(planLine(diff))].join("\n");
+  return [...sections.filter((text) => text !== ""), style.bold(planLine(diff)), ...outlivingLines(outliving)].join("\n");
+}
+
+/** Which cached values stay, and how one is computed anew. */
+function outlivingLines(features: readonly Feature[]): string[] {
+  const [first] = features;
+  if (!first) return [];
+  const named = features.slice(0, NAMED_OUTLIVING).map((feature) => `${readableName(feature.fqn)} (${stalenessOf(feature)})`);
+  const rest = features.length > NAMED_OUTLIVING ? ` and ${features.length - NAMED_OUTLIVING} more` : "";
+  return [
+    `Values that are cached already stay until they are that old: ${named.join(", ")}${rest}`,
+    `To compute one anew: svc query --staleness ${first.fqn}=0s --out ${first.fqn} --in ...`,
+  ];
 }
 
 function ofKind<C extends Change>(changes: readonly C[], kind: ChangeKind): C[] {
@@ -89,7 +105,7 @@ function planLine({ resolvers, features }: DeploymentDiff): string {
 }
 
 /** The diff as JSON. */
-export function diffJson(diff: DeploymentDiff): Record<string, unknown> {
+export function diffJson({ diff, outliving }: Plan): Record<string, unknown> {
   return {
     base_deployment_id: diff.baseDeploymentId || null,
     resolvers: diff.resolvers.map(({ fqn, change, oldVersion, newVersion }) => ({
@@ -105,11 +121,17 @@ export function diffJson(diff: DeploymentDiff): Record<string, unknown> {
       owner: change.feature?.owner || null,
       details: change.details,
     })),
+    cached_values_kept: outliving.map((feature) => ({ fqn: feature.fqn, max_staleness: stalenessOf(feature) })),
   };
 }
 
 function cacheOf({ feature }: FeatureChange): string | undefined {
-  const ms = feature?.maxStaleness ? durationToMs(feature.maxStaleness) : 0;
+  return feature && stalenessOf(feature);
+}
+
+/** How old a cached value may be; undefined for a feature that is not cached. */
+function stalenessOf({ maxStaleness }: Feature): string | undefined {
+  const ms = maxStaleness ? durationToMs(maxStaleness) : 0;
   return ms > 0 ? formatDuration(ms) : undefined;
 }
 

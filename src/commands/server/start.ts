@@ -57,6 +57,8 @@ export default defineCommand({
   description:
     "Runs until Ctrl-C; with --detach it runs in the background, and the command returns when it answers. The first start on a data directory creates a " +
     "team, a project, an environment and credentials, and logs the CLI in with them unless a login is stored already.\n\n" +
+    "Sources take settings that the code does not give, such as passwords and paths, from this server's environment when it starts: FLIGHTS_SQLITE_PATH for a " +
+    "SQLite source 'flights', PG_PGHOST and PG_PGPASSWORD for a PostgreSQL source 'pg'. To change one, stop the server and start it with the variable set.\n\n" +
     "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.\n\n" +
     "SVC_WORKER_ENV names the variables of the server's environment that resolvers see beside what Python needs (PATH, HOME, LANG, TZ, TMPDIR, certificates), such as " +
     "AWS_REGION,MODEL_*: no other reaches the code of a project, when it is imported or run. What installs its requirements sees these too, and those of pip, uv, compilers and proxies.\n\n" +

@@ -22,7 +22,7 @@ import type { Knowledge, SqlFile } from "./link.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
-import { readSettings, type SqlSettings } from "./settings.ts";
+import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
 import type { SqlDialect } from "./tokenize.ts";
 
 const DIALECTS: Partial<Record<SourceKind, SqlDialect>> = {
@@ -172,7 +172,14 @@ export class SqlFileLinker {
     return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));
   }
 
+  /** Reports that a key is not there or empty; what is wrong with a value is said by rule 146. */
   #missing(key: HeaderKey, meaning: string): void {
+    const entry = this.#entry(key);
+    if (entry && !isEmptyText(entry.value)) return;
+    if (entry) {
+      this.#report.error(150, entry.keyStart, entry.keyEnd, `the header's \`${key}\` is empty: ${meaning}`, { label: "nothing behind it" });
+      return;
+    }
     const { start } = this.#header;
     const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
     this.#report.error(150, start, start + first, `the header has no \`${key}\`: ${meaning}`, {

@@ -68,27 +68,39 @@ function sourceName(named: string, sources: SqlSources): string {
 }
 
 function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, error: SqlError): Diagnostic {
-  const names = sources.list().map(({ name }) => name);
-  const [closest] = closestNames(query.source, names, 1);
-  const how = "Declare it in Python, for example `SQLiteSource(name=...)` or `PostgreSQLSource(name=...)`, and name it in `-- source:`.";
+  const listed = sources.list();
+  const meant = listed.find(({ name }) => name === sourceName(query.source, sources));
+  const [closest] = closestNames(
+    query.source,
+    listed.map(({ name }) => name),
+    1,
+  );
   return errorAt(154, query.sourceSpan ?? resolver.span, error.message, {
     label: "reads this source",
-    hint: names.includes(query.source) ? "" : closest ? `Did you mean '${closest}'?` : how,
+    hint: meant ? settingsHint(meant) : closest ? `Did you mean '${closest}'?` : HOW_TO_DECLARE,
   });
 }
 
+const HOW_TO_DECLARE =
+  "Declare it in Python: `from svc.sources import SQLiteSource` (or PostgreSQLSource, MySQLSource), then `SQLiteSource(name=...)`, and name it in `-- source:`.";
+
 function unreachable(place: Span | undefined, source: SqlSource, reason: string): Diagnostic {
-  const prefix = environmentPrefix(source.name);
-  const variable =
-    source.kind === SourceKind.SQLITE
-      ? `${prefix}_SQLITE_PATH`
-      : source.kind === SourceKind.MYSQL
-        ? `${prefix}_MYSQL_HOST and so on`
-        : `${prefix}_PGHOST and so on`;
   return errorAt(154, place, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
     label: "reads this source",
-    hint: `Its settings come from the code and from the server's environment variables (${variable}).`,
+    hint: settingsHint(source),
   });
+}
+
+/** Where the settings of a source are to be given: a shell that only runs `svc apply` is not the place. */
+function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string {
+  const prefix = environmentPrefix(name);
+  const variable =
+    kind === SourceKind.SQLITE
+      ? `${prefix}_SQLITE_PATH`
+      : kind === SourceKind.MYSQL
+        ? `${prefix}_MYSQL_HOST and so on`
+        : `${prefix}_PGHOST and so on`;
+  return `Its settings come from the code, or from the environment of the server (${variable}): set the variable where the server is started, and start it again.`;
 }
 
 async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {

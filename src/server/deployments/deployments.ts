@@ -85,16 +85,18 @@ export interface Deployments {
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
-  /** Findings that only the server can make, and what deploying the graph would change. Throws Failure invalid_argument for a graph of too many definitions. */
+  /** Findings that only the server can make, what deploying the graph would change, and the project that is live in its place, if any. Throws Failure invalid_argument for a graph of too many definitions. */
   validate(
     environment: EnvironmentRecord,
     branch: string,
     graph: Graph,
-  ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff }>;
+  ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff; readonly liveProjectName: string }>;
   /** Id of the deployment that a target means. Throws Failure not_found or failed_precondition. */
   resolve(target: DeploymentTarget): Promise<string>;
   /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
   graph(id: string): Promise<Graph>;
+  /** The deployment that goes live next in a scope, and how far it is, in words; undefined when there is none. */
+  underway(environmentId: string, branch: string): string | undefined;
   /** A deployment to run a query on; it is started when it does not run. Release the lease when the query has ended. Throws Failure. */
   acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   /** Deployments that run now. */
@@ -211,6 +213,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   };
 
   const enqueue = (deployment: DeploymentRecord): Promise<void> => {
+    board.publish({ deployment, progress: "" });
     const key = `${deployment.environmentId}/${deployment.branch}`;
     const turn = (queues.get(key) ?? Promise.resolve())
       .then(() => (closing.signal.aborted ? undefined : build(deployment)))
@@ -230,28 +233,44 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     });
   };
 
-  const liveOf = ({ environment, branch }: DeploymentTarget): string => {
-    const live = scopes.get(environment.id, branch);
-    if (live !== undefined) return live;
-    if (branch !== "") {
-      throw new Failure("not_found", `Nothing is live on branch '${branch}' of environment '${environment.name}'.`, {
-        hint: `Deploy to it with \`svc apply --branch ${branch}\`.`,
+  const underway = (environmentId: string, branch: string): string | undefined => {
+    const next = board
+      .underway()
+      .find(({ deployment }) => deployment.environmentId === environmentId && deployment.branch === branch && !deployment.noPromote);
+    return next && `deployment ${next.deployment.id} is being deployed (${stateOf(next)})`;
+  };
+
+  /** Why nothing is live in a scope: it is being deployed, that failed, or nobody has. */
+  const nothingLive = async ({ environment, branch }: DeploymentTarget): Promise<Failure> => {
+    const scope = branch === "" ? `in environment '${environment.name}'` : `on branch '${branch}' of environment '${environment.name}'`;
+    const next = underway(environment.id, branch);
+    if (next !== undefined)
+      return new Failure("failed_precondition", `Nothing is live ${scope} yet: ${next}.`, {
+        hint: "Ask again in a moment; `svc apply --await` waits until it is live.",
       });
-    }
-    throw new Failure("failed_precondition", `Nothing is deployed in environment '${environment.name}' yet.`, {
-      hint: "Deploy a project with `svc apply`.",
-    });
+    const [last] = await metadata.deployments({ environmentId: environment.id, branch, limit: 1 });
+    if (last?.status === DeploymentStatus.FAILED)
+      return new Failure("failed_precondition", `Nothing is live ${scope}: deployment ${last.id} failed: ${last.error}`, {
+        hint: "Deploy again with `svc apply` when that is mended.",
+      });
+    return branch === ""
+      ? new Failure("failed_precondition", `Nothing is deployed ${scope} yet.`, { hint: "Deploy a project with `svc apply`." })
+      : new Failure("not_found", `Nothing is live ${scope}.`, { hint: `Deploy to it with \`svc apply --branch ${branch}\`.` });
+  };
+
+  const liveOf = async (target: DeploymentTarget): Promise<string> => {
+    const live = scopes.get(target.environment.id, target.branch);
+    if (live !== undefined) return live;
+    throw await nothingLive(target);
   };
 
   const acquireById = async (id: string, environmentId: string, branch: string): Promise<Lease> => {
     const deployment = await find(id, environmentId);
     refuseOtherBranch(deployment, branch);
     if (deployment.status !== DeploymentStatus.LIVE && deployment.status !== DeploymentStatus.INACTIVE) {
-      const state = DeploymentStatus[deployment.status].toLowerCase();
-      throw new Failure(
-        "failed_precondition",
-        `Deployment ${id} cannot answer queries: it is ${state}${deployment.error ? ` (${deployment.error})` : ""}.`,
-      );
+      const doing = board.underway().find((event) => event.deployment.id === id);
+      const why = doing ? `is being deployed (${stateOf(doing)})` : `failed (${deployment.error})`;
+      throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it ${why}.`);
     }
     try {
       return await running.acquire(id, () => start(deployment));
@@ -317,8 +336,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     async validate(environment, branch, graph) {
       refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, options.env);
-      const base = scopes.get(environment.id, branch) ?? scopes.get(environment.id, "");
-      return { diagnostics, diff: await compareWithLive(metadata, environment.id, base, graph) };
+      const live = scopes.get(environment.id, branch);
+      const diff = await compareWithLive(metadata, environment.id, live ?? scopes.get(environment.id, ""), graph);
+      return { diagnostics, diff, liveProjectName: (live && (await metadata.deployment(live))?.projectName) || "" };
     },
 
     async resolve(target) {
@@ -330,8 +350,11 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     graph: (id) => builder.graph(id),
 
+    underway,
+
     acquire(target) {
-      const id = target.deploymentId === "" ? liveOf(target) : target.deploymentId;
+      const id = target.deploymentId || scopes.get(target.environment.id, target.branch);
+      if (id === undefined) return nothingLive(target).then((failure) => Promise.reject(failure));
       const known = running.peek(id);
       const isNamedTwice = target.deploymentId !== "" && target.branch !== "";
       if (known?.environmentId === target.environment.id && !isNamedTwice) {
@@ -346,4 +369,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       await running.close();
     },
   };
+}
+
+/** What is being done for a deployment, as it was last said. */
+function stateOf({ deployment, progress }: ProgressEvent): string {
+  return progress || DeploymentStatus[deployment.status].toLowerCase();
 }

@@ -18,6 +18,8 @@ export function isSettled(status: DeploymentStatus): boolean {
 /** Events of all deployments. */
 export interface ProgressBoard {
   publish(event: ProgressEvent): void;
+  /** The deployments that are not settled, in the order in which they were first heard of, each with the last line about it. */
+  underway(): readonly ProgressEvent[];
   /**
    * The present state, then every event until the deployment is settled, with a heartbeat when nothing happens. Ends early, without an error, when the signal is
    * aborted.
@@ -30,10 +32,15 @@ const HEARTBEAT_MS = 10_000;
 /** Makes the board. */
 export function createProgressBoard(clock: Clock, heartbeatMs = HEARTBEAT_MS): ProgressBoard {
   const followers = new Map<string, Set<(event: ProgressEvent) => void>>();
+  const unsettled = new Map<string, ProgressEvent>();
   return {
     publish(event) {
-      for (const tell of followers.get(event.deployment.id) ?? []) tell(event);
+      const { deployment, progress } = event;
+      if (isSettled(deployment.status)) unsettled.delete(deployment.id);
+      else unsettled.set(deployment.id, { deployment, progress: progress || (unsettled.get(deployment.id)?.progress ?? "") });
+      for (const tell of followers.get(deployment.id) ?? []) tell(event);
     },
+    underway: () => [...unsettled.values()],
     async *follow(current, deploymentId, signal) {
       const waiting: ProgressEvent[] = [];
       let wake: (() => void) | undefined;

@@ -12,6 +12,11 @@ export class QueryRefused extends Error {
   }
 }
 
+/** The same refusal, with a hint beside the first thing that is wrong. */
+export function hinted({ errors: [first, ...others] }: QueryRefused, hint: string): QueryRefused {
+  return new QueryRefused([{ ...first, hint }, ...others]);
+}
+
 /** Characters of a message, and of the name that it is about, that are told; names come from the request and may have any length. */
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 500;

@@ -64,8 +64,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async validateGraph({ graph, branch }, context) {
       if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
       const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
-      const { diagnostics, diff } = await (await platform.deployments()).validate(environment, checkBranch(branch), graph);
-      return create(ValidateGraphResponseSchema, { diagnostics, diff });
+      return create(ValidateGraphResponseSchema, await (await platform.deployments()).validate(environment, checkBranch(branch), graph));
     },
 
     async createUpload({ sha256, sizeBytes }) {

@@ -8,12 +8,15 @@ import { type SpanFacts, SpanRecorder } from "../query/answer/spans.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
 import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
+import { hinted, QueryRefused } from "../query/refusal.ts";
 import type { Ask, BulkAsk } from "../query/request/request.ts";
 import type { Body, BodyEncoding, SpanRecord } from "../stores/telemetry/store.ts";
 
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
   readonly deployment: LiveDeployment;
+  /** The deployment that takes its place next, and how far it is, in words; undefined when there is none. Left out where a query named its deployment. */
+  readonly next?: () => string | undefined;
   release(): void;
 }
 
@@ -151,7 +154,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const message = error instanceof Error ? error.message : String(error);
     deps.recordQuery({ ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
     if (spans) deps.recordSpans(spans.finish({ queryId, deploymentId: base.deploymentId }, factsOf(arrival), message));
-    throw error;
+    const next = error instanceof QueryRefused ? lease.next?.() : undefined;
+    throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
     lease.release();
   }

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import { ChangeKind, DeploymentDiffSchema } from "../../../gen/svc/v1/deployment_pb.ts";
+import { ChangeKind, type DeploymentDiff, DeploymentDiffSchema } from "../../../gen/svc/v1/deployment_pb.ts";
+import { FeatureSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { diffText } from "../../../src/commands/apply/diff-view.ts";
 import { plainStyle } from "../../../src/output/style.ts";
 
 const features = (change: ChangeKind, count: number) => Array.from({ length: count }, (_, i) => ({ fqn: `user.f${i}`, change }));
+const only = (diff: DeploymentDiff) => ({ diff, outliving: [] });
 const terminal = plainStyle({ width: 80, isTTY: true });
 
 describe("the diff of an apply", () => {
@@ -13,16 +15,16 @@ describe("the diff of an apply", () => {
       resolvers: [{ fqn: "a.b", change: ChangeKind.CHANGED, oldVersion: 1, newVersion: 2 }],
       features: [...features(ChangeKind.ADDED, 505), ...features(ChangeKind.REMOVED, 39)],
     });
-    expect(diffText(diff, plainStyle()).split("\n").at(-1)).toBe("Plan: 1 resolver changed; 505 features added, 39 removed");
+    expect(diffText(only(diff), plainStyle()).split("\n").at(-1)).toBe("Plan: 1 resolver changed; 505 features added, 39 removed");
   });
 
   test("a terminal gets the beginning of a long table and its rest as a number; a pipe gets everything", () => {
     const diff = create(DeploymentDiffSchema, { features: features(ChangeKind.ADDED, 31) });
-    const text = diffText(diff, terminal);
+    const text = diffText(only(diff), terminal);
     expect(text.match(/^user\./gm)).toHaveLength(25);
     expect(text).toContain("\n... and 6 more; a pipe or --json gets them all\n");
-    expect(diffText(diff, plainStyle()).match(/^user\./gm)).toHaveLength(31);
-    expect(diffText(create(DeploymentDiffSchema, { features: features(ChangeKind.ADDED, 30) }), terminal)).not.toContain("more");
+    expect(diffText(only(diff), plainStyle()).match(/^user\./gm)).toHaveLength(31);
+    expect(diffText(only(create(DeploymentDiffSchema, { features: features(ChangeKind.ADDED, 30) })), terminal)).not.toContain("more");
   });
 
   test("on a terminal what goes is red, what comes green, what changes yellow", () => {
@@ -39,6 +41,17 @@ describe("the diff of an apply", () => {
       green: (text: string) => `g(${text})`,
       yellow: (text: string) => `y(${text})`,
     };
-    for (const cell of ["g(user.a)", "y(user.b)", "r(user.c)"]) expect(diffText(diff, marked)).toContain(cell);
+    for (const cell of ["g(user.a)", "y(user.b)", "r(user.c)"]) expect(diffText(only(diff), marked)).toContain(cell);
+  });
+
+  test("of many features whose cached values stay, five are named", () => {
+    const diff = create(DeploymentDiffSchema, { resolvers: [{ fqn: "a.b", change: ChangeKind.CHANGED, oldVersion: 1, newVersion: 2 }] });
+    const outliving = Array.from({ length: 7 }, (_, i) =>
+      create(FeatureSchema, { fqn: `user.f${i}__86400__`, maxStaleness: { seconds: 3600n, nanos: 0 } }),
+    );
+    expect(diffText({ diff, outliving }, plainStyle()).split("\n").slice(-2)).toEqual([
+      "Values that are cached already stay until they are that old: user.f0[1d] (1h), user.f1[1d] (1h), user.f2[1d] (1h), user.f3[1d] (1h), user.f4[1d] (1h) and 2 more",
+      "To compute one anew: svc query --staleness user.f0__86400__=0s --out user.f0__86400__ --in ...",
+    ]);
   });
 });

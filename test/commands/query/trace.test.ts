@@ -156,7 +156,7 @@ describe("--planner-option", () => {
     const risk = ["--in", "card.id=5", "--out", "card.risk", "--tag", "vendor:live"];
     expect((await run(...risk, "--planner-option", "required_resolver_tags=vendor")).stdout).toContain("live/5");
     const wrong = await run(...risk, "--planner-option", "required_resolver_tag=vendor", "--planner-option", "max_batch_rows=many");
-    expect(wrong.exitCode).toBe(1);
+    expect(wrong.exitCode).toBe(2);
     expect(wrong.stderr).toContain("unknown planner option 'required_resolver_tag'; did you mean 'required_resolver_tags'?");
     expect(wrong.stderr).toContain("planner option 'max_batch_rows': expected 1 to 1000, got 'many'");
   });
@@ -193,6 +193,9 @@ describe("named queries", () => {
     const said = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stderr;
     expect(await said("--query-name", "crad")).toContain("no named query 'crad' without a version; did you mean 'card'?");
     expect(await said("--query-name", "card", "--query-name-version", "3")).toContain("its versions are 1, 2");
+    const label = "There is no named query 'crad': the name is kept in the log, and does nothing else.\n";
+    expect(await said("--query-name", "crad", "--out", "card.risk")).toBe(label);
+    expect(await said("--query-name", "card", "--out", "card.risk")).toBe("");
   });
 });
 

@@ -80,7 +80,21 @@ describe("the server's findings", () => {
     });
     expect(diagnostics.map(({ code }) => code)).toEqual([154]);
     expect(diagnostics[0]?.message).toMatch(/^source 'gone' \(sqlite\) cannot be used: /);
-    expect(diagnostics[0]?.hint).toContain("GONE_SQLITE_PATH");
+    expect(diagnostics[0]?.hint).toBe(
+      "Its settings come from the code, or from the environment of the server (GONE_SQLITE_PATH): set the variable where the server is started, and start it again.",
+    );
+  });
+
+  test("154: a source without settings says whose environment is missing them, and one that nobody declared how that is done", async () => {
+    const sql = (source: string) => `-- resolves: User\n-- source: ${source}\nselect uid as id from app_user\n`;
+    const bare = await deploy(server, project(sql("bare"), 'bare = SQLiteSource(name="bare")\n'));
+    expect(bare.diagnostics[0]).toMatchObject({
+      code: 154,
+      message: "source 'bare' has no file: give `path=` in code or set BARE_SQLITE_PATH",
+      hint: expect.stringContaining("the environment of the server (BARE_SQLITE_PATH)"),
+    });
+    const undeclared = await deploy(server, project(sql("warehouse")));
+    expect(undeclared.diagnostics[0]?.hint).toContain("`from svc.sources import SQLiteSource`");
   });
 
   test("159: what the database rejects, at its place in the file", async () => {

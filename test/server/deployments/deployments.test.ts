@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { entry, pax } from "../../disk/tar.ts";
 import { TempFolder, TestServer } from "../running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
@@ -164,6 +166,71 @@ describe("deploying", () => {
   });
 });
 
+describe("a query that meets a deployment under way", () => {
+  /** A project whose import waits until the file `name` is there. */
+  const waitingFor = (name: string): ProjectFiles => ({
+    ...GREETING,
+    "wait.py": `import os, time\nwhile not os.path.exists(${JSON.stringify(join(folder.path, name))}): time.sleep(0.01)\n`,
+  });
+  const begin = async (name: string, request: Parameters<typeof deploy>[2] = {}): Promise<string> => {
+    const uploadId = await uploadProject(server, waitingFor(name));
+    const client = server.client(DeploymentService);
+    const id = (await client.createDeployment({ ...request, uploadId })).deployment?.id ?? "";
+    for await (const { progress } of client.watchDeployment({ deploymentId: id })) if (progress === "analyzing") break;
+    return id;
+  };
+
+  test("is told which one it is and how far, also when it is named, and when it would be the next", async () => {
+    const message = async (headers: Record<string, string> = {}) => {
+      const { status, body } = await ask(headers);
+      return [status, body.errors?.[0]?.message];
+    };
+    const first = await begin("first");
+    const analyzing = `deployment ${first} is being deployed (analyzing)`;
+    expect(await message()).toEqual([
+      412,
+      `Nothing is live in environment 'default' yet: ${analyzing}. Ask again in a moment; \`svc apply --await\` waits until it is live.`,
+    ]);
+    expect((await failure(server.client(GraphService).getGraph({}))).rawMessage).toContain(analyzing);
+    expect(await message({ "svc-deployment": first })).toEqual([
+      412,
+      `Deployment ${first} cannot answer queries: it is being deployed (analyzing).`,
+    ]);
+    writeFileSync(join(folder.path, "first"), "");
+    await follow(server, first);
+    expect(await greeting()).toBe("hello user 1");
+
+    const beside = await begin("beside", { noPromote: true });
+    const query = (headers: Record<string, string> = {}) =>
+      failure(
+        server
+          .client(QueryService, { headers })
+          .query({ inputs: [{ feature: "user.id", value: { case: "text", value: "1" } }], outputs: ["user.new"] }),
+      );
+    const hint = async (headers?: Record<string, string>) => (await query(headers)).findDetails(ErrorDetailSchema)[0]?.hint;
+    expect(await hint()).toBe("");
+    writeFileSync(join(folder.path, "beside"), "");
+    await follow(server, beside);
+    const next = await begin("next");
+    expect(await hint()).toBe(`Not live yet: deployment ${next} is being deployed (analyzing).`);
+    expect(await hint({ "svc-deployment": first })).toBe("");
+    writeFileSync(join(folder.path, "next"), "");
+    await follow(server, next);
+    expect(await hint()).toBe("");
+  });
+
+  test("is told why the first one failed", async () => {
+    const { id } = await deploy(server, { "a.py": "syntax error here\n" });
+    const { status, body } = await ask();
+    expect([status, body.errors?.[0]?.message]).toEqual([
+      412,
+      expect.stringMatching(
+        new RegExp(`^Nothing is live in environment 'default': deployment ${id} failed: The project has errors: Error\\[101\\]`),
+      ),
+    ]);
+  });
+});
+
 describe("branches", () => {
   test("answer beside the environment, with values of their own", async () => {
     expectLive(await deploy(server, saying("hello")));
@@ -219,7 +286,7 @@ describe("named deployments", () => {
     const refused = await ask({ "svc-deployment": broken.id });
     expect([refused.status, refused.body.errors?.[0]?.message]).toEqual([
       412,
-      expect.stringContaining("cannot answer queries: it is failed"),
+      expect.stringContaining("cannot answer queries: it failed (The project has errors"),
     ]);
     expect((await ask({ "svc-deployment": "dpl_0" })).status).toBe(404);
   });

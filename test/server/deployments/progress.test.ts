@@ -44,4 +44,19 @@ describe("progress", () => {
     }
     expect(shown(events)).toEqual(["QUEUED", "QUEUED", "QUEUED"]);
   });
+
+  test("knows what is not settled, with the last line about it", () => {
+    const board = createProgressBoard(new TestClock());
+    const [first, second] = ["dpl_1", "dpl_2"].map((id) => (status: DeploymentStatus) => ({ ...at(status), id })) as [typeof at, typeof at];
+    board.publish({ deployment: first(DeploymentStatus.QUEUED), progress: "" });
+    board.publish({ deployment: second(DeploymentStatus.QUEUED), progress: "" });
+    board.publish({ deployment: first(DeploymentStatus.BUILDING), progress: "analyzing" });
+    board.publish({ deployment: first(DeploymentStatus.STARTING), progress: "" });
+    const known = () =>
+      board.underway().map(({ deployment, progress }) => `${deployment.id} ${DeploymentStatus[deployment.status]} ${progress}`.trim());
+    expect(known()).toEqual(["dpl_1 STARTING analyzing", "dpl_2 QUEUED"]);
+    board.publish({ deployment: first(DeploymentStatus.LIVE), progress: "" });
+    board.publish({ deployment: second(DeploymentStatus.FAILED), progress: "" });
+    expect(known()).toEqual([]);
+  });
 });

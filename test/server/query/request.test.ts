@@ -102,7 +102,7 @@ describe("values from a command line", () => {
     expect(await refused("text", "kind", "b")).toContain("Kind (one of a)");
     expect(await refused("text", "list", '[1, "x"]')).toBe('user.list: expected int, got str "x" at [1]');
     expect(await refused("text", "any", "{nope")).toContain("no JSON");
-    expect(await refused("typed", "name", { a: 1 })).toBe("user.name: expected str, got struct");
+    expect(await refused("typed", "name", { a: 1 })).toBe('user.name: expected str, got struct {"a": 1}');
     expect(await refused("typed", "id", 1e20)).toContain("write it as a string");
   });
 
