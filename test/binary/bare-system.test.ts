@@ -8,7 +8,7 @@ import { lacksNamespaces, lacksProgram, programPath } from "../harness/needs.ts"
 import { BINARY, type Outcome } from "../harness/sandbox.ts";
 
 const chroot = programPath("chroot");
-const isAbsent = [lacksNamespaces("-rmpf"), lacksProgram("chroot")].includes(true);
+const isAbsent = lacksNamespaces("-rmpf") || lacksProgram("chroot");
 
 /** The loader and the libraries that a program asks for, as `ldd` finds them. */
 function librariesOf(program: string): string[] {

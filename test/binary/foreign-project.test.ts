@@ -8,7 +8,7 @@ import { Sandbox } from "../harness/sandbox.ts";
 
 const OTHER = 65534;
 const THIRD = 65533;
-const isAbsent = [lacksRoot(), lacksProgram("setpriv")].includes(true);
+const isAbsent = lacksRoot() || lacksProgram("setpriv");
 
 let sandbox: Sandbox;
 let marker = "";

@@ -8,7 +8,7 @@ import { callAuth } from "../harness/browser-session.ts";
 import { lacksProgram, lacksRoot } from "../harness/needs.ts";
 import { BINARY, Sandbox } from "../harness/sandbox.ts";
 
-describe.skipIf([lacksRoot(), lacksProgram("setpriv", "curl")].includes(true))("another user of this machine", () => {
+describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of this machine", () => {
   let sandbox: Sandbox;
   let open: string;
   beforeAll(async () => {

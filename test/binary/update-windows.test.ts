@@ -7,7 +7,7 @@ import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed, type TestFeed } from "../harness/release-feed.ts";
 import { lacksWine, WineMachine, windowsPath } from "../harness/wine.ts";
 
-describe.skipIf([lacksWine(), lacksProgram("zstd")].includes(true))("svc.exe update", () => {
+describe.skipIf(lacksWine() || lacksProgram("zstd"))("svc.exe update", () => {
   let machine: WineMachine;
   let feed: TestFeed;
   let bin: string;

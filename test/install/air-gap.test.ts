@@ -9,7 +9,7 @@ import { lacksProgram } from "../harness/needs.ts";
 import { type BuiltFeed, builtFeed } from "../harness/release-feed.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
-const isAbsent = [lacksAirGap(), lacksProgram("curl", "strace")].includes(true);
+const isAbsent = lacksAirGap() || lacksProgram("curl", "strace");
 
 const PORT = 5757;
 const MIRROR = `http://${SERVER_ADDRESS}:${PORT}`;

@@ -17,7 +17,7 @@ setDefaultTimeout(240_000);
 const feed = await builtFeed();
 const program = join(feed.dir, "latest", `svc-${feed.target}`);
 const ISOLATED = ["unshare", "-rmpf"];
-const isAbsent = [lacksNamespaces("-rmpf"), lacksProgram("busybox")].includes(true);
+const isAbsent = lacksNamespaces("-rmpf") || lacksProgram("busybox");
 
 /** The shared libraries that the binary names, with its loader. */
 const LIBRARIES = isAbsent

@@ -6,6 +6,7 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { PostgresSource } from "../../../src/server/sql/postgres.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
+import { lacksProgram } from "../../harness/needs.ts";
 import { freePort, lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 
 async function failure(run: Promise<unknown>): Promise<SqlError> {
@@ -17,7 +18,7 @@ async function failure(run: Promise<unknown>): Promise<SqlError> {
   return error as SqlError;
 }
 
-describe.skipIf(lacksPostgres())("postgresql source", () => {
+describe.skipIf(lacksPostgres() || lacksProgram("openssl"))("postgresql source", () => {
   let server: TestPostgres;
   let certificates: string;
   const opened: SqlSource[] = [];
