@@ -31,6 +31,7 @@ const LONG_FIRST = [
   "packaging/release",
   "install/refusals",
   "binary/flights",
+  "parsing/",
   "sdk/analyzer",
   "binary/windows",
   "binary/hostile",

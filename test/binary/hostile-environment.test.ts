@@ -240,9 +240,9 @@ const mounted = (options: string, then: string): string => `mount -t tmpfs ${opt
 const SURROUNDINGS: Record<string, Surroundings> = {
   "no HOME": { env: { HOME: undefined } },
   "an empty HOME": { env: { HOME: "" } },
-  "a HOME that does not exist": { env: { HOME: "/nonexistent/home" } },
+  "a HOME that does not exist": { env: { HOME: "/proc/nonexistent/home" } },
   "a HOME that is a device": { env: { HOME: "/dev/null" } },
-  "a HOME that may only be read": { before: mounted("", 'mount -o remount,ro "$HOME"'), isAbsent: lacksMounts },
+  "a HOME that may only be read": { before: mounted("", 'mount -o remount,bind,ro "$HOME"'), isAbsent: lacksMounts },
   "a HOME that is full": {
     before: mounted("-o size=64k", '{ head -c 99999 /dev/zero > "$HOME/f" || :; } 2>/dev/null'),
     isAbsent: lacksMounts,
