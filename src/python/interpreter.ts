@@ -91,12 +91,21 @@ async function* candidatesOf(
 function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: string) => void): Generator<Candidate> {
   const versions = join(pyenvRoot(places), "versions");
   if (!existsSync(versions)) return say("pyenv: not installed");
-  const patches = readdirSync(versions)
+  const patches = namesIn(versions)
     .filter((version) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(version))
     .sort((a, b) => Number(b.split(".")[2]) - Number(a.split(".")[2]));
   if (patches.length === 0) say(`pyenv: no 3.${minor} in ${versions}`);
   const program = places.platform === "win32" ? "python.exe" : "bin/python";
   for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
+}
+
+/** Names in a folder; none when it cannot be read, as another user's. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Files and folders that a search for a runtime looks at: when none of them changed, it finds the same, unless `uv` was given another interpreter. */

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { loadFlights } from "../harness/flights.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -139,7 +140,7 @@ test("lines are compared whole, in their order, and `...` stands for at least on
   ).toEqual([]);
 });
 
-describe.skipIf(process.platform === "win32")("sessions", () => {
+describe.skipIf(process.platform === "win32" || lacksProgram("curl"))("sessions", () => {
   let sandbox: Sandbox;
   let results: { readonly exitCode: number; readonly output: readonly string[] }[];
 

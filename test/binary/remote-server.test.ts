@@ -6,15 +6,13 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { Authority, type Leaf } from "../harness/authority.ts";
 import { callAuth } from "../harness/browser-session.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 interface Started {
   readonly url: string;
   readonly remote_url: string | null;
 }
-
-const missing = Bun.which("openssl") === null;
-if (missing) console.log("servers with a certificate skipped: openssl is not installed");
 
 /** Starts a server in the background; the sandbox stops it. */
 async function startServer(sandbox: Sandbox, flags: readonly string[]): Promise<Started & { readonly stderr: string }> {
@@ -24,7 +22,7 @@ async function startServer(sandbox: Sandbox, flags: readonly string[]): Promise<
   return { ...started, stderr };
 }
 
-describe.skipIf(missing)("with a certificate", () => {
+describe.skipIf(lacksProgram("openssl"))("with a certificate", () => {
   let sandbox: Sandbox;
   let authority: Authority;
   let server: Started & { readonly stderr: string };

@@ -4,10 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox } from "../harness/sandbox.ts";
-import { missingForWine, WineMachine, windowsPath } from "../harness/wine.ts";
-
-const missing = missingForWine();
-if (missing !== undefined) console.log(`skipped: ${missing}`);
+import { lacksWine, WineMachine, windowsPath } from "../harness/wine.ts";
 
 const PROJECT = "project: people\r\nenvironments:\r\n  default: {}\r\n";
 const FEATURES = [
@@ -27,7 +24,7 @@ const FEATURES = [
 /** A stack of JavaScript in what a user sees. */
 const STACK = /\n\s+at .*[(:]\d+:\d+/;
 
-describe.skipIf(missing !== undefined)("svc.exe", () => {
+describe.skipIf(lacksWine())("svc.exe", () => {
   let machine: WineMachine;
   let linux: Sandbox;
   let project: string;

@@ -8,6 +8,7 @@ import { HealthService } from "../../gen/svc/v1/health_pb.ts";
 import { messageText } from "../../src/client/message-text.ts";
 import { createRedactor, REDACTED } from "../../src/client/redact.ts";
 import { report } from "../../src/errors/report.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { errorAnswer, type FakeServer, fakeServer, protoAnswer, tokenAnswer } from "./fake-server.ts";
 import { type TestContext, tempFolder, testContext } from "./test-context.ts";
 
@@ -160,7 +161,7 @@ describe("the runtime's own switches", () => {
     expect(code).toBe(0);
     expectClean(said);
   });
-  test("NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn certificate checks off", async () => {
+  test.skipIf(lacksProgram("openssl"))("NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn certificate checks off", async () => {
     const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
     const made = Bun.spawnSync([
       "openssl",

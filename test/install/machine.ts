@@ -3,6 +3,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import type { BuiltFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
@@ -24,6 +25,12 @@ export interface InstallOptions {
   readonly under?: readonly string[];
   readonly cwd?: string;
 }
+
+/** What a machine needs to download from a host of the tests, which is served with a certificate that openssl makes. */
+export const DOWNLOADING = ["curl", "openssl"];
+
+/** Whether any of these tools is absent here, named as in `InstallOptions`. */
+export const lacksTools = (tools: readonly string[]): boolean => lacksProgram(...tools.map((name) => name.replace(/:.*/, "")));
 
 let running = 0;
 const waiting: (() => void)[] = [];

@@ -5,26 +5,26 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost, TestAuthority } from "../harness/release-host.ts";
-import { InstallMachine } from "./machine.ts";
+import { DOWNLOADING, InstallMachine, lacksTools } from "./machine.ts";
 
 setDefaultTimeout(240_000);
 
 const feed = await builtFeed();
-const authority = new TestAuthority();
+const authority = TestAuthority.make();
 const host = await ReleaseHost.serve(feed.dir, { authority });
 afterAll(async () => {
   await host[Symbol.asyncDispose]();
-  authority[Symbol.dispose]();
+  authority?.[Symbol.dispose]();
 });
 
 const MANUAL = { SVC_NO_MANUAL: "" };
 const FROM = ["--from", host.url];
-const newMachine = () => new InstallMachine(feed, authority.env);
+const newMachine = () => new InstallMachine(feed, authority?.env);
 const pageOf = (machine: InstallMachine) => join(machine.home, ".svc/share/man/man1/svc.1");
 const bashWords = (machine: InstallMachine) => join(machine.home, ".local/share/bash-completion/completions/svc");
 const fishWords = (machine: InstallMachine) => join(machine.home, ".config/fish/completions/svc.fish");
 
-describe("install.sh", () => {
+describe.skipIf(lacksTools(DOWNLOADING))("install.sh", () => {
   test("writes pages of its version and completions, and --uninstall leaves nothing of them", async () => {
     using machine = newMachine();
     const { exitCode, stderr } = await machine.install(FROM, { env: MANUAL });
@@ -64,19 +64,22 @@ describe("install.sh", () => {
   });
 });
 
-test("svc update and its way back write the pages anew where the installer put them, and nowhere else", async () => {
-  using machine = newMachine();
-  await machine.install([...FROM, "--version", "v0.2.0"], { env: MANUAL });
-  const svc = (...words: string[]) => {
-    const env = { ...authority.env, HOME: machine.home, PATH: process.env.PATH };
-    return Bun.spawn([join(machine.dir, "svc"), ...words], { env, stdio: ["ignore", "ignore", "ignore"] }).exited;
-  };
-  expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.2.0");
-  expect(await svc("update")).toBe(0);
-  expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.3.0");
-  expect(await svc("update", "--rollback")).toBe(0);
-  expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.2.0");
-  rmSync(join(machine.home, ".svc/share"), { recursive: true });
-  expect(await svc("update")).toBe(0);
-  expect(existsSync(join(machine.home, ".svc/share"))).toBe(false);
-});
+test.skipIf(lacksTools(DOWNLOADING))(
+  "svc update and its way back write the pages anew where the installer put them, and nowhere else",
+  async () => {
+    using machine = newMachine();
+    await machine.install([...FROM, "--version", "v0.2.0"], { env: MANUAL });
+    const svc = (...words: string[]) => {
+      const env = { ...authority?.env, HOME: machine.home, PATH: process.env.PATH };
+      return Bun.spawn([join(machine.dir, "svc"), ...words], { env, stdio: ["ignore", "ignore", "ignore"] }).exited;
+    };
+    expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.2.0");
+    expect(await svc("update")).toBe(0);
+    expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.3.0");
+    expect(await svc("update", "--rollback")).toBe(0);
+    expect(readFileSync(pageOf(machine), "utf8")).toContain("v0.2.0");
+    rmSync(join(machine.home, ".svc/share"), { recursive: true });
+    expect(await svc("update")).toBe(0);
+    expect(existsSync(join(machine.home, ".svc/share"))).toBe(false);
+  },
+);

@@ -58,7 +58,7 @@ export async function runBenchmark(
     let answered = 0;
     let failed = 0;
     let updated = 0;
-    const result = await runLoad(plan, send, {
+    return runLoad(plan, send, {
       clock: SYSTEM_LOAD_CLOCK,
       signal: context.signal,
       onSample(sample) {
@@ -70,8 +70,6 @@ export async function runBenchmark(
         say(`${sample.measured ? `${answered} answered` : "warming up"}${failed > 0 ? `, ${failed} failed` : ""}`);
       },
     });
-    update(label);
-    return result;
   });
   const report: BenchmarkReport = { kind: "benchmark", plan, result };
   if (flags.benchmarkOutput === undefined) return report;
