@@ -69,7 +69,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   queryName: string;
 
   /**
-   * Its version.
+   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning, and versions that are no numbers before all that are.
    *
    * @generated from field: string query_name_version = 7;
    */
