@@ -139,12 +139,17 @@ function wrong(at: string, wanted: string, value: unknown): BodyInvalid {
   return new BodyInvalid(`${at}: expected ${wanted}, got ${describeValue(value)}`);
 }
 
+/** Refuses fields that are not known and say something: what a newer client leaves empty, it does not ask for. */
 function onlyKnown(given: Fields, known: ReadonlySet<string>, prefix: string): void {
   for (const name in given) {
-    if (known.has(name)) continue;
+    if (known.has(name) || isEmpty(given[name])) continue;
     const hint = didYouMean(name, known);
     throw new BodyInvalid(`unknown field '${prefix}${name}'; ${hint || `the fields are ${[...known].join(", ")}`}`);
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === "" || (typeof value === "object" && Object.keys(value as object).length === 0);
 }
 
 function fields(value: unknown, at: string): Fields {

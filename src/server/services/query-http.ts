@@ -23,12 +23,16 @@ const MAX_BULK_VALUES = 2_000_000;
 /** Errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
+/** `data` of a refused query, of the type that it has in an answer: results one by one, or columns by name. */
+export const NO_RESULTS: readonly never[] = [];
+export const NO_COLUMNS: Readonly<Record<string, never>> = {};
+
 /** Answers a request of a caller who may make it. `receive` reads its body. */
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, (body, request, text, auth) =>
+  return createHandler(readQueryBody, NO_RESULTS, (body, request, text, auth) =>
     runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
       JSON.stringify(answerToJson(answer, body)),
     ),
@@ -39,6 +43,7 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
+    NO_COLUMNS,
     (body, request, _text, auth) => {
       const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
       return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
@@ -52,8 +57,13 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
 
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
+  noData: object,
   answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
+  const refuse = (errors: readonly MessageInitShape<typeof ErrorDetailSchema>[], status: number, headers: Record<string, string> = {}) => {
+    const text = JSON.stringify({ data: noData, errors: errors.map((error) => errorToJson(error as JsonError)) });
+    return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
+  };
   return async (request, auth, receive) => {
     if (request.method !== "POST")
       return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
@@ -100,15 +110,6 @@ interface JsonError {
   readonly feature?: string | undefined;
   readonly resolver?: string | undefined;
   readonly exception?: Partial<ExceptionInfo> | undefined;
-}
-
-function refuse(
-  errors: readonly MessageInitShape<typeof ErrorDetailSchema>[],
-  status: number,
-  headers: Record<string, string> = {},
-): Response {
-  const text = JSON.stringify({ data: [], errors: errors.map((error) => errorToJson(error as JsonError)) });
-  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 
 function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {

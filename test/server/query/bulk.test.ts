@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
+import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
@@ -181,18 +182,14 @@ test("names that are wrong in every row are guessed for twenty rows", async () =
 
 test("the JSON door answers with columns, and errors with their rows", async () => {
   const one = world();
+  const records: QueryRecord[] = [];
   const handle = createBulkQueryHttp<null>({
     engine: one.engine,
     clock: one.clock,
     resolveDeployment: () => ({ deployment: one.deployment, release: () => {} }),
     recordSpans: () => undefined,
     keepStages: async () => true,
-    recordQuery: (record) => {
-      const run = readQueryRun({ ...record, environmentId: "env_1", branch: "" });
-      expect(run.request.outputs).toEqual(["user.score"]);
-      expect(run.response?.errors).toHaveLength(1);
-      expect(run.response?.data).toEqual([]);
-    },
+    recordQuery: (record) => void records.push(record),
   });
   const post = async (body: unknown) => {
     const headers = { "content-type": "application/json" };
@@ -208,5 +205,18 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     errors: [{ row: 1, code: "RESOLVER_FAILED", category: "FIELD", message: "no score for 5", feature: "user.score" }],
     meta: { rows: 3, deployment_id: "dpl_1" },
   });
-  expect((await post({ inputs: { "user.id": 1 } })).body).toMatchObject({ errors: [{ code: "PARSE_FAILED" }] });
+  const run = readQueryRun({ ...(records[0] as QueryRecord), environmentId: "env_1", branch: "" });
+  expect(run.request.outputs).toEqual(["user.score"]);
+  expect(run.response?.errors).toHaveLength(1);
+  expect(run.response?.data).toEqual([]);
+  const refused = [
+    { inputs: { "user.id": 1 } },
+    { inputs: { "user.none": [1] } },
+    { inputs: { "user.id": [1, 2], "user.score": [1, 2, 3] } },
+  ];
+  for (const wrong of refused) {
+    const { status, body } = await post(wrong);
+    expect(status).toBe(400);
+    expect(body).toEqual({ data: {}, errors: [expect.objectContaining({ category: "REQUEST" })] });
+  }
 });
