@@ -281,6 +281,7 @@ class SvcClient:
             "now": instant_text(now) if isinstance(now, datetime) else now,
             "planner_options": dict(planner_options or {}),
             "deployment_id": self._deployment_id,
+            "encoding_options": {"encode_large_integers_as_numbers": True},
         }
         return {name: value for name, value in fields.items() if value or name == "inputs"}
 

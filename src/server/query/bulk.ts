@@ -201,7 +201,7 @@ const MAX_SUMMARY_ERRORS = 100;
 export function bulkSummary(answer: BulkAnswer): QueryResponse {
   return create(QueryResponseSchema, {
     errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),
-    meta: answerMeta(answer),
+    meta: answerMeta(answer, []),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });
@@ -243,7 +243,7 @@ export function bulkAnswerToProto(answer: BulkAnswer): QueryBulkResponse {
       ),
     tables: answer.columns.filter((column) => column.isTable).map(tableToProto),
     errors: answer.failures.map((failure) => create(BulkErrorSchema, { row: failure.row, error: errorDetail(failure) })),
-    meta: answerMeta(answer),
+    meta: answerMeta(answer, answer.columns),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });

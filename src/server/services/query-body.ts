@@ -4,7 +4,7 @@ import { didYouMean } from "../../domain/closest.ts";
 import { DURATION_GRAMMAR } from "../../domain/duration.ts";
 import { readStaleness } from "../../domain/staleness.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
-import { describeValue, type FeatureValue, parseExactJson } from "../../domain/value.ts";
+import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../domain/value.ts";
 import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../query/request/prepare.ts";
@@ -24,8 +24,8 @@ export interface QueryBody {
   readonly deploymentId: string;
   /** The caller's own key-value pairs. */
   readonly meta: Readonly<Record<string, string>>;
-  /** Whether structs are written as objects; else as lists of their fields' values. */
-  readonly structsAsObjects: boolean;
+  /** What the values of its answer are to be where JSON may be this or that. */
+  readonly form: JsonForm;
 }
 
 const FIELDS = new Set([
@@ -48,7 +48,7 @@ const FIELDS = new Set([
   "store_plan_stages",
 ]);
 const CONTEXT_FIELDS = new Set(["environment", "tags"]);
-const ENCODING_FIELDS = new Set(["encode_structs_as_objects"]);
+const ENCODING_FIELDS = new Set(["encode_structs_as_objects", "encode_large_integers_as_numbers"]);
 const NONE: Readonly<Record<string, never>> = {};
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -122,7 +122,11 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
     environment: optional(context.environment, "context.environment", string) ?? "",
     deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",
     meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
-    structsAsObjects: optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true,
+    form: {
+      structsAsLists: !(optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true),
+      largeNumbers:
+        optional(encoding.encode_large_integers_as_numbers, "encoding_options.encode_large_integers_as_numbers", boolean) ?? false,
+    },
   };
   return { body: query, inputs, text };
 }

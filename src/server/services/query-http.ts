@@ -2,11 +2,10 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
-import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
+import { outputToJson, typeToJson } from "../../domain/output-json.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
-import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { JsonRefused } from "../http/json-text.ts";
-import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
+import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request/request.ts";
@@ -142,9 +141,11 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
+  const plain = ({ value, feature, isTable = false }: Pick<AnswerField, "value" | "feature" | "isTable">) =>
+    outputToJson([value], { type: feature.dtype, isTable }, body.form)[0];
   const field = (one: AnswerField): Record<string, unknown> => {
-    const json: Record<string, unknown> = { field: one.path, value: plain(one.value, one.feature.dtype, body) };
-    if (one.key) json.pkey = plain(one.key.value, one.key.feature.dtype, body);
+    const json: Record<string, unknown> = { field: one.path, value: plain(one) };
+    if (one.key) json.pkey = plain(one.key);
     json.ts = one.observedAt === undefined ? now : timeText(one.observedAt);
     if (one.failure) json.error = errors.get(one.failure);
     if (body.ask.includeMeta)
@@ -154,7 +155,7 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
   return {
     data: answer.fields.map(field),
     ...(errors.size > 0 ? { errors: [...errors.values()] } : {}),
-    meta: metaJson(answer, body, now),
+    meta: metaJson(answer, answer.fields, body, now),
   };
 }
 
@@ -168,15 +169,20 @@ interface BulkJson {
 function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
   return {
     data: Object.fromEntries(
-      answer.columns.map(({ path, feature, values }) => [path, values.map((value) => plain(value, feature.dtype, body))]),
+      answer.columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, body.form)]),
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, body, formatInstant(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatInstant(answer.nowMicros)) },
   };
 }
 
-function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<string, unknown> {
+function metaJson(
+  answer: AnswerHead,
+  outputs: readonly Pick<AnswerField, "path" | "feature">[],
+  body: QueryBody,
+  now: string,
+): Record<string, unknown> {
   const { deployment } = answer;
   return {
     execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
@@ -186,35 +192,10 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     query_id: answer.queryId,
     query_timestamp: now,
     query_hash: answer.queryHash,
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, typeToJson(feature.dtype)])),
     ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
     ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
     ...(answer.traceId === "" ? {} : { trace_id: answer.traceId }),
     ...(body.ask.storePlanStages ? { plan_stages: answer.stages.length } : {}),
   };
-}
-
-/** A value as plain JSON; the common kinds are that already. */
-function plain(value: FeatureValue, type: DataType, body: QueryBody): unknown {
-  if (value === null || typeof value === "boolean") return value;
-  if (!body.structsAsObjects) return toPlainJson(flatten(value, type));
-  return toPlainJson(value, type);
-}
-
-/** A value in plain form whose structs are lists of their fields' values, in order. */
-function flatten(value: FeatureValue, type: DataType | undefined): FeatureValue {
-  if (
-    value !== null &&
-    type?.kind.case === "struct" &&
-    typeof value === "object" &&
-    !Array.isArray(value) &&
-    !(value instanceof Uint8Array)
-  ) {
-    const given = value;
-    return type.kind.value.fields.map((one) => flatten(given[one.name] ?? null, one.dtype));
-  }
-  if (Array.isArray(value)) {
-    const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
-    return value.map((item) => flatten(item, element));
-  }
-  return toPlainJson(value, type) as FeatureValue;
 }

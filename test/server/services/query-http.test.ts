@@ -140,6 +140,7 @@ describe("answers", () => {
         query_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         query_timestamp: "2024-05-01T12:00:00Z",
         query_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        types: { "user.name": "string", "user.bad": "string" },
       },
     });
   });
