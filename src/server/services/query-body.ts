@@ -73,18 +73,25 @@ export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
 
 /** Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them. Throws BodyInvalid, JsonRefused, QueryRefused. */
 export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
-  const { body, inputs, text } = readFields(bytes, maxValues);
+  const { body, inputs, times, text } = readFields(bytes, maxValues);
   const columns = Object.keys(inputs).map((name) => {
     const values = inputs[name];
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
-  return { body: { ...body, bulk: { ask: body.ask, columns } }, text };
+  return { body: { ...body, bulk: { ask: body.ask, columns, now: times } }, text };
 }
 
 const INPUTS = quoted("inputs");
 
-function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: QueryBody; readonly inputs: Fields; readonly text: string } {
+interface ReadFields extends Read<QueryBody> {
+  readonly inputs: Fields;
+  /** `now` where it is a list, which that of a bulk query may be: microseconds since 1970. */
+  readonly times: readonly bigint[] | undefined;
+}
+
+/** @param maxValues given for a bulk query, the most values that it may have */
+function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
   if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
   let parsed: unknown;
@@ -101,6 +108,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
   const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
   onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
   const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
+  const times = maxValues !== undefined && Array.isArray(body.now) ? body.now.map((time, row) => instant(time, `now[${row}]`)) : undefined;
   if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
   const query: QueryBody = {
     ask: {
@@ -112,7 +120,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
       queryName: optional(body.query_name, "query_name", string) ?? "",
       queryNameVersion: optional(body.query_name_version, "query_name_version", string) ?? "",
       correlationId: optional(body.correlation_id, "correlation_id", string) ?? "",
-      now: optional(body.now, "now", instant),
+      now: times ? undefined : optional(body.now, "now", instant),
       plannerOptions: optional(body.planner_options, "planner_options", mapOf(option)) ?? NONE,
       explain: optional(body.explain, "explain", boolean) ?? false,
       includeMeta: optional(body.include_meta, "include_meta", boolean) ?? false,
@@ -128,7 +136,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
         optional(encoding.encode_large_integers_as_numbers, "encoding_options.encode_large_integers_as_numbers", boolean) ?? false,
     },
   };
-  return { body: query, inputs, text };
+  return { body: query, inputs, times, text };
 }
 
 function givenTwice(name: string | undefined, where: string): BodyInvalid {

@@ -7,8 +7,8 @@ import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
-import { createBulkQueryHttp } from "../../../src/server/services/query-http.ts";
 import { seeded } from "../../domain/seed.ts";
+import { jsonDoors } from "../services/json-doors.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";
 
@@ -183,19 +183,10 @@ test("names that are wrong in every row are guessed for twenty rows", async () =
 test("the JSON door answers with columns, and errors with their rows", async () => {
   const one = world();
   const records: QueryRecord[] = [];
-  const handle = createBulkQueryHttp<null>({
-    engine: one.engine,
-    clock: one.clock,
-    resolveDeployment: () => ({ deployment: one.deployment, release: () => {} }),
-    recordSpans: () => undefined,
-    keepStages: async () => true,
-    recordQuery: (record) => void records.push(record),
-  });
-  const post = async (body: unknown) => {
-    const headers = { "content-type": "application/json" };
-    const request = new Request("http://localhost/v1/query/bulk", { method: "POST", body: JSON.stringify(body), headers });
-    const response = await handle(request, null, () => request.bytes());
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const send = jsonDoors(one, records);
+  const post = async (given: unknown) => {
+    const { status, text } = await send("bulk", JSON.stringify(given));
+    return { status, body: JSON.parse(text) as Record<string, unknown> };
   };
   const { status, body } = await post({ inputs: { "user.id": [1, 5, 2] }, outputs: ["user.score"], include_meta: true });
   expect(status).toBe(200);
@@ -219,4 +210,28 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     expect(status).toBe(400);
     expect(body).toEqual({ data: {}, errors: [expect.objectContaining({ category: "REQUEST" })] });
   }
+});
+
+test.each([
+  [
+    ["2024-05-01T10:00:00Z", "2024-05-01T13:30:00+02:00"],
+    [true, true],
+  ],
+  [
+    ["2024-05-01T10:00:01Z", "2024-05-01T11:29:59Z"],
+    [false, false],
+  ],
+  ["2024-05-01T10:00:00Z", [true, false]],
+  [["2024-05-01T10:00:00Z"], [true, false]],
+])("the JSON door takes a time for each row, or one for all: %j", async (now, hits) => {
+  const send = jsonDoors(world());
+  const post = async (times: unknown) => {
+    const body = { inputs: { "user.id": [1, 2] }, outputs: ["user.rank"], include_meta: true, now: times };
+    return JSON.parse((await send("bulk", JSON.stringify(body))).text) as Record<string, unknown>;
+  };
+  await post(["2024-05-01T09:00:00Z", "2024-05-01T11:30:00Z"]);
+  expect(await post(now)).toMatchObject({ hits: { "user.rank": hits } });
+  expect((await post(["2024-05-01T10:00:00Z", null])).errors).toMatchObject([
+    { message: "now[1]: expected an ISO 8601 time such as 2024-05-01T12:00:00Z, got null" },
+  ]);
 });

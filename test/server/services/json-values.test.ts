@@ -6,10 +6,10 @@ import fc from "fast-check";
 import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/services/query-http.ts";
 import { patience, seeded } from "../../domain/seed.ts";
 import { featureClass, graph, primitive, python, type TypeSpec } from "../query/graphs.ts";
 import { World } from "../query/worlds.ts";
+import { type JsonDoor, jsonDoors } from "./json-doors.ts";
 
 setDefaultTimeout(patience(60_000));
 
@@ -81,25 +81,16 @@ const made = graph(
 );
 
 const world = new World(made, { python: Object.fromEntries(NAMES.map((name) => [`m.${name}`, ([value]) => value])) });
-const deps = {
-  engine: world.engine,
-  clock: world.clock,
-  recordSpans: () => undefined,
-  keepStages: async () => true,
-  resolveDeployment: () => ({ deployment: world.deployment, release: () => {} }),
-  recordQuery: () => {},
-};
-const doors = { online: createQueryHttp<null>(deps), bulk: createBulkQueryHttp<null>(deps) };
+const send = jsonDoors(world);
 
 /** JSON whose numbers are what stands there, so that 1.0 is not 1 and no digit is lost. */
 const asWritten = (text: string): unknown =>
   JSON.parse(text, ((_: string, value: unknown, { source }: { source: string }) =>
     typeof value === "number" ? { number: source } : value) as never);
 
-async function post(door: keyof typeof doors, body: string) {
-  const request = new Request(`http://localhost/v1/query/${door}`, { method: "POST", body });
-  const response = await doors[door](request, null, () => request.bytes());
-  return { status: response.status, body: asWritten(await response.text()) as Record<string, unknown> };
+async function post(door: JsonDoor, body: string) {
+  const { status, text } = await send(door, body);
+  return { status, body: asWritten(text) as Record<string, unknown> };
 }
 
 interface Came {

@@ -10,10 +10,10 @@ import { toProtoValue } from "../../../src/domain/proto-value.ts";
 import { answerToBinary } from "../../../src/server/query/answer/answer-bytes.ts";
 import { bulkAnswerToProto } from "../../../src/server/query/bulk.ts";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
-import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/services/query-http.ts";
 import { seeded } from "../../domain/seed.ts";
 import { agg, featureClass, graph, primitive, python } from "../query/graphs.ts";
 import { ask, World } from "../query/worlds.ts";
+import { type JsonDoor, jsonDoors } from "./json-doors.ts";
 
 const point = create(DataTypeSchema, {
   kind: {
@@ -90,15 +90,7 @@ const world = new World(made, {
       })),
   },
 });
-const deps = {
-  engine: world.engine,
-  clock: world.clock,
-  recordSpans: () => undefined,
-  keepStages: async () => true,
-  resolveDeployment: () => ({ deployment: world.deployment, release: () => {} }),
-  recordQuery: () => {},
-};
-const doors = { online: createQueryHttp<null>(deps), bulk: createBulkQueryHttp<null>(deps) };
+const send = jsonDoors(world);
 
 interface Said {
   readonly data: never;
@@ -106,9 +98,8 @@ interface Said {
   readonly meta: { readonly types: Readonly<Record<string, unknown>> };
 }
 
-async function post(door: keyof typeof doors, body: object): Promise<Said> {
-  const request = new Request(`http://localhost/v1/query/${door}`, { method: "POST", body: JSON.stringify(body) });
-  return (await (await doors[door](request, null, () => request.bytes())).json()) as Said;
+async function post(door: JsonDoor, body: object): Promise<Said> {
+  return JSON.parse((await send(door, JSON.stringify(body))).text) as Said;
 }
 
 const POINT = {

@@ -113,7 +113,8 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
   }
 }
 
-function rowsField({ cells, context }: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
+function rowsField(execution: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
+  const { cells } = execution;
   const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
   const rows = cells.rowsAt.get(cell);
   const hit = cells.origin[cell] === CellOrigin.STORED;
@@ -123,7 +124,7 @@ function rowsField({ cells, context }: Execution, cell: number, { path, feature,
     value: cells.state[cell] === CellState.OK ? rowsAsList(rows, pick) : null,
     hit,
     resolver: hit ? (cells.storedBy.get(cell) ?? "") : "",
-    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : context.nowMs,
+    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : execution.timeOf(cell % execution.rows).ms,
     key: undefined,
     failure,
     inner: listFailures(rows, pick),

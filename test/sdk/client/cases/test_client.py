@@ -104,6 +104,23 @@ class Query(unittest.TestCase):
         self.assertEqual(self.client.query({User.id: 1}, [User.asked_at], now=zoned)[User.asked_at], zoned)
         self.assertEqual(self.client.query({User.id: 1}, [User.origin], tags="one")[User.origin], "/one")
 
+    def test_rows_have_times_of_their_own(self) -> None:
+        times = [datetime(2024, 5, 1, 12), "2024-05-02T12:00:00Z", datetime(2024, 5, 3, 14, tzinfo=timezone(timedelta(hours=2)))]
+        wanted = [datetime(2024, 5, day, 12, tzinfo=timezone.utc) for day in (1, 2, 3)]
+        for result in (
+            self.client.query_bulk({User.id: [1, 2, 3]}, [User.asked_at], now=times),
+            self.client.query_bulk({User.id: [1]}, [User.asked_at], now=times),
+            self.client.query([{User.id: id} for id in (1, 2, 3)], [User.asked_at], now=times),
+        ):
+            self.assertEqual(result[User.asked_at], wanted)
+        same = self.client.query_bulk({User.id: [1, 2]}, [User.asked_at], now=times[0])
+        self.assertEqual(same[User.asked_at], [wanted[0]] * 2)
+        for wrong, said in ((times[:2], "now has 2"), ([], "now has 0"), (["soon", "now", "then"], r"now\[0\]: expected an ISO 8601 time")):
+            with self.assertRaisesRegex(QueryError, said):
+                self.client.query_bulk({User.id: [1, 2, 3]}, [User.asked_at], now=wrong)
+        with self.assertRaisesRegex(QueryError, "now: expected an ISO 8601 time .* got list"):
+            self.client.query({User.id: 1}, [User.asked_at], now=times)
+
     def test_a_named_query_has_its_own_outputs(self) -> None:
         for version in ("1.0.0", None):
             result = self.client.query({User.id: 8}, query_name="scores", query_name_version=version)
