@@ -1,10 +1,10 @@
 /** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
 
-import { didYouMean } from "../../domain/closest.ts";
 import { DURATION_GRAMMAR } from "../../domain/duration.ts";
 import { readStaleness } from "../../domain/staleness.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../domain/value.ts";
+import { unknownField } from "../http/json-fields.ts";
 import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../query/request/prepare.ts";
@@ -151,17 +151,9 @@ function wrong(at: string, wanted: string, value: unknown): BodyInvalid {
   return new BodyInvalid(`${at}: expected ${wanted}, got ${describeValue(value)}`);
 }
 
-/** Refuses fields that are not known and say something: what a newer client leaves empty, it does not ask for. */
 function onlyKnown(given: Fields, known: ReadonlySet<string>, prefix: string): void {
-  for (const name in given) {
-    if (known.has(name) || isEmpty(given[name])) continue;
-    const hint = didYouMean(name, known);
-    throw new BodyInvalid(`unknown field '${prefix}${name}'; ${hint || `the fields are ${[...known].join(", ")}`}`);
-  }
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === "" || (typeof value === "object" && Object.keys(value as object).length === 0);
+  const wrong = unknownField(given, known, prefix);
+  if (wrong !== undefined) throw new BodyInvalid(wrong);
 }
 
 function fields(value: unknown, at: string): Fields {
