@@ -2,6 +2,7 @@
 
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { didYouMean } from "../../domain/closest.ts";
+import { clipped } from "../query/refusal.ts";
 import { JsonRefused } from "./json-text.ts";
 
 /**
@@ -42,7 +43,7 @@ function checkFields(type: DescMessage, value: unknown, prefix: string): void {
   const unknown = firstUnknown(given, namesOf(type));
   if (unknown !== undefined) {
     const known = type.fields.map((field) => field.jsonName);
-    throw new JsonRefused(describeUnknown(unknown, known, prefix));
+    throw new JsonRefused(clipped(describeUnknown(unknown, known, prefix)));
   }
   for (const field of type.fields) {
     const message = messageOf(field);

@@ -62,3 +62,7 @@ test.each([
   if (message === undefined) expect(said).toBeUndefined();
   else expect(said).toContain(message);
 });
+
+test("a long name that is not known is not told whole", () => {
+  expect(json({ ["x".repeat(1_000_000)]: 1 })?.length).toBeLessThan(5_000);
+});
