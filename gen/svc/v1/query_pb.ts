@@ -23,6 +23,13 @@ export const file_svc_v1_query: GenFile = /*@__PURE__*/
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading dot, or fully qualified;
  * windows in either spelling.
  *
+ * The JSON query API, `POST /v1/query/online` and `/v1/query/bulk`, has these fields by these names; `inputs` is an object by feature, `tags` and the
+ * `environment` lie in `context`. Fields that it does not know are refused unless they are null, "", [] or {}. Beside them it has `encoding_options`:
+ * - `encode_structs_as_objects`, default true. Else a struct is a list of its fields' values, and whole rows of a has-many relation are
+ *   {"columns": [names], "values": [for each column, a value per row]}; inputs may have that form, whatever the option.
+ * - `encode_large_integers_as_numbers`, default false. Then an integer beyond 2^53 is text, and so is every other integer at its place in the output (the
+ *   value itself, the items of lists, one field of structs), so that a column has one type. Lengths of time that are no exact number do the same.
+ *
  * @generated from message svc.v1.QueryRequest
  */
 export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
