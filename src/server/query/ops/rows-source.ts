@@ -50,10 +50,29 @@ export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, pare
       return { groups: part.map(() => failure), columns: new Map(), rows: 0 };
     });
   const isToldOnce = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
-  return (isToldOnce ? eachTime(execution, parents, fetch).then((parts) => joined(parts, parents.length)) : fetch(parents)).then((raw) => {
-    execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
-    return checked(raw, wantedOf(execution, op, rows), resolver, path);
+  const fetchPart = (part: readonly number[]) => (part.length === parents.length ? fetch(part) : fetch(part).then(foundOnly));
+  return (isToldOnce ? eachTime(execution, parents, fetchPart).then((parts) => joined(parts, parents.length)) : fetch(parents)).then(
+    (raw) => {
+      execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
+      return checked(raw, wantedOf(execution, op, rows), resolver, path);
+    },
+  );
+}
+
+/** Without the rows that are nobody's, of which a scan for each time would keep too many. */
+function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
+  const places = new Map<number, number>();
+  const moved = groups.map((group) => {
+    if ("code" in group) return group;
+    return group.map((row) => {
+      const place = places.get(row) ?? places.size;
+      places.set(row, place);
+      return place;
+    });
   });
+  const kept = [...places.keys()];
+  const found = new Map([...columns].map(([feature, values]) => [feature, kept.map((row) => values[row])]));
+  return { groups: moved, columns: found, ...(types ? { types } : {}), rows: kept.length };
 }
 
 /** What was fetched for the parents of each time, one after another. */

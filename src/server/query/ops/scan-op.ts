@@ -3,6 +3,7 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import { LruMap } from "../lru.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
 import type { CellFailure } from "../run/cells.ts";
@@ -89,26 +90,27 @@ export function keylessRow(path: string, resolver: ResolverInfo, by: string, bro
   return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };
 }
 
-/** Scans of a query that are kept until it ends. */
-const MAX_KEPT = 64;
+/** Scans that a query keeps of those that are run for each time of its rows. */
+const MAX_TIMED = 64;
 
-const scans = new WeakMap<RunContext, Map<string, Promise<Scan>>>();
+const scans = new WeakMap<RunContext, Map<ResolverInfo, Promise<Scan>>>();
+const timedScans = new WeakMap<RunContext, LruMap<Promise<Scan>>>();
 
 /** The rows of an op's resolver, which runs once for a query, or, when it takes the time, for each time. Rejects when it fails. */
 export function scanOf(execution: Execution, op: PlanOp, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const { context } = execution;
-  let known = scans.get(context);
-  if (!known) {
-    known = new Map();
-    scans.set(context, known);
+  if (execution.times && takesTime(resolver)) {
+    const timed = timedScans.get(context) ?? new LruMap(MAX_TIMED);
+    timedScans.set(context, timed);
+    const key = `${resolver.fqn} ${now.text}`;
+    const scan = timed.get(key) ?? runScan(context, op, resolver, now);
+    timed.set(key, scan);
+    return scan;
   }
-  const key = takesTime(resolver) ? `${resolver.fqn} ${now.text}` : resolver.fqn;
-  let scan = known.get(key);
-  if (!scan) {
-    scan = runScan(context, op, resolver, now);
-    known.set(key, scan);
-    if (known.size > MAX_KEPT) known.delete(known.keys().next().value as string);
-  }
+  const known = scans.get(context) ?? new Map<ResolverInfo, Promise<Scan>>();
+  scans.set(context, known);
+  const scan = known.get(resolver) ?? runScan(context, op, resolver, now);
+  known.set(resolver, scan);
   return scan;
 }
 
