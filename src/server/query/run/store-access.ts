@@ -48,17 +48,17 @@ export function readStored(execution: Execution, frame: PlanFrame, cells: readon
     return cells.map(() => undefined);
   };
   try {
-    const found = online.getMany(scope, frame.namespace.name, keys, ids, latestOf(execution, [...rowIndex.keys()]));
+    const found = online.getMany(scope, frame.namespace.name, keys, ids, latestOf(execution, cells));
     return found instanceof Promise ? found.then(pick).catch(fault) : pick(found);
   } catch (error) {
     return fault(error);
   }
 }
 
-/** The latest time that some rows are answered as of, epoch milliseconds. */
-export function latestOf(execution: Execution, rows: readonly number[]): number {
+/** The latest time that the rows of some cells are answered as of, epoch milliseconds. */
+export function latestOf(execution: Execution, cells: readonly number[]): number {
   if (!execution.times) return execution.context.now.ms;
-  return rows.reduce((latest, row) => Math.max(latest, execution.timeOf(row).ms), Number.NEGATIVE_INFINITY);
+  return cells.reduce((latest, cell) => Math.max(latest, execution.timeOf(cell % execution.rows).ms), Number.NEGATIVE_INFINITY);
 }
 
 /** Says that the store could not be read; the query goes on without it. */

@@ -39,7 +39,7 @@ export function readStoredRows(execution: Execution, slot: PlanSlot, cells: read
     return { found: undefined, missed: rows };
   };
   try {
-    const reading = online.getRelation(scope, frame.namespace.name, keys, slot.feature.featureId as number, latestOf(execution, rows));
+    const reading = online.getRelation(scope, frame.namespace.name, keys, slot.feature.featureId as number, latestOf(execution, cells));
     return reading instanceof Promise ? reading.then(take, fault) : take(reading);
   } catch (error) {
     return fault(error);
