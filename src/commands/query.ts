@@ -83,7 +83,7 @@ export default defineCommand({
       names: "deployment",
     }),
     queryName: text("query name", { placeholder: "<name>" }),
-    queryNameVersion: text("version of the named query", { placeholder: "<version>" }),
+    queryNameVersion: text("version of the named query (default: the latest)", { placeholder: "<version>" }),
     now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
     tag: list(text("tag for choosing resolvers", { placeholder: "<tag>" })),
     queryContext: list(keyValue("context that Python resolvers can read")),

@@ -4,7 +4,7 @@
  *
  * | type | in memory | plain JSON |
  * |---|---|---|
- * | int64 | number when safe, else bigint | number, or a string beyond 2^53 |
+ * | int64 | number when safe, else bigint | number, or a string beyond 2^53 (see `output-json.ts` for several values) |
  * | float64 | number | number, -0 as `-0.0`; NaN and infinities as `{"$float": "NaN"}` |
  * | string, bool, null | as such | as such |
  * | bytes | Uint8Array | base64 text |
@@ -394,16 +394,33 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Stands for -0 until `JSON.stringify`, which has no number for it. */
-const NEGATIVE_ZERO: unknown = (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON("-0.0");
+/** Stands for a number until `JSON.stringify`, which writes it as it is given here. */
+function rawJson(number: string): unknown {
+  return (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON(number);
+}
+
+/** `JSON.stringify` has no number for -0. */
+const NEGATIVE_ZERO = rawJson("-0.0");
+
+/** What plain JSON is to be where it may be this or that. */
+export interface JsonForm {
+  /** Whether integers beyond 2^53 are numbers all the same. */
+  readonly largeNumbers?: boolean;
+  /** Whether structs are lists of their fields' values, in order. */
+  readonly structsAsLists?: boolean;
+  /** Types, by identity, whose integers and lengths of time are text, also those that a number would hold. */
+  readonly texts?: ReadonlySet<DataType>;
+}
 
 /** The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and text stand as they are. */
-export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
+export function toPlainJson(value: FeatureValue, type?: DataType, form: JsonForm = {}): unknown {
   if (value === null) return null;
   const isLength = type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA;
-  if (isLength && (typeof value === "bigint" || Number.isFinite(value))) return plainLength(value as number | bigint);
-  if (typeof value === "bigint") return value.toString();
+  if (isLength && (typeof value === "bigint" || Number.isFinite(value)))
+    return form.texts?.has(type) ? secondsText(BigInt(value as number | bigint)) : plainLength(value as number | bigint);
+  if (typeof value === "bigint") return form.largeNumbers ? rawJson(value.toString()) : value.toString();
   if (typeof value === "number") {
+    if (type && form.texts?.has(type)) return value.toString();
     if (!Number.isFinite(value))
       return {
         $float: Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity",
@@ -418,10 +435,14 @@ export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
   if (value instanceof Uint8Array) return toBase64(value);
   if (Array.isArray(value)) {
     const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
-    return value.map((item) => toPlainJson(item, element));
+    return value.map((item) => toPlainJson(item, element, form));
   }
-  const fields = type?.kind.case === "struct" ? new Map(type.kind.value.fields.map((field) => [field.name, field.dtype])) : undefined;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, fields?.get(name))]));
+  if (type?.kind.case !== "struct")
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, undefined, form)]));
+  const { fields } = type.kind.value;
+  if (form.structsAsLists) return fields.map(({ name, dtype }) => toPlainJson(value[name] ?? null, dtype, form));
+  const types = new Map(fields.map(({ name, dtype }) => [name, dtype]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, types.get(name), form)]));
 }
 
 /**

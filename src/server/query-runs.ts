@@ -13,7 +13,7 @@ import {
 import { microsToTimestamp, msToDuration } from "../domain/proto-time.ts";
 import { toProtoValue } from "../domain/proto-value.ts";
 import { parseInstant } from "../domain/timestamp.ts";
-import type { FeatureValue } from "../domain/value.ts";
+import { type FeatureValue, parseExactJson } from "../domain/value.ts";
 import { type QueryBody, readQueryBody } from "./services/query-body.ts";
 import type { Body, QueryLogEntry } from "./stores/telemetry/store.ts";
 
@@ -126,7 +126,7 @@ interface JsonError {
 }
 
 function responseMessage(text: string): QueryResponse {
-  const { data, errors = [], meta } = JSON.parse(text) as JsonAnswer;
+  const { data, errors = [], meta } = parseExactJson(text) as JsonAnswer;
   return create(QueryResponseSchema, {
     data: data.map(({ field, value, pkey, ts, error }) =>
       create(FeatureResultSchema, {

@@ -2,9 +2,10 @@
 
 import { ErrorCategory, ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureResult, QueryMeta, QueryResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
-import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import type { DataType, Value } from "../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
+import { outputToJson, typeToJson } from "../../domain/output-json.ts";
 import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
@@ -21,15 +22,14 @@ export function answerJson(response: QueryResponse, name: NameSpelling, spans: r
   return {
     data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
-    meta: response.meta && metaJson(response.meta, response.inferredOutputs.map(name), response.explainOutput, spans),
+    meta: response.meta && metaJson(response, name, spans),
   };
 }
 
 /** What is known of a query, as the JSON query API gives it. */
 export function metaJson(
-  meta: QueryMeta | undefined,
-  inferred: readonly string[],
-  explanation: string,
+  { meta, inferredOutputs, explainOutput }: Pick<QueryResponse, "meta" | "inferredOutputs" | "explainOutput">,
+  name: NameSpelling,
   spans: readonly TraceSpan[],
 ): Record<string, unknown> {
   return {
@@ -40,8 +40,9 @@ export function metaJson(
     query_id: meta?.queryId,
     query_timestamp: meta?.queryTimestamp ? formatInstant(timestampToMicros(meta.queryTimestamp)) : undefined,
     query_hash: meta?.queryHash,
-    inferred_outputs: inferred.length > 0 ? inferred : undefined,
-    explain_output: explanation || undefined,
+    types: meta && Object.fromEntries(Object.entries(meta.types).map(([field, type]) => [name(field), typeToJson(type)])),
+    inferred_outputs: inferredOutputs.length > 0 ? inferredOutputs.map(name) : undefined,
+    explain_output: explainOutput || undefined,
     trace_id: meta?.traceId || undefined,
     spans: spans.length > 0 ? spansJson(spans) : undefined,
     plan_stages: meta?.planStages || undefined,
@@ -52,7 +53,7 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
   const observed = result.ts ?? meta?.queryTimestamp;
   return {
     field: name(result.field),
-    value: valueJson(result.value),
+    value: valuesJson([result.value], meta?.types[result.field])[0],
     pkey: result.pkey ? valueJson(result.pkey) : undefined,
     ts: observed ? formatInstant(timestampToMicros(observed)) : null,
     error: result.error ? errorJson(result.error, name) : undefined,
@@ -82,6 +83,15 @@ export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string
     feature: error.feature ? name(error.feature) : undefined,
     resolver: error.resolver || undefined,
   };
+}
+
+/** The values of an output as plain JSON, of one type when theirs is known. */
+export function valuesJson(values: readonly (Value | undefined)[], type: DataType | undefined): unknown[] {
+  if (!type) return values.map(valueJson);
+  return outputToJson(
+    values.map((value) => (value ? fromProtoValue(value) : null)),
+    { type, isTable: false },
+  );
 }
 
 /** A value of the wire as plain JSON: see the table in `domain/value.ts`. */

@@ -4,6 +4,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseContentType as connectForm } from "@connectrpc/connect/protocol-connect";
 import { parseContentType as grpcWebForm } from "@connectrpc/connect/protocol-grpc-web";
+import { checkJsonFields } from "../http/json-fields.ts";
 import { JsonRefused, jsonText } from "../http/json-text.ts";
 import { checkMessage, MessageRefused } from "../http/message-check.ts";
 
@@ -18,7 +19,9 @@ export function checkCallBody(type: DescMessage, contentType: string, body: Uint
   const connect = connectForm(contentType);
   const form = connect ?? grpcWebForm(contentType);
   if (!form) return;
-  const check = form.binary ? (bytes: Uint8Array) => checkMessage(type, bytes) : (bytes: Uint8Array) => void jsonText(bytes);
+  const check = form.binary
+    ? (bytes: Uint8Array) => checkMessage(type, bytes)
+    : (bytes: Uint8Array) => checkJsonFields(type, jsonText(bytes).text);
   try {
     if (connect?.stream === false) check(body);
     else for (const message of enveloped(body)) check(message);

@@ -3,10 +3,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
+import { outputToJson, typeToJson } from "../../domain/output-json.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { JsonRefused } from "../http/json-text.ts";
-import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
+import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request/request.ts";
@@ -23,12 +24,16 @@ const MAX_BULK_VALUES = 2_000_000;
 /** Errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
+/** `data` of a refused query, of the type that it has in an answer: results one by one, or columns by name. */
+export const NO_RESULTS: readonly never[] = [];
+export const NO_COLUMNS: Readonly<Record<string, never>> = {};
+
 /** Answers a request of a caller who may make it. `receive` reads its body. */
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, (body, request, text, auth) =>
+  return createHandler(readQueryBody, NO_RESULTS, (body, request, text, auth) =>
     runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
       JSON.stringify(answerToJson(answer, body)),
     ),
@@ -39,6 +44,7 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
+    NO_COLUMNS,
     (body, request, _text, auth) => {
       const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
       return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
@@ -52,8 +58,13 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
 
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
+  noData: object,
   answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
+  const refuse = (errors: readonly MessageInitShape<typeof ErrorDetailSchema>[], status: number, headers: Record<string, string> = {}) => {
+    const text = JSON.stringify({ data: noData, errors: errors.map((error) => errorToJson(error as JsonError)) });
+    return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
+  };
   return async (request, auth, receive) => {
     if (request.method !== "POST")
       return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
@@ -102,15 +113,6 @@ interface JsonError {
   readonly exception?: Partial<ExceptionInfo> | undefined;
 }
 
-function refuse(
-  errors: readonly MessageInitShape<typeof ErrorDetailSchema>[],
-  status: number,
-  headers: Record<string, string> = {},
-): Response {
-  const text = JSON.stringify({ data: [], errors: errors.map((error) => errorToJson(error as JsonError)) });
-  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
-}
-
 function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {
   return { code, category: ErrorCategory.REQUEST, message: clipped(message) };
 }
@@ -141,14 +143,19 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
+  const plain = (value: FeatureValue, type: DataType, isTable: boolean): unknown => {
+    const { case: kind } = type.kind;
+    if (kind === "primitive" || kind === "enum") return toPlainJson(value, type, body.form);
+    return outputToJson([value], { type, isTable }, body.form)[0];
+  };
   let latestKey: { readonly of: AnswerField["key"]; readonly json: unknown } = { of: undefined, json: undefined };
   const keyJson = (key: AnswerField["key"]): unknown => {
-    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, body) };
+    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, false) };
     return latestKey.json;
   };
   const field = (one: AnswerField): Record<string, unknown> => ({
     field: one.path,
-    value: plain(one.value, one.feature.dtype, body),
+    value: plain(one.value, one.feature.dtype, one.isTable),
     pkey: keyJson(one.key),
     ts: one.observedAt === undefined ? now : timeText(one.observedAt),
     error: one.failure && errors.get(one.failure),
@@ -159,7 +166,7 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
   return {
     data: answer.fields.map(field),
     errors: errors.size > 0 ? [...errors.values()] : undefined,
-    meta: metaJson(answer, body, now),
+    meta: metaJson(answer, answer.fields, body, now),
   };
 }
 
@@ -173,15 +180,20 @@ interface BulkJson {
 function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
   return {
     data: Object.fromEntries(
-      answer.columns.map(({ path, feature, values }) => [path, values.map((value) => plain(value, feature.dtype, body))]),
+      answer.columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, body.form)]),
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, body, formatInstant(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatInstant(answer.nowMicros)) },
   };
 }
 
-function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<string, unknown> {
+function metaJson(
+  answer: AnswerHead,
+  outputs: readonly Pick<AnswerField, "path" | "feature">[],
+  body: QueryBody,
+  now: string,
+): Record<string, unknown> {
   const { deployment } = answer;
   return {
     execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
@@ -191,35 +203,10 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     query_id: answer.queryId,
     query_timestamp: now,
     query_hash: answer.queryHash,
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, typeToJson(feature.dtype)])),
     inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
     explain_output: body.ask.explain ? answer.explanation : undefined,
     trace_id: answer.traceId || undefined,
     plan_stages: body.ask.storePlanStages ? answer.stages.length : undefined,
   };
-}
-
-/** A value as plain JSON; the common kinds are that already. */
-function plain(value: FeatureValue, type: DataType, body: QueryBody): unknown {
-  if (value === null || typeof value === "boolean") return value;
-  if (!body.structsAsObjects) return toPlainJson(flatten(value, type));
-  return toPlainJson(value, type);
-}
-
-/** A value in plain form whose structs are lists of their fields' values, in order. */
-function flatten(value: FeatureValue, type: DataType | undefined): FeatureValue {
-  if (
-    value !== null &&
-    type?.kind.case === "struct" &&
-    typeof value === "object" &&
-    !Array.isArray(value) &&
-    !(value instanceof Uint8Array)
-  ) {
-    const given = value;
-    return type.kind.value.fields.map((one) => flatten(given[one.name] ?? null, one.dtype));
-  }
-  if (Array.isArray(value)) {
-    const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
-    return value.map((item) => flatten(item, element));
-  }
-  return toPlainJson(value, type) as FeatureValue;
 }

@@ -9,6 +9,7 @@ import {
   QueryResponseSchema,
   QueryService,
 } from "../../../gen/svc/v1/query_pb.ts";
+import { timestampToMicros } from "../../domain/proto-time.ts";
 import type { Caller } from "../auth/tokens.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -83,7 +84,7 @@ export function answerBulkCall<Auth>(
     door: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkAskFromProto(query, message.columns),
+    ask: () => bulkAskFromProto(query, message.columns, message.now),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);
@@ -135,7 +136,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
     async queryBulk(message, context) {
       const { requestHeader, signal } = context;
-      const bulk = { query: message.query, columns: bulkColumnsFromProto(message) };
+      const bulk = { query: message.query, columns: bulkColumnsFromProto(message), now: message.now.map(timestampToMicros) };
       return answerBulkCall(await bulkCallsOf(platform), bulk, requestHeader, callerOf(context), signal);
     },
     ...queryRunMethods(platform),

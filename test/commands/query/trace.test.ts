@@ -186,12 +186,13 @@ describe("named queries", () => {
     expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +- +usual\/7$/);
     expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +✓ +usual\/7$/);
     expect(await value("--query-name", "card", "--query-name-version", "2")).toMatch(/^card\.risk +- +live\/7$/);
+    expect(await value("--query-name", "card")).toMatch(/^card\.risk +- +live\/7$/);
     const served = ["--query-name", "card", "--query-name-version", "2", "--planner-option", "disable_cache_reads=false"];
     expect(await value(...served)).toMatch(/^card\.risk +✓ +live\/7$/);
   });
   test("that there are not are told, with those that there are", async () => {
     const said = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stderr;
-    expect(await said("--query-name", "crad")).toContain("no named query 'crad' without a version; did you mean 'card'?");
+    expect(await said("--query-name", "crad")).toContain("no named query 'crad'; did you mean 'card'?");
     expect(await said("--query-name", "card", "--query-name-version", "3")).toContain("its versions are 1, 2");
     const label = "There is no named query 'crad': the name is kept in the log, and does nothing else.\n";
     expect(await said("--query-name", "crad", "--out", "card.risk")).toBe(label);

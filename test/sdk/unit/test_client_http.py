@@ -92,7 +92,8 @@ class Http(unittest.TestCase):
         self.assertEqual(query[0], "/base/v1/query/online")
         self.assertEqual(query[1]["authorization"], "Bearer token-1")
         self.assertEqual((query[1]["svc-environment"], query[1]["svc-branch"]), ("pr%C3%B6d%20100%25", "b"))
-        self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"]})
+        plain_numbers = {"encode_large_integers_as_numbers": True}
+        self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"], "encoding_options": plain_numbers})
         self.assertEqual(peer.connections, 1)
 
     def test_a_body_that_is_refused_unread_is_answered(self) -> None:

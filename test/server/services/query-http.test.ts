@@ -140,6 +140,7 @@ describe("answers", () => {
         query_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         query_timestamp: "2024-05-01T12:00:00Z",
         query_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        types: { "user.name": "string", "user.bad": "string" },
       },
     });
   });
@@ -243,13 +244,13 @@ describe("refusals", () => {
   const cases: readonly (readonly [body: unknown, message: string])[] = [
     ["{", "the body is not JSON"],
     ["[]", "the body: expected an object, got list of 0"],
-    [{ input: {} }, "unknown field 'input'; did you mean 'inputs'?"],
+    [{ input: { "user.id": 1 } }, "unknown field 'input'; did you mean 'inputs'?"],
     [{ inputs: [1] }, "inputs: expected an object, got list of 1"],
     [{ outputs: "user.id" }, 'outputs: expected a list of strings, got str "user.id"'],
     [{ outputs: ["user.id", 5] }, "outputs[1]: expected a string, got int 5"],
     [{ staleness: { "user.id": "soon" } }, "staleness['user.id']: expected a duration such as 90s, 5m, 1h30m, 7d or 2w"],
     [{ staleness: { "user.id": 5 } }, "staleness['user.id']: expected a duration"],
-    [{ context: { tag: [] } }, "unknown field 'context.tag'; did you mean 'tags'?"],
+    [{ context: { tag: ["a"] } }, "unknown field 'context.tag'; did you mean 'tags'?"],
     [{ context: { tags: [1] } }, "context.tags[0]: expected a string, got int 1"],
     [{ query_context: 5 }, "query_context: expected an object, got int 5"],
     [{ explain: "yes" }, 'explain: expected true or false, got str "yes"'],
@@ -272,6 +273,21 @@ describe("refusals", () => {
       expect(error?.message).toContain(message);
     }
     expect(one.leases + one.records.length).toBe(0);
+  });
+
+  test("unknown fields that say nothing are let be, those that say something are refused by name", async () => {
+    const one = door();
+    const body = (given: unknown) => {
+      const extra = { next: given };
+      const nested = { context: { tags: [], ...extra }, encoding_options: extra };
+      return { inputs: { "user.id": 7 }, outputs: ["user.id"], ...extra, ...nested };
+    };
+    for (const nothing of [null, "", [], {}]) expect((await one.post(body(nothing))).status).toBe(200);
+    for (const given of [false, 0, " ", [null], { a: null }]) {
+      const { status, body: answer } = await one.post(body(given));
+      expect([given, status]).toEqual([given, 400]);
+      expect(answer.errors?.[0]?.message).toStartWith("unknown field 'next'; the fields are inputs, ");
+    }
   });
 
   test("a refused query tells everything that is wrong, and is recorded", async () => {

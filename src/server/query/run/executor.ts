@@ -18,6 +18,7 @@ import type { Plan, PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
 import { OpQueue } from "./op-queue.ts";
+import type { QueryTime } from "./query-time.ts";
 import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
 import type { RowFound, RunContext } from "./run-context.ts";
 import { Settlement } from "./settlement.ts";
@@ -55,11 +56,33 @@ export class Execution {
     readonly plan: Plan,
     readonly rows: number,
     readonly context: RunContext,
+    /** The time of each row; undefined = all have the query's. */
+    readonly times?: readonly QueryTime[],
   ) {
     this.cells = new Cells(plan.slots.length, rows);
-    this.#settlement = new Settlement(plan, this.cells, context.nowMs, (slot, row) => this.#notify(slot, row));
+    this.#settlement = new Settlement(
+      plan,
+      this.cells,
+      (row) => this.timeOf(row).ms,
+      (slot, row) => this.#notify(slot, row),
+    );
     this.#frames = new FrameStates(plan, rows);
     this.#queue = new OpQueue(plan.ops, rows);
+  }
+
+  /** The time that a row is answered as of. */
+  timeOf(row: number): QueryTime {
+    return this.times?.[row] ?? this.context.now;
+  }
+
+  /** The times of rows that are made of some of this run; undefined = all have the query's. */
+  timesOf(rows: readonly number[]): readonly QueryTime[] | undefined {
+    return this.times && rows.map((row) => this.timeOf(row));
+  }
+
+  /** The times of rows in microseconds since 1970; one for all when they have the query's. */
+  microsOf(rows: readonly number[]): bigint | readonly bigint[] {
+    return this.times ? rows.map((row) => this.timeOf(row).micros) : this.context.now.micros;
   }
 
   /** Failures that a default covered. */
@@ -84,7 +107,7 @@ export class Execution {
         if (failure) {
           cells.failures[cell] = failure;
           cells.state[cell] = CellState.FAILED;
-        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.context.nowMs);
+        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.timeOf(row).ms);
       }
     for (const { slot } of plan.outputs) for (let row = 0; slot >= 0 && row < rows; row++) this.#want(slot * rows + row);
     this.#drain();
@@ -186,7 +209,7 @@ export class Execution {
     }
     const { defaultValue } = slot.feature;
     if (defaultValue !== undefined) {
-      this.#settlement.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.context.nowMs);
+      this.#settlement.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.timeOf(row).ms);
       return;
     }
     this.#settlement.fail(cell, slot, row, {
