@@ -14,6 +14,7 @@ export type FailureKind =
   | "failed_precondition"
   | "unimplemented"
   | "unavailable"
+  | "deadline_exceeded"
   | "unauthenticated";
 
 /** What a failure tells beside its message. */

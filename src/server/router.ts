@@ -6,7 +6,7 @@ import { BodyRefused, hasUnreadBody, readBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
-import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import { errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
@@ -22,7 +22,8 @@ export interface Connection {
 /** Answers requests. Never rejects. */
 export type FetchHandler = (request: Request, connection?: Connection) => Promise<Response>;
 
-const RPC_PATH = /^\/svc\.v1\.\w+\/\w+$/;
+/** `/<package>.<Service>/<Method>`, of this contract or of another. */
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/;
 
 /** A request with what belongs to it. */
 interface Arrival {
@@ -98,7 +99,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
-    if (!method) return jsonError(404, "not_found", `There is no method ${path}.`);
+    if (!method) return noSuchMethod(request, path);
     if (request.method !== "POST") return methodNotAllowed("POST");
     let caller: Caller | undefined;
     try {
@@ -178,6 +179,12 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     });
     return jsonError(500, "internal", `The server failed (${id}). Its log has the details.`);
   }
+}
+
+/** Connect's `unimplemented`: unary calls read it from the body, all others from the status. */
+function noSuchMethod(request: Request, path: string): Response {
+  const isUnary = /^application\/(?:proto|json)\b/i.test(request.headers.get("content-type") ?? "");
+  return errorAnswer({ status: isUnary ? 501 : 404, code: "unimplemented", message: `There is no method ${path}.` });
 }
 
 function isRead(request: Request): boolean {

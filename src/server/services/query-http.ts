@@ -1,11 +1,11 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { JsonRefused } from "../http/json-text.ts";
+import { errorAnswer } from "../http/respond.ts";
 import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
@@ -55,18 +55,18 @@ function createHandler<Auth, B extends QueryBody>(
   answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
   return async (request, auth, receive) => {
-    if (request.method !== "POST")
-      return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
+    if (request.method !== "POST") return refuse(405, `use POST, not ${request.method}`, { allow: "POST" });
     const type = request.headers.get("content-type");
-    if (type !== null && !JSON_TYPE.test(type))
-      return refuse([requestError(ErrorCode.PARSE_FAILED, `send JSON with Content-Type: application/json, not ${type}`)], 415);
+    if (type !== null && !JSON_TYPE.test(type)) return refuse(415, `send JSON with Content-Type: application/json, not ${type}`);
     try {
       const { body, text } = read(await receive());
       return new Response(await answer(body, request, text, auth), { headers: JSON_HEADERS });
     } catch (error) {
-      if (error instanceof BodyInvalid || error instanceof JsonRefused)
-        return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
-      if (error instanceof QueryRefused) return refuse(error.errors, 400);
+      if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
+      if (error instanceof QueryRefused) {
+        const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
+        return errorAnswer({ status: 400, message: error.message, errors, more: NO_DATA });
+      }
       throw error;
     }
   };
@@ -102,17 +102,10 @@ interface JsonError {
   readonly exception?: Partial<ExceptionInfo> | undefined;
 }
 
-function refuse(
-  errors: readonly MessageInitShape<typeof ErrorDetailSchema>[],
-  status: number,
-  headers: Record<string, string> = {},
-): Response {
-  const text = JSON.stringify({ data: [], errors: errors.map((error) => errorToJson(error as JsonError)) });
-  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
-}
+const NO_DATA = { data: [] };
 
-function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {
-  return { code, category: ErrorCategory.REQUEST, message: clipped(message) };
+function refuse(status: number, message: string, headers?: Record<string, string>): Response {
+  return errorAnswer({ status, message: clipped(message), more: NO_DATA }, headers);
 }
 
 function errorToJson(error: JsonError): Record<string, unknown> {

@@ -188,9 +188,9 @@ class Http(unittest.TestCase):
                 self.client(peer.url).query({"user.id": 1})
 
     def test_a_token_that_is_refused_twice(self) -> None:
-        errors = {"data": [], "errors": [{"code": "UNAUTHENTICATED", "category": "NETWORK", "message": "not today"}]}
-        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else as_json(errors, 401))
-        with self.assertRaisesRegex(AuthenticationError, "not today"):
+        said = {"code": "unauthenticated", "error": "unauthenticated", "message": "not today", "hint": "Come back."}
+        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else as_json(said, 401))
+        with self.assertRaisesRegex(AuthenticationError, r"not today Come back\."):
             self.client(peer.url).query({"user.id": 1})
         self.assertEqual([path.rpartition("/")[2] for path, _, _ in peer.requests], ["token", "online", "token", "online"])
 

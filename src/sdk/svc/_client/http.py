@@ -208,13 +208,15 @@ class Session:
             self._queries = self.api if server == self.api.url else HttpServer(server, self._timeout)
 
 
+def with_hint(message: str, hint: Optional[str]) -> str:
+    """What an answer says, with the next step when it names one."""
+    return f"{message} {hint}" if hint else message
+
+
 def _said(body: Any) -> str:
     """What an answer says in words."""
     if isinstance(body, dict):
         for key in ("error_description", "message", "error"):
             if isinstance(body.get(key), str):
-                return str(body[key])
-        errors = body.get("errors")
-        if isinstance(errors, list):
-            return "; ".join(str(error.get("message", error)) if isinstance(error, dict) else str(error) for error in errors)
+                return with_hint(body[key], body.get("hint"))
     return "no reason given"
