@@ -4,6 +4,7 @@ import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
+import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
 import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
@@ -28,8 +29,8 @@ type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, (body, request, text, auth) =>
-    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
+  return createHandler(readQueryBody, (body, call, text, auth) =>
+    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) =>
       JSON.stringify(answerToJson(answer, body)),
     ),
   );
@@ -39,9 +40,9 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
-    (body, request, _text, auth) => {
+    (body, call, _text, auth) => {
       const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
+      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, call, asked), auth, (answer) => {
         const json = bulkAnswerToJson(answer, body);
         const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
         return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
@@ -52,15 +53,17 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
 
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
-  answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
+  answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
   return async (request, auth, receive) => {
     if (request.method !== "POST") return refuse(405, `use POST, not ${request.method}`, { allow: "POST" });
     const type = request.headers.get("content-type");
     if (type !== null && !JSON_TYPE.test(type)) return refuse(415, `send JSON with Content-Type: application/json, not ${type}`);
+    const deadline = deadlineOf(request);
     try {
       const { body, text } = read(await receive());
-      return new Response(await answer(body, request, text, auth), { headers: JSON_HEADERS });
+      const call = { headers: request.headers, signal: deadline.signal };
+      return new Response(await answer(body, call, text, auth), { headers: JSON_HEADERS });
     } catch (error) {
       if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
       if (error instanceof QueryRefused) {
@@ -68,25 +71,33 @@ function createHandler<Auth, B extends QueryBody>(
         return errorAnswer({ status: 400, message: error.message, errors, more: NO_DATA });
       }
       throw error;
+    } finally {
+      deadline.clear();
     }
   };
+}
+
+/** What a query is told of its request. */
+interface HttpCall {
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
 }
 
 /** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
   return {
-    scope: scopeOf(request.headers, { environment: body.environment, deployment: body.deploymentId }),
+    scope: scopeOf(headers, { environment: body.environment, deployment: body.deploymentId }),
     encoding: "json",
     request: sent,
     queryName,
     correlationId,
-    signal: request.signal,
+    signal,
     door,
     trace: body.ask.trace,
-    parent: parentOf(request.headers),
+    parent: parentOf(headers),
     ask: () => ask,
   };
 }
