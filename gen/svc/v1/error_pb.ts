@@ -432,7 +432,7 @@ export enum ErrorCode {
   CANCELLED = 8,
 
   /**
-   * The whole query overran its deadline.
+   * The caller's deadline passed before the value or the answer was there.
    *
    * @generated from enum value: ERROR_CODE_DEADLINE_EXCEEDED = 9;
    */

@@ -2,7 +2,7 @@
 
 import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import { formatInstant } from "../../domain/timestamp.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
@@ -89,7 +89,7 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
   return {
-    scope: scopeOf(headers, { environment: body.environment, deployment: body.deploymentId }),
+    scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",
     request: sent,
     queryName,
@@ -139,10 +139,10 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const nowMs = Number(answer.nowMicros) / 1000;
-  const now = formatInstant(answer.nowMicros);
+  const now = formatMicros(answer.nowMicros);
   let latest = { at: nowMs, text: now };
   const timeText = (at: number): string => {
-    if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
+    if (at !== latest.at) latest = { at, text: formatMicros(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
   const field = (one: AnswerField): Record<string, unknown> => {
@@ -175,7 +175,7 @@ function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, body, formatInstant(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, body, formatMicros(answer.nowMicros)) },
   };
 }
 
