@@ -2,7 +2,7 @@
 
 import type { Caller } from "./auth/tokens.ts";
 import { Failure, outOfSpace } from "./failure.ts";
-import { BodyRefused, hasUnreadBody, readBody } from "./http/body.ts";
+import { BodyRefused, hasUnreadBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
@@ -107,7 +107,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     } catch (error) {
       return method.refuse(request, error);
     }
-    const body = await readBody(request, method.maxBodyBytes, { share });
+    const body = await method.receive(request, share);
     connection.unhurried?.();
     return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
   };
@@ -164,11 +164,11 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   function errorResponse(error: unknown, request: Request, url: URL): Response {
     const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
     if (failure) return failureResponse(failure);
-    if (error instanceof BodyRefused)
-      return jsonError(error.status, error.code, error.message, {
-        connection: "close",
-        ...(error.status === 503 ? { "retry-after": "1" } : {}),
-      });
+    if (error instanceof BodyRefused) {
+      const { status, code, message, headers } = error;
+      const connectCode = status === 415 ? { code: "unimplemented" as const } : {};
+      return errorAnswer({ status, error: code, message, ...connectCode }, { connection: "close", ...headers });
+    }
     if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
     const id = newId("req", clock.now());
     log.error("unexpected error", {

@@ -41,7 +41,7 @@ async function serve(door: Door, platform: Platform, request: Request, connectio
     if (!caller) throw new Error("queries need credentials");
     const handle = await handlerOf(door, platform);
     return await handle(request, caller, async () => {
-      const body = await readBody(request, door.maxBytes, { share });
+      const body = await readBody(request, door.maxBytes, { share, inflates: true });
       connection.unhurried?.();
       return body;
     });

@@ -1,13 +1,14 @@
 /**
  * `QueryService/Query` and `QueryBulk` without the general handler, which costs several times what a query does, and makes objects of every value of a bulk query
  * at once: unary calls with binary messages over Connect. Its answers and errors are the general handler's, which serves every other kind of call: another
- * encoding, compression, gRPC-web.
+ * encoding, gRPC-web.
  */
 
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { QueryBulkResponseSchema, QueryRequestSchema, QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import type { Caller } from "../auth/tokens.ts";
+import { encodedAnswer } from "../http/content-encoding.ts";
 import { type Deadline, deadlineOf } from "../http/deadline.ts";
 import { checkMessage } from "../http/message-check.ts";
 import { toConnectError } from "../interceptors.ts";
@@ -70,7 +71,7 @@ function directly(
     try {
       deadline = deadlineOf(request);
       const response = await answer({ received, headers: request.headers, auth: caller, signal: deadline.signal });
-      return new Response(response, { headers: PROTO });
+      return await encodedAnswer(request.headers, response, PROTO);
     } catch (error) {
       const shown = toConnectError(platform, path.slice(1), invalidArgument(error));
       const body = errorToJsonBytes(shown, undefined) as Uint8Array<ArrayBuffer>;
@@ -82,11 +83,7 @@ function directly(
 }
 
 function isPlainCall({ method, headers }: Request): boolean {
-  return (
-    method === "POST" &&
-    headers.get("content-type") === PROTO["content-type"] &&
-    (headers.get("content-encoding") ?? "identity") === "identity"
-  );
+  return method === "POST" && headers.get("content-type") === PROTO["content-type"];
 }
 
 function read(body: Uint8Array) {

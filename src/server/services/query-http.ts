@@ -4,6 +4,7 @@ import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
+import { encodedAnswer } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
@@ -63,7 +64,7 @@ function createHandler<Auth, B extends QueryBody>(
     try {
       const { body, text } = read(await receive());
       const call = { headers: request.headers, signal: deadline.signal };
-      return new Response(await answer(body, call, text, auth), { headers: JSON_HEADERS });
+      return await encodedAnswer(request.headers, await answer(body, call, text, auth), JSON_HEADERS);
     } catch (error) {
       if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
       if (error instanceof QueryRefused) {
