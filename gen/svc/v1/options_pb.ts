@@ -85,7 +85,7 @@ export const permission: GenExtension<MethodOptions, Permission> = /*@__PURE__*/
   extDesc(file_svc_v1_options, 0);
 
 /**
- * Longest body of a request, in bytes; 0 = 16 KiB. The caller is known and allowed before any of it is read.
+ * Longest body of a request, in bytes, of a compressed one what it holds; 0 = 16 KiB. The caller is known and allowed before any of it is read.
  *
  * @generated from extension: uint32 max_body_bytes = 50002;
  */
