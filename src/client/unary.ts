@@ -14,7 +14,7 @@ import {
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "@connectrpc/connect";
-import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
+import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
 import type { Connection, Target } from "./connection.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
 import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
@@ -22,9 +22,9 @@ import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } fro
 /** Longest wait for an answer, unless the call says otherwise. */
 export const CALL_TIMEOUT_MS = 60_000;
 
-/** Whether a method can be called without credentials. */
+/** Whether a method is called without credentials. */
 export function isPublic(method: Parameters<typeof getOption>[0]): boolean {
-  return getOption(method as never, permission) === Permission.PUBLIC;
+  return getOption(method as never, permission) === Permission.PUBLIC && !getOption(method as never, takes_credentials);
 }
 
 /** Headers of a call: the scope, the token, and what the caller adds; an empty value of the caller's takes a scope header away. */
