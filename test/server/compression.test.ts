@@ -164,6 +164,17 @@ describe.each(ENCODINGS)("messages in envelopes, by %s", (encoding) => {
   });
 });
 
+test("strangers' calls are not inflated, and nothing inflates a body that is not there", async () => {
+  const path = "/svc.v1.HealthService/CheckHealth";
+  const unary = { "content-type": "application/json", "content-encoding": "gzip" };
+  expect((await post(path, packed("{}", "gzip"), unary)).status).toBe(415);
+  const web = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
+  const { bytes } = await post(path, envelope(packed("", "gzip"), 1), web);
+  expect(new TextDecoder().decode(bytes)).toContain(UNIMPLEMENTED);
+  const empty = { "content-type": "application/proto", "content-encoding": "gzip" };
+  expect((await post("/svc.v1.AuthService/WhoAmI", new Uint8Array(0), empty)).status).toBe(200);
+});
+
 test("a message of an unknown encoding is unimplemented", async () => {
   const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "snappy" };
   expect(new TextDecoder().decode((await post(BULK_PATH, envelope(new Uint8Array(9), 1), headers)).bytes)).toContain(UNIMPLEMENTED);

@@ -70,15 +70,13 @@ export function hasUnreadBody(request: Request): boolean {
  */
 export async function readBody(request: Request, maxBytes: number, options: BodyOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
   const { share, deadlineMs = BODY_DEADLINE_MS } = options;
+  const encoding = contentEncoding(request.headers, options);
   const announced = request.headers.get("content-length");
+  if (encoding) for (const name of [ENCODING, "content-length"]) request.headers.delete(name);
   if (announced === null && !request.body) return new Uint8Array(0);
   const length = announced === null ? undefined : Number(announced);
   if (length !== undefined && length > maxBytes) throw tooLong(maxBytes);
-  const encoding = contentEncoding(request.headers, options);
-  if (encoding && request.body) {
-    for (const name of [ENCODING, "content-length"]) request.headers.delete(name);
-    return inflateBody(request.body, encoding, maxBytes, options);
-  }
+  if (encoding && request.body) return inflateBody(request.body, encoding, maxBytes, options);
   const taken = maxBytes <= SHORT_BODY_BYTES || !share || share.take(length ?? Math.max(maxBytes, UNANNOUNCED_BYTES));
   if (taken !== true && !(await taken)) throw noRoom();
   return length === undefined

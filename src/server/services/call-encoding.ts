@@ -2,8 +2,7 @@
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, type UniversalHandler, type UniversalHandlerFn } from "@connectrpc/connect/protocol";
-import { inflateBody, readBody } from "../http/body.ts";
-import type { BodyShare } from "../http/body-budget.ts";
+import { type BodyOptions, inflateBody, readBody } from "../http/body.ts";
 import { compress, ENCODINGS, encodingOf } from "../http/content-encoding.ts";
 import { ENVELOPE_BYTES } from "./call-body.ts";
 
@@ -17,8 +16,9 @@ const ACCEPTED_ENCODINGS = ["accept-encoding", "connect-accept-encoding", "grpc-
  * Reads the body of a call whose caller may make it, and takes its compression away with the headers that name it, so that what handles it never inflates anything.
  * A body has one message; what follows it stays as it is. Throws BodyRefused.
  */
-export async function readCallBody(request: Request, maxBytes: number, share: BodyShare): Promise<Uint8Array> {
-  const body = await readBody(request, maxBytes, { share, inflates: true });
+export async function readCallBody(request: Request, maxBytes: number, options: BodyOptions): Promise<Uint8Array> {
+  const body = await readBody(request, maxBytes, options);
+  if (!options.inflates) return body;
   const header = MESSAGE_ENCODINGS.find((name) => request.headers.has(name));
   const encoding = header && encodingOf(request.headers.get(header) ?? "");
   if (!encoding) return body;
@@ -27,7 +27,7 @@ export async function readCallBody(request: Request, maxBytes: number, share: Bo
   if (body.length < ENVELOPE_BYTES || (flags & compressedFlag) === 0) return body;
   const end = ENVELOPE_BYTES + new DataView(body.buffer, body.byteOffset).getUint32(1);
   const compressed = new Blob([body.subarray(ENVELOPE_BYTES, end)]).stream();
-  const message = await inflateBody(compressed, encoding, maxBytes, { share });
+  const message = await inflateBody(compressed, encoding, maxBytes, options);
   const rest = body.subarray(end);
   const plain = new Uint8Array(ENVELOPE_BYTES + message.length + rest.length);
   plain[0] = flags & ~compressedFlag;

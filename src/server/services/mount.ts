@@ -4,7 +4,7 @@ import { getOption } from "@bufbuild/protobuf";
 import { type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalServerResponseToFetch } from "@connectrpc/connect/protocol";
-import { max_body_bytes, permission } from "../../../gen/svc/v1/options_pb.ts";
+import { max_body_bytes, Permission, permission } from "../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../access.ts";
 import type { Caller } from "../auth/tokens.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
@@ -83,7 +83,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
           handler.requestPath,
           {
             authorize: (headers) => authorize(platform.callers, headers, needed),
-            receive: (request, share) => readCallBody(request, maxBytes, share),
+            receive: (request, share) => readCallBody(request, maxBytes, { share, inflates: needed !== Permission.PUBLIC }),
             handle: module?.direct?.[handler.requestPath]?.(platform, general) ?? general,
             refuse: (request, error) =>
               respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error))),
