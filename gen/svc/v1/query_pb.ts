@@ -1070,7 +1070,8 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries.
+ * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in plain JSON; its `context` may name the `environment`, the `branch` and
+ * `tags`. An environment, a branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */
