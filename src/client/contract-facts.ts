@@ -8,7 +8,7 @@ import { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
 import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
 import { GraphService } from "../../gen/svc/v1/graph_pb.ts";
 import { HealthService } from "../../gen/svc/v1/health_pb.ts";
-import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
+import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 
 /**
@@ -31,7 +31,7 @@ export interface MethodFacts {
   readonly methodKind: DescMethod["methodKind"];
   /** Whether it changes nothing, so that it can be called again. */
   readonly idempotent: boolean;
-  /** Whether it can be called without credentials. */
+  /** Whether it is called without credentials, also by those who have some. */
   readonly isPublic: boolean;
   readonly input: string;
   readonly output: string;
@@ -81,7 +81,7 @@ export function contractFacts(): ContractFacts {
         localName,
         methodKind,
         idempotent: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-        isPublic: getOption(method, permission) === Permission.PUBLIC,
+        isPublic: getOption(method, permission) === Permission.PUBLIC && !getOption(method, takes_credentials),
         input: input.typeName,
         output: output.typeName,
       };

@@ -9,7 +9,7 @@
  * | string, bool, null | as such | as such |
  * | bytes | Uint8Array | base64 text |
  * | date | `YYYY-MM-DD` | the same |
- * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | RFC 3339 |
+ * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | the same |
  * | timedelta | integer microseconds, as an int64 | number of seconds; text such as `63113904000.123456s` where that would not be exact |
  * | decimal | text of the digits | the same |
  * | list | array | array |
@@ -427,11 +427,7 @@ export function toPlainJson(value: FeatureValue, type?: DataType, form: JsonForm
       };
     return Object.is(value, -0) ? NEGATIVE_ZERO : value;
   }
-  if (typeof value === "string") {
-    if (type?.kind.case === "primitive" && type.kind.value === PrimitiveType.DATETIME) return value.replace(/\.?0*Z$/, "Z");
-    return value;
-  }
-  if (typeof value === "boolean") return value;
+  if (typeof value === "string" || typeof value === "boolean") return value;
   if (value instanceof Uint8Array) return toBase64(value);
   if (Array.isArray(value)) {
     const element = type?.kind.case === "list" ? type.kind.value.element : undefined;

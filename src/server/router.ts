@@ -2,11 +2,11 @@
 
 import type { Caller } from "./auth/tokens.ts";
 import { Failure, outOfSpace } from "./failure.ts";
-import { BodyRefused, hasUnreadBody, readBody } from "./http/body.ts";
+import { BodyRefused, hasUnreadBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
-import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import { errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
@@ -24,7 +24,8 @@ export interface Connection {
 /** Answers requests. Never rejects. */
 export type FetchHandler = (request: Request, connection?: Connection) => Promise<Response>;
 
-const RPC_PATH = /^\/svc\.v1\.\w+\/\w+$/;
+/** `/<package>.<Service>/<Method>`, of this contract or of another. */
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/;
 
 /** A request with what belongs to it. */
 interface Arrival {
@@ -100,7 +101,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
-    if (!method) return jsonError(404, "not_found", `There is no method ${path}.`);
+    if (!method) return noSuchMethod(request, path);
     if (request.method !== "POST") return methodNotAllowed("POST");
     let caller: Caller | undefined;
     try {
@@ -108,7 +109,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     } catch (error) {
       return method.refuse(request, error);
     }
-    const body = await readBody(request, method.maxBodyBytes, { share });
+    const body = await method.receive(request, share);
     connection.unhurried?.();
     return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
   };
@@ -165,11 +166,11 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   function errorResponse(error: unknown, request: Request, url: URL): Response {
     const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
     if (failure) return failureResponse(failure);
-    if (error instanceof BodyRefused)
-      return jsonError(error.status, error.code, error.message, {
-        connection: "close",
-        ...(error.status === 503 ? { "retry-after": "1" } : {}),
-      });
+    if (error instanceof BodyRefused) {
+      const { status, code, message, headers } = error;
+      const connectCode = status === 415 ? { code: "unimplemented" as const } : {};
+      return errorAnswer({ status, error: code, message, ...connectCode }, { connection: "close", ...headers });
+    }
     if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
     const id = newId("req", clock.now());
     log.error("unexpected error", {
@@ -180,6 +181,12 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     });
     return jsonError(500, "internal", `The server failed (${id}). Its log has the details.`);
   }
+}
+
+/** Connect's `unimplemented`: unary calls read it from the body, all others from the status. */
+function noSuchMethod(request: Request, path: string): Response {
+  const isUnary = /^application\/(?:proto|json)\b/i.test(request.headers.get("content-type") ?? "");
+  return errorAnswer({ status: isUnary ? 501 : 404, code: "unimplemented", message: `There is no method ${path}.` });
 }
 
 function isRead(request: Request): boolean {

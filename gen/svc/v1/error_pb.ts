@@ -211,7 +211,9 @@ export const ExceptionInfoSchema: GenMessage<ExceptionInfo> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 3);
 
 /**
- * What every error carries beside its Connect code.
+ * What every error carries beside its Connect code. Errors of plain HTTP are JSON that a client of Connect can read too: `code` (Connect's), `message`, `hint` when
+ * there is a next step, `error` (what it is exactly, for example "body_too_large"; RFC 6749's code from the token exchange, beside its `error_description`), and
+ * `errors`, every single thing that is wrong with the fields of this message, its code and category without their prefixes.
  *
  * @generated from message svc.v1.ErrorDetail
  */
@@ -439,7 +441,7 @@ export enum ErrorCode {
   CANCELLED = 8,
 
   /**
-   * The whole query overran its deadline.
+   * The caller's deadline passed before the value or the answer was there.
    *
    * @generated from enum value: ERROR_CODE_DEADLINE_EXCEEDED = 9;
    */

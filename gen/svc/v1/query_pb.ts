@@ -133,7 +133,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   trace: boolean;
 
   /**
-   * Deployment to ask; empty = the live one of the scope.
+   * Deployment to ask; empty = that of the header `svc-deployment`, or the live one of the scope. INVALID_ARGUMENT when the header names another.
    *
    * @generated from field: string deployment_id = 15;
    */
@@ -1193,14 +1193,16 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries.
+ * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in plain JSON; its `context` may name the `environment`, the `branch` and
+ * `tags`. An environment, a branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */
 export const QueryService: GenService<{
   /**
    * Computes or serves features for one row. A wrong request fails as a whole with INVALID_ARGUMENT and an ErrorDetail; what fails while it runs
-   * is an error beside the data. Not idempotent: fresh values are stored.
+   * is an error beside the data. Not idempotent: fresh values are stored. When the caller's deadline passes (`connect-timeout-ms`, which counts for the JSON
+   * API too, or `grpc-timeout`), what is there is answered, and every other feature has failed with ERROR_CODE_DEADLINE_EXCEEDED.
    *
    * @generated from rpc svc.v1.QueryService.Query
    */
@@ -1210,7 +1212,8 @@ export const QueryService: GenService<{
     output: typeof QueryResponseSchema;
   },
   /**
-   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole.
+   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole, and so does one whose deadline passes, with
+   * DEADLINE_EXCEEDED (504 from the JSON API).
    *
    * @generated from rpc svc.v1.QueryService.QueryBulk
    */

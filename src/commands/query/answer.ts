@@ -8,7 +8,7 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { outputToJson, typeToJson } from "../../domain/output-json.ts";
 import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
-import { formatInstant } from "../../domain/timestamp.ts";
+import { formatInstant, formatMicros } from "../../domain/timestamp.ts";
 import { plainLength, toPlainJson } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import type { Style } from "../../output/view.ts";
@@ -38,7 +38,7 @@ export function metaJson(
     environment_id: meta?.environmentId,
     environment_name: meta?.environmentName,
     query_id: meta?.queryId,
-    query_timestamp: meta?.queryTimestamp ? formatInstant(timestampToMicros(meta.queryTimestamp)) : undefined,
+    query_timestamp: meta?.queryTimestamp ? formatMicros(timestampToMicros(meta.queryTimestamp)) : undefined,
     query_hash: meta?.queryHash,
     types: meta && Object.fromEntries(Object.entries(meta.types).map(([field, type]) => [name(field), typeToJson(type)])),
     inferred_outputs: inferredOutputs.length > 0 ? inferredOutputs.map(name) : undefined,
@@ -55,7 +55,7 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
     field: name(result.field),
     value: valuesJson([result.value], meta?.types[result.field])[0],
     pkey: result.pkey ? valueJson(result.pkey) : undefined,
-    ts: observed ? formatInstant(timestampToMicros(observed)) : null,
+    ts: observed ? formatMicros(timestampToMicros(observed)) : null,
     error: result.error ? errorJson(result.error, name) : undefined,
     meta: result.meta && {
       chosen_resolver_fqn: result.meta.chosenResolverFqn,
@@ -99,7 +99,7 @@ export function valueJson(value: Value | undefined): unknown {
   if (value === undefined) return null;
   switch (value.kind.case) {
     case "timestampValue":
-      return formatInstant(timestampToMicros(value.kind.value));
+      return formatMicros(timestampToMicros(value.kind.value));
     case "durationValue":
       return plainLength(durationToMicros(value.kind.value));
     case "listValue":
@@ -111,7 +111,7 @@ export function valueJson(value: Value | undefined): unknown {
   }
 }
 
-/** A value for a table's cell: text as it is, lengths of time with units, everything else as JSON. */
+/** A value for a table's cell: text as it is, times without needless digits, lengths of time with units, everything else as JSON. */
 export function valueText(value: Value | undefined): string {
   switch (value?.kind.case) {
     case "stringValue":
@@ -122,6 +122,8 @@ export function valueText(value: Value | undefined): string {
       return value.kind.value.toString();
     case "decimalValue":
       return value.kind.value;
+    case "timestampValue":
+      return formatInstant(timestampToMicros(value.kind.value));
     case "durationValue": {
       const ms = Number(durationToMicros(value.kind.value)) / 1000;
       return ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms);

@@ -75,7 +75,8 @@ class SvcClient:
 
     client_id, client_secret, environment, api_server: without them the environment variables ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``,
     ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else the command line's config file, which `svc login` writes.
-    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take.
+    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take;
+    what is not there by then has failed with the code DEADLINE_EXCEEDED.
 
     Nothing is sent before the first call. Raises ConfigError when there are no credentials.
     """

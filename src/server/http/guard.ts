@@ -74,7 +74,7 @@ export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOp
     if (othersRefused !== undefined && !isThisMachine(peer?.(), host)) return othersRefused;
     const given = headers.get("host")?.toLowerCase();
     if (given === undefined || !(hosts.has(given) || names.has(given.replace(/:\d+$/, ""))))
-      return "The Host header does not name this server; `svc server start --allowed-host` gives it further names.";
+      return "The Host header does not name this server. `svc server start --allowed-host <name>` gives it further names.";
     const origin = headers.get("origin")?.toLowerCase();
     if (origin !== undefined && origin !== `http://${given}` && origin !== `https://${given}`)
       return "Requests from other origins are not allowed.";

@@ -1,11 +1,9 @@
 /** `POST /v1/query/online` and `POST /v1/query/bulk`: the JSON query API for thin clients. */
 
-import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../access.ts";
 import type { Caller } from "../auth/tokens.ts";
 import { Failure } from "../failure.ts";
-import { FAILURE_CODES } from "../failure-codes.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
 import type { Connection } from "../router.ts";
@@ -20,7 +18,7 @@ import {
 } from "../services/query-http.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { failureStatus, json } from "./respond.ts";
+import { failureResponse } from "./respond.ts";
 
 type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
@@ -51,19 +49,13 @@ async function serve(door: Door, platform: Platform, request: Request, connectio
     if (!caller) throw new Error("queries need credentials");
     const handle = await handlerOf(door, platform);
     return await handle(request, caller, async () => {
-      const body = await readBody(request, door.maxBytes, { share });
+      const body = await readBody(request, door.maxBytes, { share, inflates: true });
       connection.unhurried?.();
       return body;
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const [code, category] = FAILURE_CODES[error.kind];
-    const message = error.detail.hint ? `${error.message} ${error.detail.hint}` : error.message;
-    const named = code === ErrorCode.UNSPECIFIED ? ErrorCode.INVALID_QUERY : code;
-    return json(
-      { data: door.noData, errors: [{ code: ErrorCode[named], category: ErrorCategory[category], message }] },
-      failureStatus(error),
-    );
+    return failureResponse(error, { data: door.noData });
   }
 }
 

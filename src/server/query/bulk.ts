@@ -99,7 +99,7 @@ export class BulkRun {
       this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);
-      if (context.signal?.aborted) throw context.signal.reason;
+      context.signal?.throwIfAborted();
       this.#columns ??= prepared.outputs.map(({ path, feature, pick }) => ({
         path,
         feature,
@@ -108,6 +108,7 @@ export class BulkRun {
         hits: new Array<boolean>(rows).fill(false),
       }));
       await this.#runBatch(prepared, context, started);
+      context.signal?.throwIfAborted();
       if (from + BATCH_ROWS < rows) await Bun.sleep(0);
     }
     const { deployment, queryId, now, observer } = context as BulkContext;

@@ -20,6 +20,8 @@ export interface QueryBody {
   readonly ask: Ask;
   /** Environment named in `context`; empty = not named. */
   readonly environment: string;
+  /** Branch named in `context`; empty = not named. */
+  readonly branch: string;
   /** Empty = not named. */
   readonly deploymentId: string;
   /** The caller's own key-value pairs. */
@@ -47,7 +49,7 @@ const FIELDS = new Set([
   "trace",
   "store_plan_stages",
 ]);
-const CONTEXT_FIELDS = new Set(["environment", "tags"]);
+const CONTEXT_FIELDS = new Set(["environment", "branch", "tags"]);
 const ENCODING_FIELDS = new Set(["encode_structs_as_objects", "encode_large_integers_as_numbers"]);
 const NONE: Readonly<Record<string, never>> = {};
 
@@ -128,6 +130,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
       storePlanStages: optional(body.store_plan_stages, "store_plan_stages", boolean) ?? false,
     },
     environment: optional(context.environment, "context.environment", string) ?? "",
+    branch: optional(context.branch, "context.branch", string) ?? "",
     deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",
     meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
     form: {

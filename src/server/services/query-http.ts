@@ -1,12 +1,14 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { outputToJson, typeToJson } from "../../domain/output-json.ts";
-import { formatInstant } from "../../domain/timestamp.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
+import { encodedAnswer } from "../http/content-encoding.ts";
+import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
+import { errorAnswer } from "../http/respond.ts";
 import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
@@ -33,8 +35,8 @@ type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, NO_RESULTS, (body, request, text, auth) =>
-    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
+  return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
+    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) =>
       JSON.stringify(answerToJson(answer, body)),
     ),
   );
@@ -45,9 +47,9 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
     NO_COLUMNS,
-    (body, request, _text, auth) => {
+    (body, call, _text, auth) => {
       const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
+      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, call, asked), auth, (answer) => {
         const json = bulkAnswerToJson(answer, body);
         const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
         return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
@@ -59,45 +61,54 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
   noData: object,
-  answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
+  answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
-  const refuse = (errors: readonly MessageInitShape<typeof ErrorDetailSchema>[], status: number, headers: Record<string, string> = {}) => {
-    const text = JSON.stringify({ data: noData, errors: errors.map((error) => errorToJson(error as JsonError)) });
-    return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
-  };
+  const more = { data: noData };
+  const refuse = (status: number, message: string, headers?: Record<string, string>): Response =>
+    errorAnswer({ status, message: clipped(message), more }, headers);
   return async (request, auth, receive) => {
-    if (request.method !== "POST")
-      return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
+    if (request.method !== "POST") return refuse(405, `use POST, not ${request.method}`, { allow: "POST" });
     const type = request.headers.get("content-type");
-    if (type !== null && !JSON_TYPE.test(type))
-      return refuse([requestError(ErrorCode.PARSE_FAILED, `send JSON with Content-Type: application/json, not ${type}`)], 415);
+    if (type !== null && !JSON_TYPE.test(type)) return refuse(415, `send JSON with Content-Type: application/json, not ${type}`);
+    const deadline = deadlineOf(request);
     try {
       const { body, text } = read(await receive());
-      return new Response(await answer(body, request, text, auth), { headers: JSON_HEADERS });
+      const call = { headers: request.headers, signal: deadline.signal };
+      return await encodedAnswer(request.headers, await answer(body, call, text, auth), JSON_HEADERS);
     } catch (error) {
-      if (error instanceof BodyInvalid || error instanceof JsonRefused)
-        return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
-      if (error instanceof QueryRefused) return refuse(error.errors, 400);
+      if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
+      if (error instanceof QueryRefused) {
+        const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
+        return errorAnswer({ status: 400, message: error.message, errors, more });
+      }
       throw error;
+    } finally {
+      deadline.clear();
     }
   };
+}
+
+/** What a query is told of its request. */
+interface HttpCall {
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
 }
 
 /** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
   return {
-    scope: scopeOf(request.headers, { environment: body.environment, deployment: body.deploymentId }),
+    scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",
     request: sent,
     queryName,
     correlationId,
-    signal: request.signal,
+    signal,
     door,
     trace: body.ask.trace,
-    parent: parentOf(request.headers),
+    parent: parentOf(headers),
     ask: () => ask,
   };
 }
@@ -111,10 +122,6 @@ interface JsonError {
   readonly feature?: string | undefined;
   readonly resolver?: string | undefined;
   readonly exception?: Partial<ExceptionInfo> | undefined;
-}
-
-function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {
-  return { code, category: ErrorCategory.REQUEST, message: clipped(message) };
 }
 
 function errorToJson(error: JsonError): Record<string, unknown> {
@@ -137,10 +144,10 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const nowMs = Number(answer.nowMicros) / 1000;
-  const now = formatInstant(answer.nowMicros);
+  const now = formatMicros(answer.nowMicros);
   let latest = { at: nowMs, text: now };
   const timeText = (at: number): string => {
-    if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
+    if (at !== latest.at) latest = { at, text: formatMicros(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
   const plain = (value: FeatureValue, type: DataType, isTable: boolean): unknown => {
@@ -184,7 +191,7 @@ function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatInstant(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatMicros(answer.nowMicros)) },
   };
 }
 

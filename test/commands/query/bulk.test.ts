@@ -100,7 +100,7 @@ test("has-many outputs are tables of their own", async () => {
     "  0  2        21  2        2024-01-02T00:00:00Z",
     "  2  1        10  1        2024-01-01T00:00:00Z",
   ]);
-  const sale = (id: number, shop: number, day: number) => ({ id, shop_id: shop, at: `2024-01-0${day}T00:00:00Z` });
+  const sale = (id: number, shop: number, day: number) => ({ id, shop_id: shop, at: `2024-01-0${day}T00:00:00.000000Z` });
   expect((await run(...shops, "--json")).json()).toMatchObject({
     data: { "shop.name": ["shop-2", "shop-0", "shop-1"], "shop.sales": [[sale(20, 2, 1), sale(21, 2, 2)], [], [sale(10, 1, 1)]] },
   });

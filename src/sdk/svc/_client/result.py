@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping, Optional
 
 from .._feature_class import FeatureClass
 from .._names import did_you_mean
-from .http import ClientError
+from .http import ClientError, with_hint
 from .values import decode_field, fields_along, plain, result_name, to_datetime
 
 
@@ -206,7 +206,7 @@ def error_of(json: Mapping[str, Any]) -> ErrorDetail:
     return ErrorDetail(
         json.get("code", ""),
         json.get("category", ""),
-        json.get("message", ""),
+        with_hint(json.get("message", ""), json.get("hint")),
         json.get("feature"),
         json.get("resolver"),
         ExceptionDetail(

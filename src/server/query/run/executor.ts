@@ -6,6 +6,7 @@
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
+import { isDeadlinePassed } from "../../failure.ts";
 import type { RelationWrite } from "../../stores/online.ts";
 import { upstreamFailure, verdictOf } from "../ops/arguments.ts";
 import { evaluate } from "../ops/expression-op.ts";
@@ -348,16 +349,14 @@ export class Execution {
       });
   }
 
-  /** The caller went away: what is not settled fails. */
+  /** The caller went away, or has no more time: what is not settled fails. */
   #cancel(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#settlement.rest((path) => ({
-      code: ErrorCode.CANCELLED,
-      message: "the caller went away before the value was there",
-      path,
-      resolver: "",
-    }));
+    const [code, why] = isDeadlinePassed(this.context.signal?.reason)
+      ? [ErrorCode.DEADLINE_EXCEEDED, "the caller's deadline passed"]
+      : [ErrorCode.CANCELLED, "the caller went away"];
+    this.#settlement.rest((path) => ({ code, message: `${why} before the value was there`, path, resolver: "" }));
     this.#finish();
   }
 
