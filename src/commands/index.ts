@@ -58,7 +58,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     load: () => import("./lint.ts"),
   },
   lsp: {
-    summary: "Serve editors: findings and their fixes, completion, hover, references, renaming",
+    summary: "Serve editors: findings, fixes, completion, renaming",
     category: "Build and deploy",
     load: () => import("./lsp.ts"),
   },

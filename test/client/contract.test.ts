@@ -19,7 +19,7 @@ import { file_svc_v1_environment } from "../../gen/svc/v1/environment_pb.ts";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
 import { file_svc_v1_graph } from "../../gen/svc/v1/graph_pb.ts";
 import { file_svc_v1_health } from "../../gen/svc/v1/health_pb.ts";
-import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
+import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
 import { file_svc_v1_query } from "../../gen/svc/v1/query_pb.ts";
 import { enumValueName, messageNamed, methodsOf } from "../../src/client/contract.ts";
 import { messageText } from "../../src/client/message-text.ts";
@@ -108,7 +108,7 @@ describe("the contract as plain facts", () => {
         methodKind: method.methodKind,
         parent: { typeName: name, name: service.name },
         idempotent: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-        isPublic: getOption(method, permission) === Permission.PUBLIC,
+        isPublic: getOption(method, permission) === Permission.PUBLIC && !getOption(method, takes_credentials),
         input: method.input.typeName,
         output: method.output.typeName,
       })),
@@ -159,12 +159,12 @@ describe("what a command loads to call the server", () => {
     expect(heavy(loaded)).toEqual([]);
   });
 
-  test("of the commands, only those that deploy, lint or query come with them", async () => {
+  test("of the commands, only those that run Python or query come with them", async () => {
     const slow = new Set<string>();
     for (const path of new Bun.Glob("**/*.ts").scanSync(join(import.meta.dir, "../../src/commands")))
       if (path !== "index.ts" && heavy(await loadedWith(`src/commands/${path}`)).length > 0)
         slow.add(path.replace(/(\/.*)?\.ts$|\/.*$/, ""));
-    expect([...slow].sort()).toEqual(["apply", "lint", "lsp", "query"]);
+    expect([...slow].sort()).toEqual(["apply", "doctor", "lint", "lsp", "query"]);
   });
 
   test("a stream loads the Connect client", async () => expect(heavy(await loadedWith("src/client/stream.ts"))).not.toEqual([]));

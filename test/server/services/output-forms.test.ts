@@ -177,11 +177,11 @@ test("rows whose structs are lists keep the names of their columns, alone and in
       [0, 1],
       [2, 2],
       [0, 0.5],
-      ["2024-05-01T12:00:00Z", "2024-05-01T12:00:00Z"],
+      ["2024-05-01T12:00:00.000000Z", "2024-05-01T12:00:00.000000Z"],
       [1, 1],
       [
-        [0, "2024-05-01T12:00:00Z"],
-        [1, "2024-05-01T12:00:00Z"],
+        [0, "2024-05-01T12:00:00.000000Z"],
+        [1, "2024-05-01T12:00:00.000000Z"],
       ],
     ],
   };
@@ -231,7 +231,7 @@ test.each([
   [{ columns: ["__proto__"], values: [[5]] }, "unknown feature 'user.orders.__proto__' in the inputs"],
   [
     { columns: ["id"], values: [[1]], rows: 1 },
-    'user.orders: expected a list of rows of Order, or {"columns": [names], "values": [a list for each column]}, got struct',
+    'user.orders: expected a list of rows of Order, or {"columns": [names], "values": [a list for each column]}, got struct {"columns": list of 1, "values": list of 1, "rows": 1}',
   ],
 ])("columns that are none are refused: %j", async (given, message) => {
   const said = await post("online", { inputs: { "user.id": 1, "user.orders": given }, outputs: ["user.orders"] });

@@ -258,7 +258,7 @@ describe("JSON API", () => {
     expect(await post("/v1/query/bulk", asked, { "connect-timeout-ms": "50" })).toEqual({
       status: 504,
       body: {
-        data: [],
+        data: {},
         code: "deadline_exceeded",
         error: "deadline_exceeded",
         message,
