@@ -20,11 +20,12 @@ Installs svc, or another version of it.
   --from PLACE          where from: the URL of a release host, a folder, or a file beside its SHA256SUMS and SHA256SUMS.minisig
   --key KEY             minisign public key to trust, for a copy of this script that carries none
   --no-modify-path      leave the shell's start files alone
+  --no-manual           write no manual pages and no completions; with --dir none are written anyway
   --uninstall           remove svc; your data and settings stay
   --quiet               say nothing but errors and warnings
   --help
 
-SVC_RELEASES, SVC_HOME and SVC_NO_MODIFY_PATH=1 say the same as --from, the folder above bin, and --no-modify-path.
+SVC_RELEASES, SVC_HOME, SVC_NO_MODIFY_PATH=1 and SVC_NO_MANUAL=1 say the same as --from, the folder above bin, --no-modify-path and --no-manual.
 SVC_INSTALL_TIMEOUT is the number of seconds that a host may be silent (default 30).
 END
 }
@@ -43,8 +44,9 @@ misused() {
 }
 
 parse_arguments() {
-  version='' from=${SVC_RELEASES:-} dir='' key='' modify_path=yes uninstall=''
+  version='' from=${SVC_RELEASES:-} dir='' named='' key='' modify_path=yes manual=yes uninstall=''
   [ -z "${SVC_NO_MODIFY_PATH:-}" ] || modify_path=''
+  [ -z "${SVC_NO_MANUAL:-}" ] || manual=''
   patience=${SVC_INSTALL_TIMEOUT:-30}
   while [ $# -gt 0 ]; do
     case $1 in
@@ -66,10 +68,11 @@ parse_arguments() {
     [ -n "$value" ] || misused "$option needs a value"
     case $option in
       --version) version=v${value#v} ;;
-      --dir) dir=$value ;;
+      --dir) dir=$value named=yes ;;
       --from) from=$value ;;
       --key) key=$value ;;
       --no-modify-path) modify_path='' ;;
+      --no-manual) manual='' ;;
       --uninstall) uninstall=yes ;;
       --quiet) quiet=yes ;;
       --help | -h)
@@ -609,6 +612,47 @@ append_line() (
   printf '%s\n' "$text" >>"$start"
 )
 
+# Sets pages, and words_bash and words_fish: where manual pages and completions are looked for
+manual_places() {
+  pages=${dir%/bin}/share/man/man1
+  words_bash=${XDG_DATA_HOME:-${HOME:-}/.local/share}/bash-completion/completions/svc
+  words_fish=${XDG_CONFIG_HOME:-${HOME:-}/.config}/fish/completions/svc.fish
+}
+
+# is_ours FILE: whether a completion is svc's own, which asks svc for its words
+is_ours() { [ -f "$1" ] && grep -q 'svc completion' "$1"; }
+
+# Manual pages beside the folder of builds, where man looks because of PATH; completions for the shells that are here. The new svc writes both.
+add_manual() {
+  manual_places
+  [ -n "$manual" ] && [ -z "$named" ] || return 0
+  if ! "$dir/svc" help --manual "$pages" >/dev/null 2>&1 </dev/null; then
+    warn "cannot write manual pages to $pages"
+    return 0
+  fi
+  for shell in bash fish; do
+    if ! has $shell || [ -z "${HOME:-}" ]; then continue; fi
+    case $shell in bash) words=$words_bash ;; *) words=$words_fish ;; esac
+    if [ -e "$words" ] && ! is_ours "$words"; then continue; fi
+    write_completion 2>/dev/null || warn "cannot write $words; svc completion $shell prints what belongs there"
+  done
+  say "Manual pages are in $pages; --uninstall removes them and the completions."
+}
+
+write_completion() (
+  umask "$user_umask"
+  mkdir -p "${words%/*}" && "$dir/svc" completion $shell >"$words.svc-$$" </dev/null && mv -f "$words.svc-$$" "$words" && exit 0
+  rm -f "$words.svc-$$"
+  exit 1
+)
+
+remove_manual() {
+  manual_places
+  for file in "$pages"/svc.1 "$pages"/svc-*.1; do remove "$file"; done
+  rmdir "$pages" "${pages%/*}" "${pages%/*/*}" 2>/dev/null
+  for words in "$words_bash" "$words_fish"; do ! is_ours "$words" || remove "$words"; done
+}
+
 report() {
   [ -z "$quiet" ] || return 0
   say "Signature checked with $verifier."
@@ -640,6 +684,7 @@ uninstall() {
     done
     remove_line "$fish_file" "$fish_line"
   fi
+  [ -n "$named" ] || remove_manual
   rmdir "$dir" 2>/dev/null
   if [ -n "$removed" ]; then say "svc is removed from $dir."; else say "There is no svc in $dir."; fi
   data=${SVC_HOME:-${HOME:-}/.svc}
@@ -700,6 +745,7 @@ main() {
   verify_with_binary
   switch
   add_path
+  add_manual
   report
 }
 }

@@ -183,6 +183,15 @@ describe("the machine", () => {
   });
 });
 
+test("whether a program is there is asked in test/harness/needs.ts, which names what is absent", async () => {
+  const asking: string[] = [];
+  for await (const file of new Bun.Glob("**/*.test.ts").scan(import.meta.dir)) {
+    const text = await Bun.file(join(import.meta.dir, file)).text();
+    if (/skipIf\(!?Bun\.|Bun\.which\([^)]*\) [!=]== null/.test(text)) asking.push(file);
+  }
+  expect(asking).toEqual([]);
+});
+
 test("random cases have the seed of the run", async () => {
   const unseeded: string[] = [];
   for await (const file of new Bun.Glob("**/*.ts").scan(import.meta.dir)) {

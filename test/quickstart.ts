@@ -13,37 +13,43 @@ const HOME = join(ROOT, "dist", "quickstart");
 const SVC = join(ROOT, "dist", process.platform === "win32" ? "svc.exe" : "svc");
 const EXAMPLE = join(ROOT, "test", "fixtures", "flights");
 
-function fail(step: string, code: number): never {
-  throw new Error(`${step} failed with exit code ${code}`);
-}
+const ENV = { ...process.env, SVC_HOME: join(HOME, ".svc"), XDG_CONFIG_HOME: join(HOME, ".config"), FLIGHTS_SQLITE_PATH: DATA };
 
 function svc(...args: string[]): void {
   console.log(`\n$ svc ${args.map((arg) => (/[^\w./=:-]/.test(arg) ? JSON.stringify(arg) : arg)).join(" ")}`);
-  const child = Bun.spawnSync([SVC, ...args], {
-    cwd: EXAMPLE,
-    env: { ...process.env, SVC_HOME: join(HOME, ".svc"), XDG_CONFIG_HOME: join(HOME, ".config"), FLIGHTS_SQLITE_PATH: DATA },
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (!child.success) fail(`svc ${args[0]}`, child.exitCode);
+  const child = Bun.spawnSync([SVC, ...args], { cwd: EXAMPLE, env: ENV, stdio: ["ignore", "inherit", "inherit"] });
+  if (!child.success) throw new Error(`svc ${args[0]} failed with exit code ${child.exitCode}`);
 }
 
-console.log("Building dist/svc");
-const build = Bun.spawnSync([process.execPath, "build.ts", "--single"], { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
-if (!build.success) fail("the build", build.exitCode);
+async function quickstart(): Promise<void> {
+  console.log("Building dist/svc");
+  const build = Bun.spawnSync([process.execPath, "build.ts", "--single"], { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
+  if (!build.success) throw new Error(`the build failed with exit code ${build.exitCode}`);
 
-if (!existsSync(DATA)) console.log("Loading 3,000,000 flights into dist/flights.db");
-console.log(`${(await loadFlights(DATA)).toLocaleString("en-US")} flights in dist/flights.db`);
+  if (!existsSync(DATA)) console.log("Loading 3,000,000 flights into dist/flights.db");
+  console.log(`${(await loadFlights(DATA)).toLocaleString("en-US")} flights in dist/flights.db`);
 
-mkdirSync(HOME, { recursive: true });
-svc("server", "start", "--detach", "--port", "0");
-try {
-  svc("apply", "--force", "--await");
-  svc("query", "--in", "route.id=LAX-JFK", "--out", "route");
-  svc("query", "--in", "route.id=LAX-JFK", "--out", "route.flights", "--out", "route.usual_delay", "--out", "route.origin.name");
-  svc("query", "--in", "route.id=LAX-JFK", "--out", "route.mean_delay", "--now", "2001-03-01T00:00:00Z");
-  svc("query", "--in", "flight.id=2000000", "--out", "flight", "--out", "flight.route.destination.city");
-  svc("query", "--in", "airport.id=ATL");
-  svc("features", "search", "delay");
-} finally {
-  svc("server", "stop");
+  mkdirSync(HOME, { recursive: true });
+  // A run that was killed leaves its server behind.
+  Bun.spawnSync([SVC, "server", "stop"], { env: ENV, stdio: ["ignore", "ignore", "ignore"] });
+  // Ctrl-C reaches the command that runs, which fails; this process stays to stop the server.
+  process.on("SIGINT", () => {});
+  svc("server", "start", "--detach", "--port", "0");
+  try {
+    svc("apply", "--force", "--await");
+    svc("query", "--in", "route.id=LAX-JFK", "--out", "route");
+    svc("query", "--in", "route.id=LAX-JFK", "--out", "route.flights", "--out", "route.usual_delay", "--out", "route.origin.name");
+    svc("query", "--in", "route.id=LAX-JFK", "--out", "route.mean_delay", "--now", "2001-03-01T00:00:00Z");
+    svc("query", "--in", "flight.id=2000000", "--out", "flight", "--out", "flight.route.destination.city");
+    svc("query", "--in", "airport.id=ATL");
+    svc("features", "search", "delay");
+  } finally {
+    svc("server", "stop");
+  }
+  console.log('\nNext: "First session" in README.md, with the folder dist on your PATH.');
 }
+
+await quickstart().catch((error: Error) => {
+  console.error(`\nThe quickstart ended early: ${error.message}`);
+  process.exitCode = 1;
+});

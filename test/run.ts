@@ -1,6 +1,7 @@
 /**
  * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary, and runs every test file on it, one more at
- * once than there are cores, because many of them wait. The last line counts them all: `N passed, N failed, N skipped`.
+ * once than there are cores, because many of them wait. What a machine lacks is named before the last line, which counts them all:
+ * `N passed, N failed, N skipped`. With SVC_TEST_REQUIRE_ALL=1 a program that is absent fails the tests that need it.
  *
  *   bun test/run.ts                 everything
  *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
@@ -9,6 +10,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
+import { ABSENT } from "./harness/needs.ts";
 
 const ROOT = join(import.meta.dir, "..");
 process.chdir(ROOT);
@@ -17,6 +19,8 @@ process.chdir(ROOT);
 const ENV = { ...process.env, NO_COLOR: "1", PATH: `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}` };
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** What tests were skipped for. */
+const absent = new Set<string>();
 
 /** Files that take long, the longest first, so that none of them is the last to start; what builds releases is not all at once. */
 const LONG_FIRST = [
@@ -27,6 +31,7 @@ const LONG_FIRST = [
   "packaging/release",
   "install/refusals",
   "binary/flights",
+  "parsing/",
   "sdk/analyzer",
   "binary/windows",
   "binary/hostile",
@@ -111,7 +116,10 @@ async function testFile(path: string): Promise<void> {
   counts.failed += Math.max(figure("fail"), ok ? 0 : 1);
   counts.skipped += figure("skip") + figure("todo");
   report(ok, path, started, output);
-  if (ok) for (const line of output.split("\n")) if (/^\(skip\)|skipp?ed:/.test(line)) console.log(`     ${line}`);
+  for (const line of output.split("\n")) {
+    if (line.startsWith(ABSENT)) absent.add(line.slice(ABSENT.length));
+    if (ok && (line.startsWith("(skip)") || line.startsWith(ABSENT))) console.log(`     ${line}`);
+  }
 }
 
 async function testFiles(words: readonly string[]): Promise<void> {
@@ -134,5 +142,7 @@ const [built] = await Promise.all([
   check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."])),
 ]);
 if (built) await testFiles(process.argv.slice(2));
+if (absent.size > 0)
+  console.log(`${ABSENT}${[...absent].sort().join(", ")}. On Debian, .ci/install as root installs all of it but PowerShell.`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

@@ -66,6 +66,8 @@ export interface TreeEntry {
   readonly selfVerbs?: readonly string[];
   /** Verbs below it. */
   readonly verbs?: Readonly<Record<string, TreeEntry>>;
+  /** Examples of a group that only prints its help; a command has its own. */
+  readonly examples?: readonly Example[];
   /** Heading in the root help, for top-level entries. */
   readonly category?: string;
 }

@@ -7,11 +7,12 @@
 import type { ServerNoun } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import type { AnyCommand, ArgSpecs, FlagSpecs, TreeEntry } from "./command.ts";
+import type { Extension } from "./extension.ts";
 import type { Flag } from "./flag.ts";
 import { globalFlags } from "./globals.ts";
 import { isFlagWord, normalizeFlag } from "./name.ts";
 import { type FlagTable, flagTable } from "./parse.ts";
-import { resolve, type Tree } from "./resolve.ts";
+import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
 /** A word that fits, and what it means. */
 export interface Candidate {
@@ -22,6 +23,12 @@ export interface Candidate {
 /** Global flags by key of `globalFlags`, as far as the words before the cursor have them. */
 export type GivenGlobals = Readonly<Record<string, string>>;
 
+/** What completion asks beyond the tree of commands. */
+export interface CompletionSources {
+  readonly serverNames?: NamesOf;
+  readonly extensions?: () => Promise<readonly Extension[]>;
+}
+
 /** The server's names of a kind of thing; empty when it cannot be asked in time. */
 export type NamesOf = (noun: ServerNoun, globals: GivenGlobals) => Promise<readonly Candidate[]>;
 
@@ -31,20 +38,28 @@ interface Completion {
 }
 
 const NOTHING: Completion = { candidates: [], otherwise: ":none" };
+const FILES: Completion = { candidates: [], otherwise: ":files" };
 
 /** Answers a shell. */
-export async function complete(tree: Tree, given: readonly string[], namesOf: NamesOf = async () => []): Promise<string> {
+export async function complete(tree: Tree, given: readonly string[], sources: CompletionSources = {}): Promise<string> {
   const words = given[0] === "--empty" ? [...given.slice(1), ""] : given;
   const current = words.at(-1) ?? "";
-  const { candidates, otherwise } = await completeWord(tree, words.slice(0, -1), current, namesOf);
+  const { candidates, otherwise } = await completeWord(tree, words.slice(0, -1), current, sources);
   const fitting = candidates.filter(({ value }) => value.startsWith(current));
   return [...fitting.map(({ value, meaning }) => `${escapeControls(value)}\t${escapeControls(meaning)}`), otherwise]
     .map((line) => `${line}\n`)
     .join("");
 }
 
-async function completeWord(tree: Tree, before: readonly string[], current: string, namesOf: NamesOf): Promise<Completion> {
-  if (before.includes("--")) return { candidates: [], otherwise: ":files" };
+async function completeWord(
+  tree: Tree,
+  before: readonly string[],
+  current: string,
+  { serverNames = async () => [], extensions = async () => [] }: CompletionSources,
+): Promise<Completion> {
+  if (before.includes("--")) return FILES;
+  const [first] = before;
+  if (mayNameExtension(tree, first)) return (await extensions()).some(({ name }) => name === first) ? FILES : NOTHING;
   let found: ReturnType<typeof resolve>;
   try {
     found = resolve(tree, before);
@@ -55,14 +70,16 @@ async function completeWord(tree: Tree, before: readonly string[], current: stri
   const command = (await entry?.load?.())?.default;
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
-  const ask = (noun: ServerNoun) => namesOf(noun, globalsOf(before, table));
+  const ask = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
   if (awaiting) return completeValue(awaiting, "", current, ask);
   if (current.startsWith("-")) return completeFlag(table, current, ask);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));
   if (words.length === 0 && (!entry || entry.verbs)) {
     const verbs = completeVerbs(entry ? (entry.verbs ?? {}) : tree);
-    return { ...verbs, candidates: [...verbs.candidates, ...(await argumentWords(command, 0, ask))] };
+    const others = before.length === 0 ? await extensions() : [];
+    const named = others.map(({ name, path }) => ({ value: name, meaning: `extension: ${path}` }));
+    return { ...verbs, candidates: [...verbs.candidates, ...named, ...(await argumentWords(command, 0, ask))] };
   }
   return { candidates: await argumentWords(command, words.length, ask), otherwise: ":none" };
 }

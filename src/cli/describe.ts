@@ -2,6 +2,7 @@
 
 import { formatDuration } from "../domain/duration.ts";
 import type { AnyCommand, ArgSpecs, Example, FlagSpecs } from "./command.ts";
+import type { Extension } from "./extension.ts";
 import type { Flag } from "./flag.ts";
 import { globalFlags } from "./globals.ts";
 import { flagName } from "./name.ts";
@@ -54,6 +55,8 @@ export interface CommandInfo {
 export interface TreeInfo {
   readonly globals: readonly FlagInfo[];
   readonly commands: readonly CommandInfo[];
+  /** Programs on PATH that are commands of svc too. */
+  readonly extensions: readonly Extension[];
 }
 
 function defaultOf(flag: Flag<unknown>): FlagInfo["default"] {
@@ -129,7 +132,7 @@ export function describeEntry(tree: Tree, path: readonly string[]): CommandInfo 
     runnable: found?.load !== undefined,
     args: [],
     flags: [],
-    examples: [],
+    examples: (found?.examples ?? []).map(describeExample),
   };
 }
 
@@ -144,13 +147,21 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   };
 }
 
-/** The whole tree. With `load`, every command is loaded for its arguments and flags. */
-export async function describeTree(tree: Tree, options: { readonly load: boolean }): Promise<TreeInfo> {
-  const visible = [...walk(tree)].filter(({ entry }) => !entry.hidden);
+/** The whole tree with the extensions of a machine, as far as it is known without loading commands. */
+export function describeTree(tree: Tree, extensions: readonly Extension[] = []): TreeInfo {
+  return { globals: describeGlobals(), commands: visible(tree).map(({ path }) => describeEntry(tree, path)), extensions };
+}
+
+/** The same with arguments and flags: every command is loaded. */
+export async function describeLoadedTree(tree: Tree, extensions: readonly Extension[] = []): Promise<TreeInfo> {
   const commands = await Promise.all(
-    visible.map(async ({ path, entry }) =>
-      options.load && entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
+    visible(tree).map(async ({ path, entry }) =>
+      entry.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path),
     ),
   );
-  return { globals: describeGlobals(), commands };
+  return { globals: describeGlobals(), commands, extensions };
+}
+
+function visible(tree: Tree) {
+  return [...walk(tree)].filter(({ entry }) => !entry.hidden);
 }

@@ -8,7 +8,7 @@ import { exitCodes } from "../errors/exit-codes.ts";
 import { isStream, render } from "../output/render.ts";
 import { showsLinks } from "../output/style.ts";
 import type { AnyCommand, FlagSpecs, Need, TreeEntry } from "./command.ts";
-import { toGlobalFlags } from "./globals.ts";
+import { SECRETS, toGlobalFlags } from "./globals.ts";
 import { normalizeFlag } from "./name.ts";
 import { type Parsed, parse } from "./parse.ts";
 import { type Resolved, unknownCommand } from "./resolve.ts";
@@ -32,15 +32,14 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   }
   const parsed = parseWords(resolved, command, deps);
   const flags = toGlobalFlags(parsed.globals, { env: deps.surroundings.env, dir: parsed.dir });
-  const context = await deps.createContext(flags);
-  for (const warning of parsed.warnings) context.progress.warn(warning);
+  const first = await deps.createContext(flags);
+  for (const warning of parsed.warnings) first.progress.warn(warning);
+  command.check?.(parsed.input, first);
+  const context = await withSecrets(first, deps);
   const { result: data } = await runCommand(
     {
       meta: { name: path.join(" "), description: command.summary },
-      setup: async () => {
-        command.check?.(parsed.input, context);
-        await meet(command.needs ?? [], context);
-      },
+      setup: () => meet(command.needs ?? [], context),
       run: () => command.run(context, parsed.input),
     },
     { rawArgs: [...parsed.canonical] },
@@ -54,6 +53,17 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   });
   if (isStream(data)) deps.signal.throwIfAborted();
   return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;
+}
+
+/** The context with the secret that a flag left to stdin; stdin holds one. */
+async function withSecrets(context: Context, deps: Deps): Promise<Context> {
+  const { flags, prompt } = context;
+  const asked = Object.entries(SECRETS).filter(([key]) => flags[key as keyof typeof SECRETS] === "-");
+  const [secret, another] = asked;
+  if (secret === undefined) return context;
+  if (another) throw new UsageError(`the ${secret[1]} and the ${another[1]} cannot both be read from stdin`);
+  const [key, name] = secret;
+  return deps.createContext({ ...flags, [key]: await prompt.secret(name) });
 }
 
 function parseWords({ path, entry, before, after }: Resolved, command: AnyCommand, deps: Deps): Parsed {

@@ -12,13 +12,16 @@ export const globalFlags = {
   apiHost: text("API server URL; https:// is added if it has no scheme", { aliases: ["--api-server"], placeholder: "<url>" }),
   grpcHost: text("gRPC server URL", { aliases: ["--grpc-api-server", "--grpc-server"], placeholder: "<url>" }),
   clientId: text("client ID", { placeholder: "<id>" }),
-  clientSecret: text("client secret", { placeholder: "<secret>", secret: "`svc login` alone, or SVC_CLIENT_SECRET" }),
-  accessToken: text("bearer token; no token exchange takes place", {
+  clientSecret: text("client secret; - reads it from stdin", {
+    placeholder: "<secret>",
+    secret: "`svc login` alone, --client-secret - or SVC_CLIENT_SECRET",
+  }),
+  accessToken: text("bearer token; no token exchange takes place; - reads it from stdin", {
     aliases: ["--token"],
     placeholder: "<token>",
-    secret: "SVC_ACCESS_TOKEN",
+    secret: "--access-token - or SVC_ACCESS_TOKEN",
   }),
-  authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml", { defaultText: "~/.svc.yml" }),
+  authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml"),
   json: bool("print JSON instead of tables or text"),
   noSpinners: bool("no spinners or progress animation", { aliases: ["--no-spinner"] }),
   verbose: bool("log steps to stderr", { aliases: ["-v"] }),
@@ -29,6 +32,9 @@ export const globalFlags = {
   noColor: bool("no ANSI colour; NO_COLOR does the same"),
   noPager: bool("print long output instead of opening it in $SVC_PAGER, $PAGER or less"),
 } satisfies FlagSpecs;
+
+/** The global flags whose value is a secret, with its name in a sentence. `-` stands for one that is read from stdin. */
+export const SECRETS = { clientSecret: "client secret", accessToken: "access token" } as const;
 
 /** Whether the process runs in a CI job. */
 export function isCi(env: Readonly<Record<string, string | undefined>>): boolean {

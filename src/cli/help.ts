@@ -2,7 +2,8 @@
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 import type { Style } from "../output/view.ts";
-import { type CommandInfo, describeEntry, describeGlobals, type FlagInfo } from "./describe.ts";
+import { type CommandInfo, describeEntry, describeGlobals, type FlagInfo, type TreeInfo } from "./describe.ts";
+import type { Extension } from "./extension.ts";
 import { argumentUsage } from "./parse.ts";
 import type { Tree } from "./resolve.ts";
 
@@ -114,7 +115,7 @@ const FIRST_STEPS: readonly Row[] = [
 ];
 
 /** Help for the whole program, from the static tree. */
-export function rootHelp(tree: Tree, categories: readonly string[], style: Style): string {
+export function rootHelp(tree: Tree, categories: readonly string[], extensions: readonly Extension[], style: Style): string {
   const entries = Object.entries(tree).filter(([, entry]) => !entry.hidden);
   const width = helpWidth(style);
   const widestName = Math.max(...entries.map(([name]) => name.length));
@@ -125,6 +126,17 @@ export function rootHelp(tree: Tree, categories: readonly string[], style: Style
     const rows = entries.filter(([, entry]) => entry.category === category).map(([name, entry]): Row => [name, entry.summary]);
     lines.push(...section(style, category, columns(rows, width, widestName)));
   }
+  lines.push(
+    ...section(
+      style,
+      "Extensions",
+      columns(
+        extensions.map(({ name, path }): Row => [name, path]),
+        width,
+        widestName,
+      ),
+    ),
+  );
   lines.push(...globalSection(style));
   const codes = Object.entries(EXIT_CODE_MEANINGS).map(([code, meaning]) => `${code} ${meaning}`);
   lines.push(...section(style, "Exit codes", wrap(codes.join(", "), width - 2).map(indented)));
@@ -197,8 +209,11 @@ function verbRows(tree: Tree, path: readonly string[]): Row[] {
     .map(([name]): Row => [name, describeEntry(tree, [...path, name]).summary]);
 }
 
-/** All commands, one a line. */
-export function listHelp(commands: readonly CommandInfo[], style: Style): string {
-  const rows = commands.map((command): Row => [`svc ${command.path}`, command.summary]);
+/** All commands and extensions, one a line. */
+export function listHelp({ commands, extensions }: TreeInfo, style: Style): string {
+  const rows = [
+    ...commands.map((command): Row => [`svc ${command.path}`, command.summary]),
+    ...extensions.map(({ name, path }): Row => [`svc ${name}`, path]),
+  ];
   return `${columns(rows, helpWidth(style)).join("\n")}\n`;
 }

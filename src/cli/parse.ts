@@ -216,9 +216,9 @@ export function parse(
   const positionals = spec.takesRest ? scanned.positionals : [...scanned.positionals, ...rest];
   assignArguments(spec, positionals, input);
   if (scanned.positionals.length > 0 || scanned.rest) canonical.push("--", ...scanned.positionals, ...rest);
-  const warnings = [...first.values()].flatMap(({ entry, typed }) => {
+  const warnings = [...first.values()].flatMap(({ entry, typed, text }) => {
     const { secret } = entry.flag;
-    return secret === undefined
+    return secret === undefined || text === "-"
       ? []
       : `a secret on the command line (${typed}) can be seen by other programs and stays in the shell's history; ${secret} avoids that`;
   });

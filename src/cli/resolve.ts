@@ -43,6 +43,11 @@ export function findEntry(entries: Tree, word: string): { name: string; entry: T
   return undefined;
 }
 
+/** Whether a word can name an extension (`extension.ts`): it names no command of svc, and it is no path, no flag, and nothing that a terminal would act on. */
+export function mayNameExtension(tree: Tree, word: string | undefined): word is string {
+  return word !== undefined && /^[a-z0-9]+([_-][a-z0-9]+)*$/.test(word) && findEntry(tree, word) === undefined;
+}
+
 /** Follows words down the tree, without flags; for `svc help <path>`. Throws UsageError for a word that names nothing. */
 export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved, "path" | "entry"> {
   let path: string[] = [];

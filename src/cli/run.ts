@@ -1,11 +1,11 @@
 /** From argv to an exit code: find the command, parse, check, run, render; one place turns errors into messages and codes. */
 
 import { buildInfo } from "../build-info.ts";
-import type { Context, GlobalFlags, Surroundings } from "../context/context.ts";
+import type { Context, GlobalFlags, Machine, Surroundings } from "../context/context.ts";
 import type { Io } from "../context/io.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { NamesOf } from "./complete.ts";
-import { resolve, type Tree } from "./resolve.ts";
+import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
 /** What the program runs with; `systemDeps` makes the real one, tests make theirs. */
 export interface Deps {
@@ -62,15 +62,28 @@ async function errorMark(deps: Deps, argv: readonly string[]): Promise<(text: st
   return (text) => style.red(style.bold(text));
 }
 
+/** The machine, for what is no command of svc. */
+export async function machineOf({ createContext, cwd, surroundings }: Deps): Promise<Machine> {
+  const { toGlobalFlags } = await import("./globals.ts");
+  return (await createContext(toGlobalFlags({ noUpdateCheck: true }, { env: surroundings.env, dir: cwd }))).machine;
+}
+
 async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksFor(argv, ["--json"]));
   if (argv[0] === "__complete") {
     const { complete } = await import("./complete.ts");
-    await deps.io.writeOut(await complete(deps.tree, argv.slice(1), deps.serverNames));
+    const extensions = async () => (await import("./extension.ts")).listExtensions(deps.tree, await machineOf(deps));
+    await deps.io.writeOut(await complete(deps.tree, argv.slice(1), { serverNames: deps.serverNames, extensions }));
     return exitCodes.ok;
   }
   const inner = argv[0]?.startsWith("__") ? deps.inner?.[argv[0]] : undefined;
   if (inner) return inner(argv.slice(1));
+  const [word, ...words] = argv;
+  if (mayNameExtension(deps.tree, word)) {
+    const { runExtension } = await import("./extension.ts");
+    const exitCode = await runExtension(word, words, await machineOf(deps));
+    if (exitCode !== undefined) return exitCode;
+  }
   const resolved = resolve(deps.tree, argv);
   if (resolved.entry?.load) {
     const { execute } = await import("./execute.ts");

@@ -1,23 +1,35 @@
 /** Printing help, as text or as data. */
 
+import type { Machine } from "../context/context.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { render } from "../output/render.ts";
 import { textView } from "../output/view.ts";
 import type { AnyCommand } from "./command.ts";
-import { type CommandInfo, describeCommand, describeEntry, describeTree, type TreeInfo } from "./describe.ts";
+import { type CommandInfo, describeCommand, describeEntry, describeLoadedTree, describeTree, type TreeInfo } from "./describe.ts";
+import { type Extension, listExtensions } from "./extension.ts";
 import { toGlobalFlags } from "./globals.ts";
 import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
 import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
-import { asksFor, type Deps } from "./run.ts";
+import { asksFor, type Deps, machineOf } from "./run.ts";
 
-/** What help is about: the whole program, or one command or group. */
-export type HelpTopic = { readonly all: boolean; readonly tree: TreeInfo } | { readonly command: CommandInfo };
+/** What help is about: the whole program, whose texts need the tree only with `all`; or one command or group. */
+export type HelpTopic =
+  | { readonly all: boolean; readonly extensions: readonly Extension[]; readonly tree: () => TreeInfo }
+  | { readonly command: CommandInfo };
 
-/** The topic of a path; empty = the whole program, whose commands are loaded with `all`. */
-export async function helpTopic(tree: Tree, path: readonly string[], all: boolean): Promise<HelpTopic> {
-  if (path.length === 0) return { all, tree: await describeTree(tree, { load: all }) };
+/** The topic of a path; empty = the whole program with the extensions of the machine, whose commands are loaded with `all`. */
+export async function helpTopic(
+  tree: Tree,
+  path: readonly string[],
+  { all, machine }: { readonly all: boolean; readonly machine: () => Promise<Pick<Machine, "programs">> },
+): Promise<HelpTopic> {
+  if (path.length === 0) {
+    const extensions = await listExtensions(tree, await machine());
+    const loaded = all ? await describeLoadedTree(tree, extensions) : undefined;
+    return { all, extensions, tree: () => loaded ?? describeTree(tree, extensions) };
+  }
   let entries = tree;
   let entry = tree[path[0] as string];
   for (const name of path) {
@@ -32,9 +44,9 @@ export function helpView(tree: Tree, categories: readonly string[]) {
   return textView<HelpTopic>(
     (topic, style) => {
       if ("command" in topic) return commandHelp(tree, topic.command, style);
-      return topic.all ? listHelp(topic.tree.commands, style) : rootHelp(tree, categories, style);
+      return topic.all ? listHelp(topic.tree(), style) : rootHelp(tree, categories, topic.extensions, style);
     },
-    (topic) => ("command" in topic ? topic.command : topic.tree),
+    (topic) => ("command" in topic ? topic.command : topic.tree()),
     { long: true },
   );
 }
@@ -69,7 +81,9 @@ export async function showHelp(
     ...(asksFor(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
   };
   const flags = toGlobalFlags(given, { env: deps.surroundings.env, dir: "/" });
-  const topic: HelpTopic = command ? { command: describeCommand(tree, path, command) } : await helpTopic(tree, path, false);
+  const topic: HelpTopic = command
+    ? { command: describeCommand(tree, path, command) }
+    : await helpTopic(tree, path, { all: false, machine: () => machineOf(deps) });
   const page = async (text: string) => (await deps.createContext({ ...flags, updateCheck: false })).page(text);
   await render(topic, helpView(tree, categories), io, { json, color: flags.color, page });
 }

@@ -38,13 +38,24 @@ export interface ServerHealth {
   readonly version: string;
   /** Its process; undefined when it is on another machine, or of a version that did not say it. */
   readonly pid: number | undefined;
+  /** Its clock when it answered, in epoch milliseconds, cut to the second; undefined when it did not say. */
+  readonly time: number | undefined;
+}
+
+/** What lies between this machine and the API server. */
+export interface Route {
+  /** The proxy and the variable that names it, without its password; undefined when there is none. */
+  readonly proxy: string | undefined;
+  /** What is wrong with the file that NODE_EXTRA_CA_CERTS names. */
+  readonly authoritiesFault: string | undefined;
 }
 
 /** Plain HTTP to the API server. */
 export interface HttpClient {
   /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
   download(url: string): Promise<Uint8Array>;
-  upload(url: string, body: Uint8Array): Promise<void>;
+  /** `onSent` is told how many bytes were handed to the network; fewer than before when the upload begins anew. */
+  upload(url: string, body: Uint8Array, onSent?: (bytes: number) => void): Promise<void>;
   /**
    * GETs a source bundle and unpacks it, safely, into a folder that does not exist yet; returns the paths of its files. Rejects with a CliError when the
    * folder exists or the bundle is damaged or unsafe; nothing is left behind then.
@@ -52,6 +63,8 @@ export interface HttpClient {
   downloadSource(url: string, folder: string): Promise<readonly string[]>;
   /** `GET /health` of the API server, or of another one; resolves with what it said, rejects with a CliError that says what was tried. */
   ping(server?: string): Promise<ServerHealth>;
+  /** How the API server is reached; dials nothing. Rejects with a CliError for a proxy that svc cannot use. */
+  route(): Promise<Route>;
   /** The session of the settings' client ID and secret, cached between commands. Rejects with AuthError without credentials or when they are refused. */
   session(): Promise<Session>;
   /**

@@ -1,10 +1,11 @@
 /** What commands call the server with. Nothing is read or dialled before the first call. */
 
-import type { DescMethodServerStreaming, DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import type { DescService } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import { tokenCacheDir } from "../config/home.ts";
 import type { Api, HttpClient } from "./api.ts";
 import { type ClientHost, type Connection, createConnection, type Target } from "./connection.ts";
+import { methodsOf } from "./contract.ts";
 import { unaryCall } from "./unary.ts";
 
 export type { ClientHost } from "./connection.ts";
@@ -25,20 +26,20 @@ function connectionOf(host: ClientHost): Connection {
  * connections with it.
  */
 export function createApi(host: ClientHost): Api {
-  const service = <S extends DescService>(target: Target, load: () => Promise<S>): (() => Promise<Client<S>>) => {
-    let made: Promise<Client<S>> | undefined;
-    return () => {
-      made ??= load().then((loaded) => clientOf(connectionOf(host), target, loaded));
+  const service = <S extends DescService>(target: Target, name: string): (() => Promise<Client<S>>) => {
+    let made: Client<S> | undefined;
+    return async () => {
+      made ??= clientOf<S>(connectionOf(host), target, name);
       return made;
     };
   };
   return {
-    auth: service("grpc", async () => (await import("../../gen/svc/v1/auth_pb.ts")).AuthService),
-    deployments: service("grpc", async () => (await import("../../gen/svc/v1/deployment_pb.ts")).DeploymentService),
-    environments: service("grpc", async () => (await import("../../gen/svc/v1/environment_pb.ts")).EnvironmentService),
-    graph: service("grpc", async () => (await import("../../gen/svc/v1/graph_pb.ts")).GraphService),
-    health: service("grpc", async () => (await import("../../gen/svc/v1/health_pb.ts")).HealthService),
-    query: service("query", async () => (await import("../../gen/svc/v1/query_pb.ts")).QueryService),
+    auth: service("grpc", "svc.v1.AuthService"),
+    deployments: service("grpc", "svc.v1.DeploymentService"),
+    environments: service("grpc", "svc.v1.EnvironmentService"),
+    graph: service("grpc", "svc.v1.GraphService"),
+    health: service("grpc", "svc.v1.HealthService"),
+    query: service("query", "svc.v1.QueryService"),
   };
 }
 
@@ -47,12 +48,20 @@ export function createHttp(host: ClientHost): HttpClient {
   const objects = () => import("./objects.ts");
   return {
     download: async (url) => (await objects()).download(connectionOf(host), url),
-    upload: async (url, body) => (await objects()).upload(connectionOf(host), url, body),
+    upload: async (url, body, onSent) => (await objects()).upload(connectionOf(host), url, body, onSent),
     downloadSource: async (url, folder) => {
       const { unpackSource } = await import("./source.ts");
       return unpackSource(await (await objects()).download(connectionOf(host), url), folder);
     },
     ping: async (server) => (await objects()).ping(connectionOf(host), server),
+    route: async () => {
+      const { endpoint, proxies } = connectionOf(host);
+      const { unusableAuthorities } = await import("./tls.ts");
+      return {
+        proxy: proxies((await endpoint("api")).url)?.shown,
+        authoritiesFault: unusableAuthorities(host.surroundings.env.NODE_EXTRA_CA_CERTS),
+      };
+    },
     session: async () => {
       const connection = connectionOf(host);
       const session = await (await connection.tokens()).get();
@@ -69,17 +78,17 @@ export function createHttp(host: ClientHost): HttpClient {
   };
 }
 
-function clientOf<S extends DescService>(connection: Connection, target: Target, service: S): Client<S> {
-  const methods = service.methods.map((method) => {
-    if (method.methodKind === "unary") return [method.localName, unaryCall(connection, target, method as DescMethodUnary)] as const;
+function clientOf<S extends DescService>(connection: Connection, target: Target, service: string): Client<S> {
+  const methods = methodsOf(service).map((method) => {
+    if (method.methodKind === "unary") return [method.localName, unaryCall(connection, target, method)] as const;
     if (method.methodKind === "server_streaming") {
       const call = async function* (init: never, options?: CallOptions) {
         const { streamCall } = await import("./stream.ts");
-        yield* streamCall(connection, target, method as DescMethodServerStreaming, init, options);
+        yield* streamCall(connection, target, method, init, options);
       };
       return [method.localName, call] as const;
     }
-    throw new Error(`${service.typeName}.${method.name}: no client for ${method.methodKind}`);
+    throw new Error(`${service}.${method.name}: no client for ${method.methodKind}`);
   });
   return Object.fromEntries(methods) as Client<S>;
 }

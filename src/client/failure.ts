@@ -1,9 +1,10 @@
 /** What a failed call says: the server's refusal as an error for the user, whether it came as Connect JSON, as a stream's end, or as something else. */
 
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
-import { ErrorCode, type ErrorDetail, ErrorDetailSchema, Severity } from "../../gen/svc/v1/error_pb.ts";
+import type { ErrorDetail } from "../../gen/svc/v1/error_pb.ts";
+import { durationToMs } from "../domain/proto-time.ts";
 import { AuthError, CliError } from "../errors/cli-error.ts";
+import { enumValueName, messageNamed } from "./contract.ts";
 import { checkAddress, checkProxy, type Endpoint } from "./fetch.ts";
 import { type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
@@ -70,7 +71,7 @@ export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoi
       message: typeof parsed.message === "string" ? parsed.message : "",
       detail,
       messages: [...new Set(details.flatMap((one) => one.message || []))],
-      retryAfterMs: wait ?? (detail?.retryAfter ? durationMs(detail.retryAfter) : undefined),
+      retryAfterMs: wait ?? (detail?.retryAfter ? durationToMs(detail.retryAfter) : undefined),
     };
   }
   const said = parsed?.message ?? parsed?.error_description ?? parsed?.error;
@@ -88,7 +89,7 @@ export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoi
 export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Redactor): CallError {
   const { detail, messages = [] } = failure;
   const message = redactor.text(messages.join("\n") || detail?.message || failure.message || failure.code.replaceAll("_", " "));
-  const code = detail && detail.code !== ErrorCode.UNSPECIFIED ? ErrorCode[detail.code].toLowerCase() : failure.code;
+  const code = (detail?.code && enumValueName("svc.v1.ErrorCode", detail.code)?.toLowerCase()) || failure.code;
   switch (failure.code) {
     case "unimplemented":
       return new CallError(failure, `${endpoint.url} does not know this call: ${message}`, {
@@ -160,11 +161,12 @@ export function detailOf(details: readonly unknown[]): ErrorDetail | undefined {
 
 /** Our details among those of a Connect error, `{type, value: base64 without padding}`; those that cannot be read are left out. */
 function detailsIn(details: readonly unknown[]): ErrorDetail[] {
+  const schema = messageNamed<ErrorDetail>("svc.v1.ErrorDetail");
   return details.flatMap((entry) => {
     if (entry === null || typeof entry !== "object" || !("type" in entry) || !("value" in entry)) return [];
-    if (String(entry.type).split("/").pop() !== ErrorDetailSchema.typeName) return [];
+    if (String(entry.type).split("/").pop() !== schema.typeName) return [];
     try {
-      return [fromBinary(ErrorDetailSchema, entry.value instanceof Uint8Array ? entry.value : Buffer.from(String(entry.value), "base64"))];
+      return [fromBinary(schema, entry.value instanceof Uint8Array ? entry.value : Buffer.from(String(entry.value), "base64"))];
     } catch {
       return [];
     }
@@ -188,7 +190,7 @@ function detailsOf(detail: ErrorDetail | undefined): unknown {
         ? undefined
         : detail.diagnostics.map((finding) => ({
             code: finding.code,
-            severity: finding.severity === Severity.WARNING ? "warning" : "error",
+            severity: enumValueName("svc.v1.Severity", finding.severity) === "WARNING" ? "warning" : "error",
             message: finding.message,
             file: finding.span?.file,
             line: finding.span?.line,

@@ -61,7 +61,8 @@ export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
   readonly headers: Headers;
-  readonly body?: Uint8Array<ArrayBuffer> | string;
+  /** A stream can be sent once only. */
+  readonly body?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
   /** Follow redirects; only downloads do. */

@@ -13,6 +13,7 @@ const TRANSFER_TIMEOUT_MS = 300_000;
 /** Longest file behind a signed address: no bundle is larger. */
 const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024;
 const PING_TIMEOUT_MS = 5_000;
+const CHUNK_BYTES = 256 * 1024;
 
 /** GETs a signed address. The signature is the permission, so no token is sent. */
 export async function download(connection: Connection, url: string): Promise<Uint8Array> {
@@ -36,8 +37,16 @@ export async function download(connection: Connection, url: string): Promise<Uin
   );
 }
 
-/** PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken connection is tried again. */
-export async function upload(connection: Connection, url: string, bytes: Uint8Array): Promise<void> {
+/**
+ * PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken connection is tried again.
+ * @param onSent told how many bytes were handed to the network
+ */
+export async function upload(
+  connection: Connection,
+  url: string,
+  bytes: Uint8Array,
+  onSent: (bytes: number) => void = () => undefined,
+): Promise<void> {
   const endpoint = await objectEndpoint(connection, url);
   await connection.retry.run(
     true,
@@ -45,8 +54,8 @@ export async function upload(connection: Connection, url: string, bytes: Uint8Ar
       const request = {
         method: "PUT",
         url: endpoint.address,
-        headers: new Headers({ "content-type": "application/octet-stream" }),
-        body: bytes as Uint8Array<ArrayBuffer>,
+        headers: new Headers({ "content-type": "application/octet-stream", "content-length": String(bytes.length) }),
+        body: counted(bytes, onSent),
         timeoutMs: TRANSFER_TIMEOUT_MS,
       } as const;
       const response = await plainFetch(connection.fetch, endpoint, request);
@@ -55,6 +64,20 @@ export async function upload(connection: Connection, url: string, bytes: Uint8Ar
     },
     (error) => transientNetwork(error) ?? transientCall(error),
   );
+}
+
+/** Bytes as a stream that tells how many of them were taken. */
+function counted(bytes: Uint8Array, onTaken: (bytes: number) => void): ReadableStream<Uint8Array> {
+  let taken = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (taken === bytes.length) return controller.close();
+      const chunk = bytes.subarray(taken, taken + CHUNK_BYTES);
+      taken += chunk.length;
+      onTaken(taken);
+      controller.enqueue(chunk);
+    },
+  });
 }
 
 /** `GET /health` of the API server, or of the server at another address. */
@@ -75,6 +98,7 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
         status: String(said.status),
         version: "version" in said ? String(said.version) : "",
         pid: "pid" in said && typeof said.pid === "number" ? said.pid : undefined,
+        time: Date.parse(response.headers.get("date") ?? "") || undefined,
       };
     }
   } catch {}

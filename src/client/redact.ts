@@ -1,6 +1,4 @@
-/** Taking secrets out of everything that is logged or reported: by the name of a header or key, by `debug_redact`, and by value. */
-
-import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+/** Taking secrets out of everything that is logged or reported: by the name of a header or key, and by value. `message-text.ts` adds what the contract calls secret. */
 
 /** What stands where a secret was. */
 export const REDACTED = "[redacted]";
@@ -19,8 +17,6 @@ export interface Redactor {
   text(text: string): string;
   /** Headers as `name: value` lines. */
   headers(headers: Headers): string[];
-  /** A message as JSON on one line; fields marked `debug_redact` are blotted out. */
-  message<D extends DescMessage>(schema: D, message: MessageShape<D>): string;
   /** A JSON document on one line; values below secret-sounding keys are blotted out. */
   json(value: unknown): string;
 }
@@ -51,24 +47,6 @@ export function createRedactor(): Redactor {
     },
     text,
     headers: (headers) => [...headers].map(([name, value]) => `${name}: ${SECRET_HEADER.test(name) ? REDACTED : text(value)}`),
-    message: (schema, message) => text(JSON.stringify(blot(schema, toJson(schema, message)))),
     json: (value) => text(JSON.stringify(value, (key, item) => (typeof item === "string" && SECRET_KEY.test(key) ? REDACTED : item))),
   };
-}
-
-function blot(schema: DescMessage, json: JsonValue): JsonValue {
-  if (json === null || typeof json !== "object" || Array.isArray(json)) return json;
-  const out: { [key: string]: JsonValue } = { ...json };
-  for (const field of schema.fields) {
-    const value = out[field.jsonName];
-    if (value === undefined) continue;
-    const { message } = field;
-    if (field.proto.options?.debugRedact) out[field.jsonName] = REDACTED;
-    else if (!message) continue;
-    else if (Array.isArray(value)) out[field.jsonName] = value.map((item) => blot(message, item));
-    else if (field.fieldKind === "map" && value !== null && typeof value === "object")
-      out[field.jsonName] = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blot(message, item)]));
-    else out[field.jsonName] = blot(message, value);
-  }
-  return out;
 }

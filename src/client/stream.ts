@@ -4,9 +4,10 @@ import type { DescMessage, DescMethodServerStreaming, MessageInitShape, MessageS
 import { type CallOptions, Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Connection, Target } from "./connection.ts";
+import type { Method } from "./contract.ts";
 import { callError, detailOf } from "./failure.ts";
 import { answerTooLarge, type Endpoint, MAX_BODY_BYTES, NetworkError, readBody } from "./fetch.ts";
-import { callHeaders, isPublic } from "./unary.ts";
+import { callHeaders, logMessage } from "./unary.ts";
 
 /** A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10 s. */
 export const IDLE_TIMEOUT_MS = 45_000;
@@ -22,13 +23,12 @@ const MAX_REFUSAL_BYTES = 1024 * 1024;
 export async function* streamCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
   target: Target,
-  method: DescMethodServerStreaming<I, O>,
+  method: Method<I, O>,
   init: MessageInitShape<I>,
   options: CallOptions | undefined,
 ): AsyncIterable<MessageShape<O>> {
   const endpoint = await connection.endpoint(target);
-  const { progress, flags } = connection.host;
-  progress.verbose(`${method.parent.name}.${method.name} at ${endpoint.url} (stream)`);
+  connection.host.progress.verbose(`${method.parent.name}.${method.name} at ${endpoint.url} (stream)`);
   const open = async (token: string | undefined) => {
     const abort = new AbortController();
     const stop = () => abort.abort(options?.signal?.reason);
@@ -36,7 +36,7 @@ export async function* streamCall<I extends DescMessage, O extends DescMessage>(
     const transport = transportOf(connection, endpoint);
     try {
       const response = await transport.stream(
-        method,
+        method as unknown as DescMethodServerStreaming<I, O>,
         abort.signal,
         undefined,
         await callHeaders(connection, token, options),
@@ -50,10 +50,10 @@ export async function* streamCall<I extends DescMessage, O extends DescMessage>(
       throw translate(error, connection, endpoint);
     }
   };
-  const { items, abort, first } = await (isPublic(method) ? open(undefined) : connection.authorized(endpoint, open));
+  const { items, abort, first } = await (method.isPublic ? open(undefined) : connection.authorized(endpoint, open));
   try {
     for (let next = first; !next.done; next = await within(items.next(), endpoint, abort)) {
-      if (flags.debug) progress.debug(`< ${connection.redactor.message(method.output, next.value)}`);
+      await logMessage(connection, "<", method.output, next.value);
       yield next.value;
     }
   } catch (error) {

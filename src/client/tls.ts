@@ -41,11 +41,12 @@ function nextStep(code: string, extraAuthorities: string | undefined): string | 
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
     return "Whoever runs the server must renew it, unless the clock of this machine is wrong.";
   }
-  const unusable = extraAuthorities && unusableAuthorities(extraAuthorities);
-  return unusable || "Name the authority's certificate in NODE_EXTRA_CA_CERTS.";
+  return unusableAuthorities(extraAuthorities) ?? "Name the authority's certificate in NODE_EXTRA_CA_CERTS.";
 }
 
-function unusableAuthorities(path: string): string | undefined {
+/** Why the file of further authorities that NODE_EXTRA_CA_CERTS names cannot be used; undefined when it can, or none is named. */
+export function unusableAuthorities(path: string | undefined): string | undefined {
+  if (!path) return undefined;
   try {
     if (/-----BEGIN (TRUSTED )?CERTIFICATE-----/.test(readFileSync(path, "latin1"))) return undefined;
     return `NODE_EXTRA_CA_CERTS names ${path}, which holds no certificate in PEM form.`;

@@ -3,29 +3,15 @@
  * which is loaded only for streams; commands see the same typed functions.
  */
 
-import {
-  create,
-  type DescMessage,
-  type DescMethodUnary,
-  getOption,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
-import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
 import type { Connection, Target } from "./connection.ts";
+import type { Method } from "./contract.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
 import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
 
 /** Longest wait for an answer, unless the call says otherwise. */
 export const CALL_TIMEOUT_MS = 60_000;
-
-/** Whether a method can be called without credentials. */
-export function isPublic(method: Parameters<typeof getOption>[0]): boolean {
-  return getOption(method as never, permission) === Permission.PUBLIC;
-}
 
 /** Headers of a call: the scope, the token, and what the caller adds; an empty value of the caller's takes a scope header away. */
 export async function callHeaders(connection: Connection, token: string | undefined, options: CallOptions | undefined): Promise<Headers> {
@@ -43,19 +29,18 @@ export async function callHeaders(connection: Connection, token: string | undefi
 export function unaryCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
   target: Target,
-  method: DescMethodUnary<I, O>,
+  method: Method<I, O>,
 ): (request: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>> {
-  const idempotent = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   const path = `/${method.parent.typeName}/${method.name}`;
   return async (init, options) => {
     const request = create(method.input, init);
     const body = toBinary(method.input, request) as Uint8Array<ArrayBuffer>;
     const endpoint = await connection.endpoint(target);
     connection.host.progress.verbose(`${method.parent.name}.${method.name} at ${endpoint.url}`);
-    if (connection.host.flags.debug) connection.host.progress.debug(`> ${connection.redactor.message(method.input, request)}`);
+    await logMessage(connection, ">", method.input, request);
     const attempt = (token: string | undefined) =>
       connection.retry.run(
-        idempotent,
+        method.idempotent,
         () => send(token),
         (error) => transientNetwork(error) ?? transientCall(error),
       );
@@ -64,8 +49,20 @@ export function unaryCall<I extends DescMessage, O extends DescMessage>(
       return post(connection, endpoint, path, headers, body, method.output, options);
     };
     const bringsItsOwn = new Headers(options?.headers).has("authorization");
-    return isPublic(method) || bringsItsOwn ? attempt(undefined) : connection.authorized(endpoint, attempt);
+    return method.isPublic || bringsItsOwn ? attempt(undefined) : connection.authorized(endpoint, attempt);
   };
+}
+
+/** Shows a message that goes out (`>`) or came in (`<`), if such are to be shown. */
+export async function logMessage<D extends DescMessage>(
+  { host, redactor }: Connection,
+  direction: ">" | "<",
+  schema: D,
+  message: MessageShape<D>,
+): Promise<void> {
+  if (!host.flags.debug) return;
+  const { messageText } = await import("./message-text.ts");
+  host.progress.debug(`${direction} ${messageText(redactor, schema, message)}`);
 }
 
 async function post<O extends DescMessage>(
@@ -102,6 +99,6 @@ async function post<O extends DescMessage>(
     );
   }
   const message = decodeAnswer(output, answer, endpoint);
-  if (connection.host.flags.debug) connection.host.progress.debug(`< ${connection.redactor.message(output, message)}`);
+  await logMessage(connection, "<", output, message);
   return message;
 }

@@ -1,40 +1,24 @@
-import { HealthCheckStatus } from "../../gen/svc/v1/health_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { escapeControls } from "../domain/name.ts";
 import { tableView } from "../output/view.ts";
-
-/** One part of the server; the status is spelled as the API spells it. */
-interface Check {
-  readonly name: string;
-  readonly status: string;
-  readonly message: string;
-  readonly latency_ms: number;
-}
-
-const spelled = (status: HealthCheckStatus) => `HEALTH_CHECK_STATUS_${HealthCheckStatus[status] ?? "UNSPECIFIED"}`;
-const passes = (check: Check) => /_(OK|NOT_CONFIGURED)$/.test(check.status);
+import { type Part, passes, probeParts } from "./healthcheck/parts.ts";
 
 export default defineCommand({
   summary: "Check the API server's components",
   description: "Every part is probed with a real read or write. Exit code 1 when one fails; a part that is not configured does not count.",
   examples: ["svc healthcheck", "svc healthcheck --json"],
   needs: ["session"],
-  async run({ api, progress }) {
-    const { checks } = await (await api.health()).checkHealth({});
-    const result = {
-      checks: checks.map(
-        (check): Check => ({ name: check.name, status: spelled(check.status), message: check.message, latency_ms: check.latencyMs }),
-      ),
-    };
+  async run(context) {
+    const result = { checks: await probeParts(context) };
     for (const check of result.checks)
-      if (!passes(check) && check.message) progress.warn(escapeControls(`${check.name}: ${check.message}`));
+      if (!passes(check) && check.message) context.progress.warn(escapeControls(`${check.name}: ${check.message}`));
     return result;
   },
   view: tableView({
     things: "components",
-    rows: (data: { checks: Check[] }) => data.checks,
+    rows: (data: { checks: Part[] }) => data.checks,
     columns: [
-      { header: "Name", cell: (check: Check) => check.name },
+      { header: "Name", cell: (check: Part) => check.name },
       {
         header: "Status",
         cell: (check) => check.status,

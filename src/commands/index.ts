@@ -58,7 +58,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     load: () => import("./lint.ts"),
   },
   lsp: {
-    summary: "Serve editors: findings, completion, hover, definitions",
+    summary: "Serve editors: findings, fixes, completion, renaming",
     category: "Build and deploy",
     load: () => import("./lsp.ts"),
   },
@@ -70,6 +70,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
   branch: {
     summary: "List branches and download their source",
     category: "Build and deploy",
+    examples: ["svc branch list", { run: "svc branch source --branch=try-it --latest", does: "What is deployed on a branch, as a folder" }],
     verbs: {
       list: { summary: "List branches", load: () => import("./branch/list.ts") },
       source: { summary: "Download branch source", load: () => import("./branch/source.ts") },
@@ -91,7 +92,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     load: () => import("./query.ts"),
   },
   features: {
-    summary: "Write feature metadata to a file",
+    summary: "Write feature metadata to a file; list and search features",
     category: "Query and explore",
     load: () => import("./features/index.ts"),
     verbs: {
@@ -109,6 +110,12 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
   server: {
     summary: "Run the feature platform on this machine",
     category: "Server and account",
+    examples: [
+      { run: "svc server start --detach", does: "In the background; logs you in to it" },
+      "svc server status",
+      "svc server logs --follow",
+      "svc server stop",
+    ],
     verbs: {
       start: { summary: "Start the embedded server", load: () => import("./server/start.ts") },
       status: { summary: "Show whether the embedded server runs, and where", load: () => import("./server/status.ts") },
@@ -133,7 +140,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
     load: () => import("./dashboard.ts"),
   },
   doctor: {
-    summary: "Remove cached JWTs",
+    summary: "Remove cached JWTs, then check config, server and Python",
     category: "Server and account",
     load: () => import("./doctor.ts"),
   },
@@ -150,6 +157,7 @@ export const commandTree: Readonly<Record<string, TreeEntry & { readonly categor
   releases: {
     summary: "List releases of svc",
     category: "This tool",
+    examples: ["svc releases list", { run: "svc releases list --json", does: "With the notes in full" }],
     verbs: {
       list: { summary: "List releases with notes", load: () => import("./releases/list.ts") },
     },

@@ -35,24 +35,32 @@ export default defineCommand({
     "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
     "environment, for this project or, outside a project, as the default. It is confirmed by somebody who is logged in already with the permission admin: in a browser " +
     "of his, or by yourself when the server is yours (its data directory is readable to you) or an earlier login still works. With --client-id and --client-secret nothing is opened: the two are checked " +
-    "and stored.",
-  examples: ["svc login", { run: "svc login --no-prompt", does: "Open the page without asking first" }],
+    "and stored. What stands on the command line can be seen by other programs; --client-secret-stdin reads the secret from stdin, or asks for it on a terminal.",
+  examples: [
+    "svc login",
+    { run: "svc login --no-prompt", does: "Open the page without asking first" },
+    { run: "cat secret.txt | svc login --client-id client_1 --client-secret-stdin", does: "With a secret that no other program sees" },
+  ],
   flags: {
     ...dataDirFlag,
+    clientSecretStdin: bool("read the client secret from stdin, as --client-secret - does"),
     noPrompt: bool("open the authorization window without asking first", { aliases: ["--yes", "-y"] }),
   },
-  check(_, { flags }) {
-    if ((flags.clientId === undefined) !== (flags.clientSecret === undefined)) {
+  check({ clientSecretStdin }, { flags }) {
+    if (clientSecretStdin && flags.clientSecret !== undefined)
+      throw new UsageError("--client-secret and --client-secret-stdin exclude each other");
+    if ((flags.clientId === undefined) !== (flags.clientSecret === undefined && !clientSecretStdin)) {
       throw new UsageError("--client-id and --client-secret go together", { hint: "Give both, or neither to log in through the browser." });
     }
   },
-  async run(context, { dataDir, noPrompt }): Promise<Login> {
-    const { flags, progress, surroundings } = context;
+  async run(context, { clientSecretStdin, dataDir, noPrompt }): Promise<Login> {
+    const { flags, progress, prompt, surroundings } = context;
     const settings = await context.settings();
-    const given = flags.clientId !== undefined && flags.clientSecret !== undefined;
-    const credentials = given
-      ? { clientId: flags.clientId ?? "", clientSecret: flags.clientSecret ?? "", environment: settings.environment.value }
-      : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
+    const clientSecret = clientSecretStdin ? await prompt.secret("client secret") : flags.clientSecret;
+    const credentials =
+      flags.clientId !== undefined && clientSecret !== undefined
+        ? { clientId: flags.clientId, clientSecret, environment: settings.environment.value }
+        : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
     const environment = credentials.environment ?? session.primaryEnvironment;
     const path = await updateEntry(flags, surroundings, settings.configKey, {

@@ -5,7 +5,7 @@ import { textView } from "../output/view.ts";
 import { serveEditor } from "./lsp/serve.ts";
 
 export default defineCommand({
-  summary: "Serve editors: findings, completion, hover, definitions",
+  summary: "Serve editors: findings, fixes, completion, renaming",
   description:
     "Speaks the language server protocol on stdin and stdout until the editor ends it. Findings of the text come while you type, those of the imported " +
     "code when you save. Set it as the language server for Python and SQL files of a project, beside the one you have.",

@@ -2,7 +2,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
-import { CliError } from "../errors/cli-error.ts";
+import { CliError, UsageError } from "../errors/cli-error.ts";
 import { formatDiagnostic } from "../output/diagnostic.ts";
 import { TableLayout } from "../output/table.ts";
 import { textView } from "../output/view.ts";
@@ -65,9 +65,11 @@ function document({ name, root, configPath, environments, validation }: Project)
 }
 
 /** Opens the project file and waits for the editor's end. A file that is no YAML can be opened too. */
-async function openEditor({ flags, machine, surroundings }: Context): Promise<string> {
+async function openEditor({ flags, io, machine, surroundings }: Context): Promise<string> {
   const { projectFileOf } = await import("../project/load.ts");
   const path = await projectFileOf(flags.dir, surroundings);
+  if (!io.stdinIsTTY || !io.stdoutIsTTY)
+    throw new UsageError("--edit opens an editor, and there is no terminal for it", { hint: `The project file is ${path}.` });
   const { env, platform } = surroundings;
   const editor = env.VISUAL || env.EDITOR || (platform === "win32" ? "notepad" : ["nano", "vi"].find((name) => machine.which(name)));
   if (!editor)

@@ -23,6 +23,7 @@ import {
 import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView, givenColumns } from "./query/bulk.ts";
 import { countText, isRows, relationTables } from "./query/relation-rows.ts";
 import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
+import { tellRunLog } from "./query/run-log.ts";
 import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
 import { spansOf, spanTree } from "./query/trace.ts";
 
@@ -49,7 +50,8 @@ export default defineCommand({
   summary: "Query features online and print their values",
   description:
     "Features are named in full (`user.email`), from the root of the inputs (`email`), or, with a leading dot, in full for certain (`.user.email`). " +
-    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then.\n\n" +
+    "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then. With -v what resolvers print " +
+    "is shown below the answer; the page of the run keeps it.\n\n" +
     `Planner options:\n${plannerOptionLines().join("\n")}`,
   examples: [
     { run: "svc query --in user.id=1 --out user", does: "All features of a user" },
@@ -81,7 +83,7 @@ export default defineCommand({
       names: "deployment",
     }),
     queryName: text("query name", { placeholder: "<name>" }),
-    queryNameVersion: text("version of the named query", { placeholder: "<version>" }),
+    queryNameVersion: text("version of the named query (default: the latest)", { placeholder: "<version>" }),
     now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
     tag: list(text("tag for choosing resolvers", { placeholder: "<tag>" })),
     queryContext: list(keyValue("context that Python resolvers can read")),
@@ -192,7 +194,12 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       if (!flags.json) for (const line of linesOf(answer, { stacks: flags.verbose })) io.writeErr(`${line}\n`);
+      if (flags.verbose && !flags.json) await tellRunLog(context, service, answer.response.meta);
       if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
+      if (input.repeat === undefined && (await isOnlyLabel(context, input)))
+        progress.note(
+          `There is no named query '${escapeControls(input.queryName ?? "")}': the name is kept in the log, and does nothing else.`,
+        );
       if (input.repeat === undefined) {
         if (failed(answer)) throw new CliError(failureCount(answer), { code: "query_failed" });
         return;
@@ -202,6 +209,13 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
   } finally {
     await figures.close();
   }
+}
+
+/** Whether a query that names its outputs has the name of no named query; false where the queries' names may not be read. */
+async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: Input): Promise<boolean> {
+  if (queryName === undefined || out.length === 0 || flags.json) return false;
+  const listed = await (await api.graph()).listNamedQueries({ deploymentId: deployment ?? "" }).catch(() => undefined);
+  return listed !== undefined && !listed.namedQueries.some(({ name }) => name === queryName);
 }
 
 async function benchmark(context: Context, input: Input): Promise<BenchmarkReport> {

@@ -1,5 +1,7 @@
+import { dirname, join } from "node:path";
 import { defineCommand } from "../cli/command.ts";
 import { bool, text } from "../cli/flag.ts";
+import { svcHome } from "../config/home.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { releaseVersion } from "../domain/release/manifest.ts";
@@ -31,6 +33,15 @@ function noteOtherSvc({ progress, surroundings }: Context, { link, path, found_o
   const folder = link.slice(0, Math.max(link.lastIndexOf("/"), link.lastIndexOf("\\")));
   if (found !== null) progress.note(`PATH leads to another svc, ${found}: put ${folder} in front of it.`);
   else if (surroundings.execPath !== path) progress.note(`${folder} is not on PATH.`);
+}
+
+/** Manual pages that the installer put beside its folder of builds are written anew by the build that is current now. */
+async function renewManual({ machine, progress, surroundings }: Context, { link, path, version }: CurrentBuild): Promise<void> {
+  const home = svcHome(surroundings);
+  const folder = join(home, "share/man/man1");
+  if (dirname(link) !== join(home, "bin") || !(await machine.exists(join(folder, "svc.1")))) return;
+  const { exitCode } = await machine.run([path, "help", "--manual", folder]);
+  if (exitCode !== 0) progress.note(`The manual pages in ${folder} are not those of ${version}, which writes none.`);
 }
 
 function asText({ version, platform, hash, build_time, os, arch, path, changed, previous }: CurrentBuild): string {
@@ -110,6 +121,7 @@ export default defineCommand({
     if (pruning) return prune(context, force);
     const wanted = version === undefined || version === "latest" ? undefined : releaseVersion(version);
     const build = rollback ? await releases.rollback() : await releases.update({ version: wanted, from });
+    if (build.changed) await renewManual(context, build);
     noteOtherSvc(context, build);
     return { kind: "current", build };
   },

@@ -12,19 +12,22 @@ interface VersionData {
   readonly hash: string;
   readonly build_time: string;
   /** With --check: the latest version. */
-  readonly latest?: string;
-  readonly up_to_date?: boolean;
+  readonly latest?: string | null;
+  /** Null where nobody has said where releases come from. */
+  readonly up_to_date?: boolean | null;
 }
 
-/** Compares this build with the latest release; where nobody has said where releases come from, with the version of the API server. */
-async function check({ http, releases }: Context): Promise<Pick<VersionData, "latest" | "up_to_date">> {
-  const latest = (await releases.hasOrigin()) ? (await releases.freshFeed()).latest : `v${(await http.ping()).version.replace(/^v/, "")}`;
+/** Compares this build with the latest release. */
+async function check({ releases }: Context): Promise<Pick<VersionData, "latest" | "up_to_date">> {
+  if (!(await releases.hasOrigin())) return { latest: null, up_to_date: null };
+  const { latest } = await releases.freshFeed();
   return { latest, up_to_date: Bun.semver.order(buildInfo.version, latest) >= 0 };
 }
 
 function asText(data: VersionData): string {
   const lines = [`Version: ${data.version}`, `Platform: ${data.platform}`, `Hash: ${data.hash}`, `Build Time: ${data.build_time}`];
-  if (data.latest)
+  if (data.latest === null) lines.push("Latest: unknown (this build was not told where releases come from)");
+  else if (data.latest !== undefined)
     lines.push(`Latest: ${data.latest} (${data.up_to_date ? "this build is up to date" : "newer than this build: run `svc update`"})`);
   return lines.join("\n");
 }

@@ -34,11 +34,9 @@ export async function readEntries(path: string): Promise<ReadonlyMap<string, Con
   return entriesOf(quickParse(text) ?? valuesOf(await parseDocumentOf(path, text), path), path);
 }
 
-/** A warning about a config file with a secret that other users may read; undefined when there is nothing to warn of. */
-export function exposureOf(path: string, entries: ReadonlyMap<string, ConfigEntry>): string | undefined {
-  const holdsSecret = [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined);
-  if (!holdsSecret || !isOpenToOthers(path)) return undefined;
-  return `${path} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${path}`;
+/** Whether a config file holds a secret that other users of this machine may read or replace. */
+export function isExposed(path: string, entries: ReadonlyMap<string, ConfigEntry>): boolean {
+  return [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined) && isOpenToOthers(path);
 }
 
 /** Whether the config file allows the daily look for a newer version: `updateCheck: false` at its top forbids it. A broken file allows nothing. */
@@ -47,7 +45,7 @@ export async function allowsUpdateCheck(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
 ): Promise<boolean> {
   try {
-    const { read } = await locateConfig(flags, surroundings);
+    const { read } = locateConfig(flags, surroundings);
     const text = read === undefined ? undefined : readPrivateFile(read);
     const parsed: unknown = text === undefined ? {} : Bun.YAML.parse(text);
     return !isRecord(parsed) || !/^(false|no|off)$/i.test(String(parsed.updateCheck ?? ""));
@@ -85,7 +83,7 @@ export async function removeEntriesOf(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   isOfClient: (entry: ConfigEntry) => boolean,
 ): Promise<{ readonly path: string; readonly keys: readonly string[] }> {
-  const { read, write } = await locateConfig(flags, surroundings);
+  const { read, write } = locateConfig(flags, surroundings);
   if (read === undefined) return { path: write, keys: [] };
   let keys: readonly string[] = [];
   const path = await editEntries(flags, surroundings, async (document, entries) => {
@@ -102,7 +100,7 @@ async function editEntries(
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   edit: (document: Awaited<ReturnType<typeof parseDocumentOf>>, entries: ReadonlyMap<string, ConfigEntry>) => Promise<boolean>,
 ): Promise<string> {
-  const location = await locateConfig(flags, surroundings);
+  const location = locateConfig(flags, surroundings);
   const path = location.write;
   refuseLink(path);
   const { withFileLock } = await import("../disk/lock.ts");

@@ -185,6 +185,9 @@ function startFailure(stderr: string | undefined, dataDir: string): CliError {
   }
   return new CliError("the server ended before it was ready", {
     code: "start_failed",
-    hint: lines.length > 0 ? `It said: ${lines.slice(-LAST_LINES).join("\n")}` : "It said nothing; `svc server start` without --detach shows more.",
+    hint:
+      lines.length > 0
+        ? `It said: ${lines.slice(-LAST_LINES).join("\n")}`
+        : "It said nothing; `svc server start` without --detach shows more.",
   });
 }

@@ -1,8 +1,9 @@
 /** Where the config file is: the order of `--auth-config`, `$XDG_CONFIG_HOME` and the home folder. */
 
-import { stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import { isRegularFile } from "../disk/regular-file.ts";
 
 /** The file that settings are read from, if there is one, and the file that they are written to. */
 export interface ConfigLocation {
@@ -15,13 +16,9 @@ export interface ConfigLocation {
  * `~/.config/svc.yml`, `~/.svc.yml`, `~/.config.yml`; each also as `.yaml`. Written is the file that was read, except `~/.config.yml`, which other
  * programs may own; else the first place.
  */
-export async function locateConfig(
-  flags: Pick<GlobalFlags, "authConfig">,
-  surroundings: Pick<Surroundings, "env" | "homeDir">,
-): Promise<ConfigLocation> {
+export function locateConfig(flags: Pick<GlobalFlags, "authConfig">, surroundings: Pick<Surroundings, "env" | "homeDir">): ConfigLocation {
   if (flags.authConfig !== undefined) {
-    const found = await stat(flags.authConfig).catch(() => undefined);
-    return { read: found && flags.authConfig, write: flags.authConfig };
+    return { read: existsSync(flags.authConfig) ? flags.authConfig : undefined, write: flags.authConfig };
   }
   const xdg = surroundings.env.XDG_CONFIG_HOME;
   const names = xdg
@@ -31,15 +28,8 @@ export async function locateConfig(
   for (const [index, name] of names.entries()) {
     for (const extension of [".yml", ".yaml"]) {
       const path = name + extension;
-      if (await isFile(path)) return { read: path, write: index < 2 ? path : first };
+      if (isRegularFile(path)) return { read: path, write: index < 2 ? path : first };
     }
   }
   return { read: undefined, write: first };
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }

@@ -5,7 +5,7 @@
 
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
 import { normalizeAddress } from "./address.ts";
-import { type ConfigEntry, DEFAULT_KEY, exposureOf, readEntries } from "./file.ts";
+import { type ConfigEntry, DEFAULT_KEY, isExposed, readEntries } from "./file.ts";
 import { locateConfig } from "./location.ts";
 import type { Setting, Settings, Source } from "./settings.ts";
 
@@ -57,10 +57,11 @@ export async function createSettings(
   projectRoot: string | undefined,
   warn: (text: string) => void = () => undefined,
 ): Promise<Settings> {
-  const location = await locateConfig(flags, surroundings);
+  const location = locateConfig(flags, surroundings);
   const entries = location.read === undefined ? new Map<string, ConfigEntry>() : await readEntries(location.read);
-  const exposure = location.read === undefined ? undefined : exposureOf(location.read, entries);
-  if (exposure !== undefined) warn(exposure);
+  const { read } = location;
+  if (read !== undefined && isExposed(read, entries))
+    warn(`${read} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${read}`);
   const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
 
   const find = (place: Place): Setting => {

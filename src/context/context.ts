@@ -5,6 +5,7 @@
 
 import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";
+import type { FolderFacts } from "../disk/folder-facts.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
 import type { Releases } from "../release/releases.ts";
@@ -60,6 +61,14 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
+/** A program that can be started. */
+export interface Program {
+  /** Without the `.exe` of Windows. */
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
 /** Where UDP datagrams are sent to. */
 export interface Datagrams {
   /** Sends one; nobody waits for it, and nobody says whether it arrived. */
@@ -82,6 +91,13 @@ export interface Machine {
   ): Promise<ChildResult>;
   /** First match of a program on PATH. */
   which(name: string): string | undefined;
+  /** The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of each name the first. */
+  programs(prefix: string): Promise<readonly Program[]>;
+  /**
+   * Makes another program of this process, with its streams and its environment; signals and the exit code are that program's. Resolves, with the exit
+   * code, only where a process cannot become another. Rejects with a CliError when it cannot be started.
+   */
+  become(path: string, words: readonly string[]): Promise<number>;
   /**
    * Opens a URL in the browser; false when there is none to open. One that holds a secret is opened `privately`, through a file in that folder that only this user
    * may read; the next one removes it.
@@ -94,6 +110,10 @@ export interface Machine {
   exists(path: string): Promise<boolean>;
   /** Datagrams to a host and port. */
   datagrams(host: string, port: number): Promise<Datagrams>;
+  /** What a folder, or the nearest one above it that is there, can be used for. */
+  folder(path: string): Promise<FolderFacts>;
+  /** Takes a file or folder out of the reach of other users; false when that did not succeed. */
+  closeToOthers(path: string): Promise<boolean>;
   makeTempDir(prefix: string): Promise<string>;
   remove(path: string): Promise<void>;
   /** Calls back (debounced by `debounceMs`) with changed absolute paths until aborted. */

@@ -24,7 +24,7 @@ export function createContext(parts: ContextParts): Context {
   const { flags, surroundings, progress } = parts;
   const settings = once(async (): Promise<Settings> => {
     const { createSettings } = await import("../config/resolve.ts");
-    return createSettings(flags, surroundings, await findProjectRoot(flags.dir), progress.warn);
+    return createSettings(flags, surroundings, findProjectRoot(flags.dir), progress.warn);
   });
   const project = once(async (): Promise<Project> => {
     const { loadProject } = await import("../project/load.ts");
@@ -54,9 +54,10 @@ export function createContext(parts: ContextParts): Context {
   };
   const http: HttpClient = {
     download: async (url) => (await realHttp()).download(url),
-    upload: async (url, body) => (await realHttp()).upload(url, body),
+    upload: async (url, body, onSent) => (await realHttp()).upload(url, body, onSent),
     downloadSource: async (url, folder) => (await realHttp()).downloadSource(url, folder),
     ping: async (server) => (await realHttp()).ping(server),
+    route: async () => (await realHttp()).route(),
     session: async () => (await realHttp()).session(),
     checkCredentials: async (id, secret, server) => (await realHttp()).checkCredentials(id, secret, server),
     forgetToken: async (clientId) => (await realHttp()).forgetToken(clientId),

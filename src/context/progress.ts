@@ -49,9 +49,17 @@ export async function createProgress(
   };
 }
 
-/** One spinner for all steps: the innermost label is shown. */
+/** A step that is not over. */
+interface Step {
+  readonly label: string;
+  readonly since: number;
+  /** What is just being done; empty = nothing was said. */
+  doing: string;
+}
+
+/** One spinner for all steps: the innermost one is shown. */
 class Spinner {
-  private readonly labels: { text: string; readonly since: number }[] = [];
+  private readonly steps: Step[] = [];
   private timer: ReturnType<typeof setInterval> | undefined;
   private frame = 0;
 
@@ -60,21 +68,21 @@ class Spinner {
     private readonly mode: { readonly animated: boolean; readonly silent: boolean },
   ) {}
 
-  async run<T>(label: string, work: (update: (label: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T> {
-    const shown = { text: visibleLines(label), since: performance.now() };
-    this.labels.push(shown);
+  async run<T>(label: string, work: (say: (doing: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T> {
+    const step: Step = { label: visibleLines(label), since: performance.now(), doing: "" };
+    this.steps.push(step);
     if (this.mode.animated) this.start();
-    else if (!this.mode.silent) this.io.writeErr(`${shown.text}\n`);
-    const update = (text: string) => {
-      shown.text = visibleLines(text);
+    else if (!this.mode.silent) this.io.writeErr(`${step.label}\n`);
+    const say = (doing: string) => {
+      step.doing = visibleLines(doing);
       this.draw();
     };
     try {
-      const result = await work(update);
-      this.end(shown, failed?.(result) ? "✗" : "✓");
+      const result = await work(say);
+      this.end(step, failed?.(result) ? "✗" : "✓");
       return result;
     } catch (error) {
-      this.end(shown, "✗");
+      this.end(step, "✗");
       throw error;
     }
   }
@@ -96,21 +104,22 @@ class Spinner {
   }
 
   private draw(): void {
-    const shown = this.labels.at(-1);
-    if (!this.mode.animated || !shown) return;
+    const step = this.steps.at(-1);
+    if (!this.mode.animated || !step) return;
     const room = (process.stderr.columns || 80) - 3;
-    const text = Bun.stringWidth(shown.text) > room ? `${Bun.sliceAnsi(shown.text, 0, room - 1)}…` : shown.text;
-    this.io.writeErr(`${CLEAR_LINE}${FRAMES[this.frame % FRAMES.length]} ${text}`);
+    const text = step.doing === "" ? step.label : `${step.label}: ${step.doing}`;
+    const shown = Bun.stringWidth(text) > room ? `${Bun.sliceAnsi(text, 0, room - 1)}…` : text;
+    this.io.writeErr(`${CLEAR_LINE}${FRAMES[this.frame % FRAMES.length]} ${shown}`);
   }
 
-  private end(shown: { text: string; readonly since: number }, mark: string): void {
-    this.labels.splice(this.labels.indexOf(shown), 1);
+  private end(step: Step, mark: string): void {
+    this.steps.splice(this.steps.indexOf(step), 1);
     if (!this.mode.animated) return;
-    const ms = performance.now() - shown.since;
+    const ms = performance.now() - step.since;
     const took = ms < TOLD_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
-    this.io.writeErr(`${CLEAR_LINE}${mark} ${shown.text}${took}\n`);
+    this.io.writeErr(`${CLEAR_LINE}${mark} ${step.label}${took}\n`);
     this.draw();
-    if (this.labels.length > 0) return;
+    if (this.steps.length > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }

@@ -1,14 +1,14 @@
 /** Where the project of a folder is, without reading it: settings are kept per project root. */
 
-import { realpath, stat } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isRegularFile } from "../disk/regular-file.ts";
 
 /** The nearest folder at or above `dir` that holds `svc.yaml` or `svc.yml`, with links resolved; undefined when there is none. */
-export async function findProjectRoot(dir: string): Promise<string | undefined> {
+export function findProjectRoot(dir: string): string | undefined {
   for (let folder = dir; ; folder = dirname(folder)) {
     for (const name of ["svc.yaml", "svc.yml"]) {
-      const found = await stat(join(folder, name)).catch(() => undefined);
-      if (found?.isFile()) return realpath(folder);
+      if (isRegularFile(join(folder, name))) return realpathSync(folder);
     }
     if (dirname(folder) === folder) return undefined;
   }

@@ -1,13 +1,16 @@
 /** Files, programs and the browser of this machine. */
 
-import { type FSWatcher, watch as watchFolder } from "node:fs";
-import { access, mkdir, mkdtemp, open, readFile, rm, unlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { type FSWatcher, promises, watch as watchFolder } from "node:fs";
 import { dirname, join } from "node:path";
+import { folderFacts } from "../disk/folder-facts.ts";
+import { closeToOthers } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Datagrams, Machine, Surroundings } from "./context.ts";
+
+/** Taken from the module that is loaded anyway; `node:fs/promises` would be another one. */
+const { access, mkdir, mkdtemp, open, readFile, rm, unlink } = promises;
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -64,6 +67,8 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
       return { exitCode, stdout, stderr };
     },
     which,
+    programs: async (prefix) => (await import("./programs.ts")).programsOnPath(prefix, surroundings),
+    become: async (path, words) => (await import("./programs.ts")).becomeProgram(path, words, surroundings),
     openUrl: async (url, { privately } = {}) => (await import("./open-url.ts")).openUrl(url, surroundings, which, privately),
     async readText(path) {
       const bytes = await readBytes(path);
@@ -77,7 +82,9 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
         () => false,
       ),
     datagrams: openDatagrams,
-    makeTempDir: (prefix) => mkdtemp(join(surroundings.env.TMPDIR || tmpdir(), prefix)),
+    folder: async (path) => folderFacts(path),
+    closeToOthers: async (path) => closeToOthers(path),
+    makeTempDir: async (prefix) => mkdtemp(join(surroundings.env.TMPDIR || (await import("node:os")).tmpdir(), prefix)),
     remove: (path) => rm(path, { recursive: true, force: true }),
     watch: watchTree,
   };

@@ -9,9 +9,12 @@ import type { Prompt } from "./prompt.ts";
 
 const NOBODY_ANSWERED = "Nobody answered: stdin ended. Pass --yes where there is nobody to ask.";
 
+/** Longest secret that is read, in bytes. */
+const LONGEST_SECRET = 64 * 1024;
+
 /** Makes the prompts of one command. */
 export function createPrompt(
-  io: Pick<Io, "writeErr" | "readLine" | "stdinIsTTY" | "stderrIsTTY">,
+  io: Pick<Io, "writeErr" | "readLine" | "readChunk" | "stdinIsTTY" | "stderrIsTTY">,
   flags: Pick<GlobalFlags, "json">,
   signal: AbortSignal,
 ): Prompt {
@@ -25,6 +28,12 @@ export function createPrompt(
       if (answer === undefined || !io.stdinIsTTY) io.writeErr("\n");
       if (answer === undefined) throw new AbortedError({ hint: NOBODY_ANSWERED });
       return /^\s*y(es)?\s*$/i.test(answer);
+    },
+    async secret(what) {
+      const given = io.stdinIsTTY ? await askSecret(what, io, signal) : await readSecret(what, io);
+      if (given === "") throw new UsageError(`the ${what} that was given is empty`);
+      if (/[\r\n]/.test(given)) throw new UsageError(`the ${what} on stdin has more than one line`);
+      return given;
     },
     async pick(question, options, flag) {
       if (!io.stdinIsTTY || !io.stderrIsTTY || flags.json) {
@@ -45,4 +54,25 @@ export function createPrompt(
       return option.value;
     },
   };
+}
+
+async function askSecret(what: string, io: Pick<Io, "stderrIsTTY">, signal: AbortSignal): Promise<string> {
+  if (!io.stderrIsTTY)
+    throw new UsageError(`there is no terminal to ask for the ${what} on`, { hint: "Pipe it in, or let stderr be a terminal." });
+  const { isCancel, password } = await import("@clack/prompts");
+  const given = await password({ message: `Enter the ${what}`, mask: "", input: process.stdin, output: process.stderr, signal });
+  if (isCancel(given)) throw signal.aborted ? signal.reason : new InterruptedError(exitCodes.interrupted);
+  return given;
+}
+
+async function readSecret(what: string, io: Pick<Io, "readChunk">): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for (let size = 0, chunk = await io.readChunk(); chunk !== undefined; chunk = await io.readChunk()) {
+    size += chunk.length;
+    if (size > LONGEST_SECRET) throw new UsageError(`the ${what} on stdin is longer than ${LONGEST_SECRET / 1024} KiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
 }

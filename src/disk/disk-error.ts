@@ -1,7 +1,7 @@
 /** What went wrong with a file, in words that both halves can show. */
 
-import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { freeBytes } from "./folder-facts.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or directory",
@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is no directory",
   ENOSPC: "no space left on the device",
   EDQUOT: "the disk quota is used up",
+  ENOEXEC: "it is no program for this machine",
   EROFS: "the file system is read-only",
   EMFILE: "too many open files",
   ENAMETOOLONG: "the name is too long",
@@ -64,12 +65,8 @@ export function isOutOfSpaceAt(path: string, error: unknown): boolean {
 
 /** Whether the device of a folder has no room; false when it cannot be told. */
 export function isFull(folder: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < LEAST_ROOM;
-  } catch {
-    return false;
-  }
+  const free = freeBytes(folder);
+  return free !== undefined && free < LEAST_ROOM;
 }
 
 /** What a system error means, in words; undefined when it is none that is known. */

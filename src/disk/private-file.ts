@@ -39,6 +39,16 @@ export function isOpenToOthers(path: string): boolean {
   return found !== undefined && (found.mode & 0o066) !== 0;
 }
 
+/** Gives a file mode 0600 and a folder 0700; false when there is none, or its mode is not this user's to change. On Windows nothing is changed. */
+export function closeToOthers(path: string): boolean {
+  try {
+    chmodSync(path, statSync(path).isDirectory() ? 0o700 : 0o600);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Writes a file with mode 0600 beside its place and renames it there; folders that are missing are made with mode 0700. With `durable` (the
  * default) it is on the disk when this returns. Throws DiskError, also when a symbolic link stands at the path.

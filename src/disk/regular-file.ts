@@ -1,10 +1,19 @@
 /** Reading a file whose place is known and whose nature is not: a plain file of a bounded size only, for a pipe or a device may never answer, or never end. */
 
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { sizeText } from "../domain/size.ts";
 import { DiskError, systemCode } from "./disk-error.ts";
 
 const CHUNK_BYTES = 64 * 1024;
+
+/** Whether a plain file, or a link to one, is there to be seen. */
+export function isRegularFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
+}
 
 /** How to read. */
 export interface RegularFileOptions {

@@ -3,8 +3,7 @@
  * another svc does for a moment; it is tried again until they let go.
  */
 
-import { renameSync } from "node:fs";
-import { rename } from "node:fs/promises";
+import { promises, renameSync } from "node:fs";
 import { systemCode } from "./disk-error.ts";
 
 /** Longest time to wait for other programs, in milliseconds. */
@@ -16,7 +15,7 @@ const LONGEST_PAUSE_MS = 200;
 export async function renameInPlace(from: string, to: string): Promise<void> {
   for (const pauses = pausesBetween(); ; ) {
     try {
-      await rename(from, to);
+      await promises.rename(from, to);
       return;
     } catch (error) {
       await Bun.sleep(pauses.next(error));

@@ -9,6 +9,8 @@ export interface FindingDetails {
   readonly label?: string;
   readonly related?: readonly { readonly span: Span; readonly message: string }[];
   readonly hint?: string;
+  /** What could stand at the finding's place instead, best first. */
+  readonly replacements?: readonly string[];
 }
 
 /** An error: it stops a deployment. */
@@ -28,7 +30,8 @@ export function isError(diagnostic: Diagnostic): boolean {
 
 function finding(severity: Severity, code: number, span: Span | undefined, message: string, details: FindingDetails): Diagnostic {
   const related = (details.related ?? []) as MessageInitShape<typeof RelatedSpanSchema>[];
-  return create(DiagnosticSchema, { severity, code, span, message, label: details.label ?? "", hint: details.hint ?? "", related });
+  const { label = "", hint = "", replacements = [] } = details;
+  return create(DiagnosticSchema, { severity, code, span, message, label, hint, related, replacements: [...replacements] });
 }
 
 /**

@@ -17,6 +17,7 @@ import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { errorAt, mergeFindings, warningAt } from "./finding.ts";
+import { readableName } from "./name.ts";
 import { readPlannerOptions } from "./planner-options.ts";
 import { findRecursion } from "./recursion.ts";
 
@@ -220,10 +221,15 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
     const scalar = feature.kind.case === "scalar" ? feature.kind.value : undefined;
     if (!scalar || scalar.primary || scalar.featureTime || used.has(feature.fqn) || derivation.hasProvider(feature)) return [];
     return [
-      warningAt(163, feature.span, `nothing computes ${feature.fqn} and nothing uses it: a query can only give it back as it was given`, {
-        label: "no provider, no consumer",
-        hint: "Write a resolver or an expression for it, or take it out.",
-      }),
+      warningAt(
+        163,
+        feature.span,
+        `nothing computes ${readableName(feature.fqn)} and nothing uses it: a query can only give it back as it was given`,
+        {
+          label: "no provider, no consumer",
+          hint: "Write a resolver or an expression for it, or take it out.",
+        },
+      ),
     ];
   });
 }

@@ -1,7 +1,6 @@
 /** Instants and lengths of time on the wire (`google.protobuf.Timestamp` and `Duration`) and in code. */
 
-import { create } from "@bufbuild/protobuf";
-import { type Duration, DurationSchema, type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /** Seconds of the largest Duration, which stands for "never expires". */
 export const NEVER_EXPIRES_SECONDS = 315_576_000_000n;
@@ -9,7 +8,7 @@ export const NEVER_EXPIRES_SECONDS = 315_576_000_000n;
 /** The instant that lies a number of microseconds after 1970 in UTC. */
 export function microsToTimestamp(micros: bigint): Timestamp {
   const seconds = floorDivide(micros, 1_000_000n);
-  return create(TimestampSchema, { seconds, nanos: Number(micros - seconds * 1_000_000n) * 1000 });
+  return { $typeName: "google.protobuf.Timestamp", seconds, nanos: Number(micros - seconds * 1_000_000n) * 1000 };
 }
 
 /** The instant of an epoch time in milliseconds, whose fraction is kept to the microsecond. */
@@ -25,7 +24,7 @@ export function timestampToMicros(timestamp: Timestamp): bigint {
 /** A length of time from microseconds. Seconds and nanoseconds have the same sign. */
 export function microsToDuration(micros: bigint): Duration {
   const seconds = micros / 1_000_000n;
-  return create(DurationSchema, { seconds, nanos: Number(micros - seconds * 1_000_000n) * 1000 });
+  return { $typeName: "google.protobuf.Duration", seconds, nanos: Number(micros - seconds * 1_000_000n) * 1000 };
 }
 
 /** Microseconds of a length of time; what lies below a microsecond is dropped. */
@@ -41,7 +40,7 @@ export function durationToMs(duration: Duration): number {
 
 /** A length of time from milliseconds, kept to the microsecond; Infinity becomes "never expires". */
 export function msToDuration(ms: number): Duration {
-  if (ms === Number.POSITIVE_INFINITY) return create(DurationSchema, { seconds: NEVER_EXPIRES_SECONDS });
+  if (ms === Number.POSITIVE_INFINITY) return { $typeName: "google.protobuf.Duration", seconds: NEVER_EXPIRES_SECONDS, nanos: 0 };
   return microsToDuration(BigInt(Math.round(ms * 1000)));
 }
 

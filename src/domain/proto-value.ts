@@ -1,17 +1,6 @@
 /** Values on the wire (`svc.v1.Value`) and in memory (`FeatureValue`), one into the other. */
 
-import { create } from "@bufbuild/protobuf";
-import {
-  CalendarDateSchema,
-  type DataType,
-  ListValueSchema,
-  NullValue,
-  PrimitiveType,
-  StructFieldSchema,
-  StructValueSchema,
-  type Value,
-  ValueSchema,
-} from "../../gen/svc/v1/value_pb.ts";
+import { type DataType, NullValue, PrimitiveType, type StructField, type Value } from "../../gen/svc/v1/value_pb.ts";
 import { durationToMicros, microsToDuration, microsToTimestamp, timestampToMicros } from "./proto-time.ts";
 import { formatMicros, parseInstant } from "./timestamp.ts";
 import { type FeatureValue, normalizeInt } from "./value.ts";
@@ -25,7 +14,7 @@ const NULL: Kind = { case: "nullValue", value: NullValue.UNSPECIFIED };
  * whole numbers are integers and objects are structs.
  */
 export function toProtoValue(value: FeatureValue, type?: DataType): Value {
-  return create(ValueSchema, { kind: kindOf(value, type) });
+  return { $typeName: "svc.v1.Value", kind: kindOf(value, type) };
 }
 
 function kindOf(value: FeatureValue, type: DataType | undefined): Kind {
@@ -59,7 +48,7 @@ function primitiveKind(value: FeatureValue, type: PrimitiveType): Kind {
       const match = typeof value === "string" ? /^(\d{4})-(\d{2})-(\d{2})$/.exec(value) : null;
       if (!match) return untypedKind(value);
       const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-      return { case: "dateValue", value: create(CalendarDateSchema, { year, month, day }) };
+      return { case: "dateValue", value: { $typeName: "svc.v1.CalendarDate", year, month, day } };
     }
     case PrimitiveType.DATETIME: {
       const instant = typeof value === "string" ? parseInstant(value) : undefined;
@@ -97,13 +86,16 @@ function untypedKind(value: FeatureValue): Kind {
 }
 
 function listKind(values: readonly FeatureValue[], element: DataType | undefined): Kind {
-  return { case: "listValue", value: create(ListValueSchema, { values: values.map((item) => toProtoValue(item, element)) }) };
+  return { case: "listValue", value: { $typeName: "svc.v1.ListValue", values: values.map((item) => toProtoValue(item, element)) } };
 }
 
 function structKind(fields: [name: string, value: Value][]): Kind {
   return {
     case: "structValue",
-    value: create(StructValueSchema, { fields: fields.map(([name, value]) => create(StructFieldSchema, { name, value })) }),
+    value: {
+      $typeName: "svc.v1.StructValue",
+      fields: fields.map(([name, value]): StructField => ({ $typeName: "svc.v1.StructField", name, value })),
+    },
   };
 }
 

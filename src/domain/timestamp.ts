@@ -112,7 +112,7 @@ export function formatMicros(micros: bigint): string {
   return `${new Date(Number(ms)).toISOString().slice(0, 23)}${below.toString().padStart(3, "0")}Z`;
 }
 
-/** RFC 3339 in UTC without needless digits, for people and JSON: `2024-05-01T12:00:00Z`, `2024-05-01T12:00:00.25Z`. */
+/** RFC 3339 in UTC without needless digits, for people: `2024-05-01T12:00:00Z`, `2024-05-01T12:00:00.25Z`. */
 export function formatTimestamp(epochMs: number): string {
   return withoutZeros(new Date(epochMs).toISOString());
 }

@@ -4,12 +4,12 @@
  *
  * | type | in memory | plain JSON |
  * |---|---|---|
- * | int64 | number when safe, else bigint | number, or a string beyond 2^53 |
+ * | int64 | number when safe, else bigint | number, or a string beyond 2^53 (see `output-json.ts` for several values) |
  * | float64 | number | number, -0 as `-0.0`; NaN and infinities as `{"$float": "NaN"}` |
  * | string, bool, null | as such | as such |
  * | bytes | Uint8Array | base64 text |
  * | date | `YYYY-MM-DD` | the same |
- * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | RFC 3339 |
+ * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | the same |
  * | timedelta | integer microseconds, as an int64 | number of seconds; text such as `63113904000.123456s` where that would not be exact |
  * | decimal | text of the digits | the same |
  * | list | array | array |
@@ -73,7 +73,7 @@ export function primitiveOf({ kind }: DataType): PrimitiveType {
   return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
 }
 
-/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`. Long text is cut. */
+/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`, `struct {"a": 1}`. Long text and structs of many fields are cut. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return `str ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
@@ -82,7 +82,21 @@ export function describeValue(value: unknown): string {
   if (typeof value === "number") return `${Number.isInteger(value) ? "int" : "float"} ${value}`;
   if (value instanceof Uint8Array) return `bytes of length ${value.length}`;
   if (Array.isArray(value)) return `list of ${value.length}`;
-  return "struct";
+  return describeStruct(value as Readonly<Record<string, unknown>>);
+}
+
+/** Fields of a struct that a message shows. */
+const SHOWN_FIELDS = 3;
+
+function describeStruct(struct: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(struct);
+  if (names.length === 0) return "struct";
+  const shown = names.slice(0, SHOWN_FIELDS).map((name) => {
+    const value = struct[name];
+    const isNested = value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
+    return `${describeBare(name)}: ${isNested ? "{...}" : describeBare(value)}`;
+  });
+  return `struct {${[...shown, ...(names.length > SHOWN_FIELDS ? ["..."] : [])].join(", ")}}`;
 }
 
 /** A plain value as a message shows it where its type is known: `5`, `"abc"`. */
@@ -380,34 +394,51 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Stands for -0 until `JSON.stringify`, which has no number for it. */
-const NEGATIVE_ZERO: unknown = (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON("-0.0");
+/** Stands for a number until `JSON.stringify`, which writes it as it is given here. */
+function rawJson(number: string): unknown {
+  return (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON(number);
+}
+
+/** `JSON.stringify` has no number for -0. */
+const NEGATIVE_ZERO = rawJson("-0.0");
+
+/** What plain JSON is to be where it may be this or that. */
+export interface JsonForm {
+  /** Whether integers beyond 2^53 are numbers all the same. */
+  readonly largeNumbers?: boolean;
+  /** Whether structs are lists of their fields' values, in order. */
+  readonly structsAsLists?: boolean;
+  /** Types, by identity, whose integers and lengths of time are text, also those that a number would hold. */
+  readonly texts?: ReadonlySet<DataType>;
+}
 
 /** The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and text stand as they are. */
-export function toPlainJson(value: FeatureValue, type?: DataType): unknown {
+export function toPlainJson(value: FeatureValue, type?: DataType, form: JsonForm = {}): unknown {
   if (value === null) return null;
   const isLength = type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA;
-  if (isLength && (typeof value === "bigint" || Number.isFinite(value))) return plainLength(value as number | bigint);
-  if (typeof value === "bigint") return value.toString();
+  if (isLength && (typeof value === "bigint" || Number.isFinite(value)))
+    return form.texts?.has(type) ? secondsText(BigInt(value as number | bigint)) : plainLength(value as number | bigint);
+  if (typeof value === "bigint") return form.largeNumbers ? rawJson(value.toString()) : value.toString();
   if (typeof value === "number") {
+    if (type && form.texts?.has(type)) return value.toString();
     if (!Number.isFinite(value))
       return {
         $float: Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity",
       };
     return Object.is(value, -0) ? NEGATIVE_ZERO : value;
   }
-  if (typeof value === "string") {
-    if (type?.kind.case === "primitive" && type.kind.value === PrimitiveType.DATETIME) return value.replace(/\.?0*Z$/, "Z");
-    return value;
-  }
-  if (typeof value === "boolean") return value;
+  if (typeof value === "string" || typeof value === "boolean") return value;
   if (value instanceof Uint8Array) return toBase64(value);
   if (Array.isArray(value)) {
     const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
-    return value.map((item) => toPlainJson(item, element));
+    return value.map((item) => toPlainJson(item, element, form));
   }
-  const fields = type?.kind.case === "struct" ? new Map(type.kind.value.fields.map((field) => [field.name, field.dtype])) : undefined;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, fields?.get(name))]));
+  if (type?.kind.case !== "struct")
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, undefined, form)]));
+  const { fields } = type.kind.value;
+  if (form.structsAsLists) return fields.map(({ name, dtype }) => toPlainJson(value[name] ?? null, dtype, form));
+  const types = new Map(fields.map(({ name, dtype }) => [name, dtype]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlainJson(item, types.get(name), form)]));
 }
 
 /**

@@ -7,6 +7,8 @@ import { escapeControls } from "../domain/name.ts";
 import type { Column, Style } from "./view.ts";
 
 const GAP = "  ";
+/** An empty cell where programs read, which count columns by the blanks between them; the last one may be missing. */
+const NOTHING = "-";
 /** Columns below which a flexible column is not cut. */
 const FLEXIBLE_FLOOR = 16;
 /** Columns that a block leaves to a value at least. */
@@ -73,7 +75,10 @@ export class TableLayout<Row> {
 
   /** The header (the first time) and the rows, each ended by a newline. */
   rows(rows: readonly Row[]): string {
-    const cells = rows.map((row) => this.columns.map((column) => escapeControls(column.cell(row, this.style))));
+    const last = this.columns.length - 1;
+    const cells = rows.map((row) =>
+      this.columns.map((column, i) => escapeControls(column.cell(row, this.style)) || (i < last && !this.style.isTTY ? NOTHING : "")),
+    );
     const natural = this.columns.map((column, i) =>
       cells.reduce((widest, line) => Math.max(widest, displayWidth(line[i] as string)), this.widths[i] ?? displayWidth(column.header)),
     );

@@ -3,11 +3,11 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { completionScript } from "../cli/completion-script.ts";
-import { describeTree } from "../cli/describe.ts";
+import { describeLoadedTree } from "../cli/describe.ts";
+import { manualPages } from "../cli/manual.ts";
 import type { Tree } from "../cli/resolve.ts";
 import { releaseFileName } from "../domain/release/target.ts";
 import { type ArchivedFile, writeArchive } from "./archive-file.ts";
-import { manualPages } from "./manual.ts";
 
 /** Names of an archive and of the one folder in it. */
 export function archiveNames(version: string, target: string): { readonly file: string; readonly folder: string } {
@@ -19,7 +19,7 @@ export function archiveNames(version: string, target: string): { readonly file: 
 export async function accompanyingFiles(root: string, version: string, builtAt: string): Promise<ArchivedFile[]> {
   const { categories, commandTree } = await import("../commands/index.ts");
   const tree: Tree = commandTree;
-  const pages = manualPages(await describeTree(tree, { load: true }), categories, { version, date: builtAt.slice(0, 10) });
+  const pages = manualPages(await describeLoadedTree(tree), categories, { version, date: builtAt.slice(0, 10) });
   const texts: readonly (readonly [string, string])[] = [
     ["LICENSE", await readFile(join(root, "LICENSE"), "utf8")],
     ["README.md", await readFile(join(root, "README.md"), "utf8")],

@@ -2,17 +2,19 @@
 
 /** Source of a build. */
 export interface Provenance {
-  /** Git commit, with `-dirty` when files differ from it; `unknown` outside of a repository. */
+  /** Git commit, with `-dirty` when files differ from it; `unknown` outside of a repository and where there is no git. */
   readonly commit: string;
   /** RFC 3339, UTC: SOURCE_DATE_EPOCH when it is set, else the time of the commit, else now. */
   readonly builtAt: string;
 }
 
-/** Asks git about the folder `root`. */
+/** Asks the git on the PATH of `env` about the folder `root`. */
 export function provenanceOf(root: string, env: Readonly<Record<string, string | undefined>>): Provenance {
-  const commit = git(root, "rev-parse", "HEAD");
-  const dirty = commit !== "" && git(root, "status", "--porcelain", "--untracked-files=normal") !== "";
-  const seconds = Number(env.SOURCE_DATE_EPOCH || git(root, "show", "-s", "--format=%ct", "HEAD") || Math.floor(Date.now() / 1000));
+  const program = Bun.which("git", { PATH: env.PATH });
+  const git = (...args: string[]) => (program === null ? "" : answerOf([program, ...args], root));
+  const commit = git("rev-parse", "HEAD");
+  const dirty = commit !== "" && git("status", "--porcelain", "--untracked-files=normal") !== "";
+  const seconds = Number(env.SOURCE_DATE_EPOCH || git("show", "-s", "--format=%ct", "HEAD") || Math.floor(Date.now() / 1000));
   return { commit: commit === "" ? "unknown" : `${commit}${dirty ? "-dirty" : ""}`, builtAt: timeText(seconds * 1000) };
 }
 
@@ -21,7 +23,7 @@ export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function git(cwd: string, ...args: string[]): string {
-  const result = Bun.spawnSync(["git", ...args], { cwd, stderr: "ignore", stdin: "ignore" });
+function answerOf(argv: string[], cwd: string): string {
+  const result = Bun.spawnSync(argv, { cwd, stderr: "ignore", stdin: "ignore" });
   return result.success ? result.stdout.toString().trim() : "";
 }

@@ -6,11 +6,16 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ArchiveRefused, checkPaths } from "../domain/archive.ts";
+import { escapeControls } from "../domain/name.ts";
+import { sizeText } from "../domain/size.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { ProjectFile, SourceBundle } from "./project.ts";
 
 /** Largest upload, before compression. */
 export const LARGEST_BUNDLE = 128 * 1024 * 1024;
+/** Size of a file, in bytes, from which on it is pointed out. */
+const LARGE_FILE = 5e6;
+const NAMED_LARGE = 5;
 const BLOCK = 512;
 
 /** Packs files of a folder. Throws a CliError that names the largest files when they are too many bytes. */
@@ -48,6 +53,15 @@ export function refuseUnpackable(files: readonly ProjectFile[]): void {
       cause: error,
     });
   }
+}
+
+/** One line that names files of a bundle that are large for source code; undefined when there are none. */
+export function largeFiles(files: readonly ProjectFile[]): string | undefined {
+  const large = files.filter(({ size }) => size >= LARGE_FILE).sort((a, b) => b.size - a.size);
+  if (large.length === 0) return undefined;
+  const named = large.slice(0, NAMED_LARGE).map(({ path, size }) => `${escapeControls(path)} (${sizeText(size)})`);
+  const rest = large.length > NAMED_LARGE ? ` and ${large.length - NAMED_LARGE} more` : "";
+  return `large files are part of the source: ${named.join(", ")}${rest}. Name what the code does not need in .svcignore.`;
 }
 
 function refuseTooLarge(files: readonly ProjectFile[], limit: number): void {

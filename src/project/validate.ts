@@ -3,7 +3,7 @@
  * the server is asked only about a graph without errors.
  */
 
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { DeploymentDiff } from "../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
@@ -66,20 +66,22 @@ export async function validateProject(context: Context, options: ValidateOptions
   const texts = new Map(files.map((file) => [file.path, file.text]));
   const config = readTextFile(project.configPath);
   if (config !== undefined) texts.set(project.configPath.slice(project.root.length + 1), config);
-  const requirements = environment.requirements ? readTextFile(join(project.root, environment.requirements)) : undefined;
+  const requirementsFile = environment.requirements && posix.normalize(environment.requirements);
+  const requirements = requirementsFile ? readTextFile(join(project.root, requirementsFile)) : undefined;
+  if (requirementsFile && requirements !== undefined) texts.set(requirementsFile, requirements);
   const local = await context.progress.step(
     "Validating the project",
-    async (update) => {
+    async (say) => {
       const started = Promise.withResolvers<void>();
       const analysis = context.python().analyze({
         root: project.root,
         files: files.map((file) => file.path),
         validation: project.validation,
-        onProgress: update,
+        onProgress: say,
         onStart: started.resolve,
         signal: context.signal,
         ...(environment.runtime ? { runtime: environment.runtime } : {}),
-        ...(requirements === undefined ? {} : { requirements }),
+        ...(requirements === undefined || !requirementsFile ? {} : { requirements, requirementsFile }),
         ...(name === undefined ? {} : { environmentName: name }),
       });
       const settled = analysis.then(

@@ -63,7 +63,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
     return ensureVenv({
       folder: join(options.home, "venvs"),
       interpreter: search.found,
-      requirements: await requirementsOf(wanted.requirements ?? "", wanted.root),
+      requirements: await requirementsOf(wanted.requirements ?? "", wanted.root, wanted.requirementsFile),
       places,
       ...(wanted.root !== undefined && { root: wanted.root }),
       ...(wanted.onProgress && { onProgress: wanted.onProgress }),
@@ -89,9 +89,9 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   };
 }
 
-async function requirementsOf(text: string, root: string | undefined): Promise<Requirements> {
+async function requirementsOf(text: string, root: string | undefined, file: string | undefined): Promise<Requirements> {
   try {
-    return await readRequirements(text, root);
+    return await readRequirements(text, root, file);
   } catch (error) {
     if (!(error instanceof RequirementsError)) throw error;
     throw new ToolchainError(error.message, [errorAt(102, undefined, error.message, { label: "cannot be read" })]);

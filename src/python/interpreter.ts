@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { errorAt } from "../domain/finding.ts";
+import { searchFolders } from "../domain/search-path.ts";
 import { RUNTIME_NAMES, runtimeMinor, SUPPORTED_MINORS } from "./runtime.ts";
 import { runProgram } from "./subprocess.ts";
 import type { Interpreter, InterpreterSearch } from "./toolchain.ts";
@@ -90,12 +91,21 @@ async function* candidatesOf(
 function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: string) => void): Generator<Candidate> {
   const versions = join(pyenvRoot(places), "versions");
   if (!existsSync(versions)) return say("pyenv: not installed");
-  const patches = readdirSync(versions)
+  const patches = namesIn(versions)
     .filter((version) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(version))
     .sort((a, b) => Number(b.split(".")[2]) - Number(a.split(".")[2]));
   if (patches.length === 0) say(`pyenv: no 3.${minor} in ${versions}`);
   const program = places.platform === "win32" ? "python.exe" : "bin/python";
   for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
+}
+
+/** Names in a folder; none when it cannot be read, as another user's. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Files and folders that a search for a runtime looks at: when none of them changed, it finds the same, unless `uv` was given another interpreter. */
@@ -135,12 +145,11 @@ async function probe(argv: readonly string[], places: SearchPlaces): Promise<Pro
   }
 }
 
-/** Every executable of that name on PATH, in order. Relative and empty entries are passed over: they would run what lies in the working directory. */
+/** Every executable of that name in the absolute folders of PATH, in order. */
 function whichAll(name: string, places: SearchPlaces): string[] {
   const windows = places.platform === "win32";
-  const folders = (places.env.PATH ?? places.env.Path ?? "").split(delimiter).filter((folder) => /^([/\\]|[A-Za-z]:[/\\])/.test(folder));
   const found: string[] = [];
-  for (const folder of folders) {
+  for (const folder of searchFolders(places.env.PATH ?? places.env.Path, delimiter)) {
     const path = Bun.which(name, { PATH: folder });
     if (path && !found.includes(path) && !(windows && /[\\/]WindowsApps[\\/]/.test(path))) found.push(path);
   }

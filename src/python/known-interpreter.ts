@@ -47,9 +47,14 @@ function keyOf(runtime: string | undefined, places: SearchPlaces): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(seen)).digest("hex");
 }
 
+/** What changes when a file or folder does; empty when there is none that can be looked at. */
 function stampOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat ? `${stat.ino}/${stat.size}/${stat.mtimeMs}` : "";
+  try {
+    const { ino, size, mtimeMs } = statSync(path);
+    return `${ino}/${size}/${mtimeMs}`;
+  } catch {
+    return "";
+  }
 }
 
 function read(file: string): Map<string, Known> {

@@ -9,8 +9,18 @@ import { readRegularFile } from "../disk/regular-file.ts";
 export interface Requirements {
   /** One requirement or option a line, without comments and without the SDK itself. Empty = nothing to install. */
   readonly lines: readonly string[];
+  /** Where each of the lines stands in the project. */
+  readonly places: readonly RequirementPlace[];
   /** SHA-256, hex, of the lines and of the constraint files they name. */
   readonly sha256: string;
+}
+
+/** Where a requirement stands. */
+export interface RequirementPlace {
+  /** Relative to the project's folder, with `/`; undefined for a text that was given without its file's name. */
+  readonly file: string | undefined;
+  /** 1-based. */
+  readonly line: number;
 }
 
 /** The requirements cannot be read: a file they include is missing or lies outside the project. */
@@ -27,44 +37,60 @@ const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
 /**
  * Reads requirements text: comments, blank lines and lines that name the SDK are dropped (the binary carries it), continued lines are joined, and
  * files included with `-r` are put in place. Included and constraint files are looked up in `root`. Throws RequirementsError.
+ * @param file the text's own, relative to `root`
  */
-export async function readRequirements(text: string, root: string | undefined): Promise<Requirements> {
+export async function readRequirements(text: string, root: string | undefined, file?: string): Promise<Requirements> {
   const hash = createHash("sha256");
   const lines: string[] = [];
-  const visit = async (content: string, folder: string | undefined, depth: number): Promise<void> => {
-    for (const line of logicalLines(content)) {
+  const places: RequirementPlace[] = [];
+  const visit = async (content: string, folder: string | undefined, name: string | undefined, depth: number): Promise<void> => {
+    for (const { text: line, at } of logicalLines(content)) {
+      const add = (kept: string): void => {
+        lines.push(kept);
+        places.push({ file: name, line: at });
+      };
       const include = INCLUDE.exec(line)?.[1]?.trim();
       const constraint = CONSTRAINT.exec(line)?.[1]?.trim();
       if (include) {
         if (depth > 10) throw new RequirementsError(`requirements include each other: '-r ${include}'`);
         const path = projectPath(include, folder, root);
-        await visit(readIncluded(path, include), resolve(path, ".."), depth + 1);
+        const inProject = root === undefined ? include : relative(root, path).replaceAll("\\", "/");
+        await visit(readIncluded(path, include), resolve(path, ".."), inProject, depth + 1);
       } else if (constraint) {
         const path = projectPath(constraint, folder, root);
-        hash.update(`constraint\0${logicalLines(readIncluded(path, constraint)).join("\n")}\0`);
-        lines.push(`-c ${path}`);
+        hash.update(
+          `constraint\0${logicalLines(readIncluded(path, constraint))
+            .map(({ text: limit }) => limit)
+            .join("\n")}\0`,
+        );
+        add(`-c ${path}`);
       } else if (!SDK_LINE.test(line)) {
         hash.update(`${line}\0`);
-        lines.push(line);
+        add(line);
       }
     }
   };
-  await visit(text, root, 0);
-  return { lines, sha256: hash.digest("hex") };
+  await visit(text, root, file, 0);
+  return { lines, places, sha256: hash.digest("hex") };
 }
 
-function logicalLines(text: string): string[] {
-  return text
+/** The lines of a requirements file without comments, continued ones joined, each with the number of its first. */
+function logicalLines(content: string): { readonly text: string; readonly at: number }[] {
+  let next = 1;
+  return content
     .replace(/^\uFEFF/, "")
-    .replace(/\\\r?\n/g, " ")
-    .split(/\r?\n/)
-    .map((line) =>
-      line
+    .split(/(?<!\\|\\\r)\r?\n/)
+    .flatMap((joined) => {
+      const parts = joined.split(/\\\r?\n/);
+      const at = next;
+      next += parts.length;
+      const text = parts
+        .join(" ")
         .replace(/(^|\s)#.*$/, "")
         .replace(/\s+/g, " ")
-        .trim(),
-    )
-    .filter((line) => line !== "");
+        .trim();
+      return text === "" ? [] : [{ text, at }];
+    });
 }
 
 function projectPath(path: string, folder: string | undefined, root: string | undefined): string {

@@ -32,14 +32,16 @@ export interface AnalyzeOptions {
   readonly runtime?: string;
   /** Text of the requirements file; undefined or empty = none. */
   readonly requirements?: string;
+  /** Its path relative to the root, for findings. */
+  readonly requirementsFile?: string;
   /** The project file's rules about metadata, for finding 192. */
   readonly validation?: MetadataPolicy;
   /** Name of the environment, visible to user code. */
   readonly environmentName?: string;
   /** Longest import; default 60 s. */
   readonly timeoutMs?: number;
-  /** Called with lines of pip's or uv's log. */
-  readonly onProgress?: (line: string) => void;
+  /** Called with what is being done, in a few words, for example "installing requests 2.32.3". */
+  readonly onProgress?: (doing: string) => void;
   /** Called when the analyzer's process runs: what the caller has to do on its own thread meanwhile holds up nothing from then on. */
   readonly onStart?: () => void;
   readonly signal?: AbortSignal;
@@ -61,7 +63,8 @@ export interface PythonToolchain {
    * installer's log. Files that the requirements name are looked up in `root`.
    */
   environmentPython(
-    options: Pick<AnalyzeOptions, "runtime" | "requirements" | "onProgress" | "signal"> & Partial<Pick<AnalyzeOptions, "root">>,
+    options: Pick<AnalyzeOptions, "runtime" | "requirements" | "requirementsFile" | "onProgress" | "signal"> &
+      Partial<Pick<AnalyzeOptions, "root">>,
   ): Promise<string>;
   /** Folder that holds the `svc` package, unpacked from the binary. */
   sdkRoot(): Promise<string>;

@@ -7,10 +7,13 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { withFileLock } from "../disk/lock.ts";
 import { errorAt } from "../domain/finding.ts";
+import { installProgress } from "./install-progress.ts";
 import type { SearchPlaces } from "./interpreter.ts";
-import type { Requirements } from "./requirements.ts";
+import type { RequirementPlace, Requirements } from "./requirements.ts";
 import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
 import { type Interpreter, ToolchainError } from "./toolchain.ts";
 import { installerEnv } from "./user-code-env.ts";
@@ -24,8 +27,8 @@ export interface VenvOptions {
   /** The project's folder, in which relative paths of the requirements are looked up. */
   readonly root?: string;
   readonly places: SearchPlaces;
-  /** Called with every line that the installer prints. */
-  readonly onProgress?: (line: string) => void;
+  /** Called with what is being done, in a few words. */
+  readonly onProgress?: (doing: string) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -33,6 +36,12 @@ export interface VenvOptions {
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 /** Lines of the installer's log that a finding shows. */
 const SHOWN_LINES = 12;
+/** Before each command in the log. */
+const COMMAND = "$ ";
+/** Name of the copy of the requirements that the installer reads, without what the project's files include. */
+const COPIED = "requirements.txt";
+/** How installers name a line of it. */
+const COUNTED = /from line (\d+) of requirements\.txt|-r requirements\.txt \(line (\d+)\)/g;
 const COMPLETE = ".svc-complete";
 
 /** The hash by which a virtual environment is kept. */
@@ -70,44 +79,84 @@ export async function ensureVenv(options: VenvOptions): Promise<string> {
 
 async function build(target: string, python: string, options: VenvOptions): Promise<void> {
   const { interpreter, requirements, places } = options;
+  const file = join(target, COPIED);
   const lines: string[] = [];
-  const say = (line: string) => {
+  const note = (line: string) => {
     lines.push(line);
     if (lines.length > 2000) lines.shift();
-    options.onProgress?.(line);
+    const doing = installProgress(line);
+    if (doing !== undefined) options.onProgress?.(doing);
   };
-  const step = async (what: string, argv: readonly string[]): Promise<void> => {
-    say(`$ ${argv.join(" ")}`);
+  const step = async (doing: string, what: string, argv: readonly string[]): Promise<void> => {
+    options.onProgress?.(doing);
+    note(`${COMMAND}${argv.join(" ")}`);
     const result = await runProgram(argv, {
       env: { ...installerEnv(places.env), PIP_NO_INPUT: "1", PIP_DISABLE_PIP_VERSION_CHECK: "1", UV_PYTHON_DOWNLOADS: "never" },
       cwd: options.root,
       timeoutMs: INSTALL_TIMEOUT_MS,
-      onLine: say,
+      onLine: note,
       ...(options.signal && { signal: options.signal }),
     });
-    if (result.exitCode !== 0) throw installFailure(what, result, lines);
+    if (result.exitCode !== 0) throw installFailure(what, result, lines, { requirements, file });
   };
   const uv = requirements.lines.length > 0 ? (Bun.which("uv", { PATH: places.env.PATH ?? "" }) ?? undefined) : undefined;
+  const [preparing, filling] = ["making the virtual environment", "installing the requirements"];
   const making = "the virtual environment could not be made";
   const installing = "the requirements could not be installed";
-  if (uv) await step(`${making}: uv`, [uv, "venv", "--no-project", "--python", interpreter.path, target]);
+  if (uv) await step(preparing, `${making}: uv`, [uv, "venv", "--no-project", "--python", interpreter.path, target]);
   else {
     const bare = requirements.lines.length === 0 ? ["--without-pip"] : [];
-    await step(`${making}: python -m venv`, [interpreter.path, "-I", "-m", "venv", ...bare, target]);
+    await step(preparing, `${making}: python -m venv`, [interpreter.path, "-I", "-m", "venv", ...bare, target]);
   }
   if (requirements.lines.length > 0) {
-    const file = join(target, "requirements.txt");
     await writeFile(file, `${requirements.lines.join("\n")}\n`, { mode: 0o600 });
-    if (uv) await step(`${installing}: uv`, [uv, "pip", "install", "--python", python, "-r", file]);
-    else await step(`${installing}: pip`, [python, "-I", "-m", "pip", "install", "--no-input", "-r", file]);
+    if (uv) await step(filling, `${installing}: uv`, [uv, "pip", "install", "--python", python, "-r", file]);
+    else await step(filling, `${installing}: pip`, [python, "-I", "-m", "pip", "install", "--no-input", "-r", file]);
   }
   await writeFile(join(target, COMPLETE), "", { mode: 0o600 });
 }
 
-function installFailure(what: string, result: RunResult, lines: readonly string[]): ToolchainError {
+function installFailure(
+  what: string,
+  result: RunResult,
+  lines: readonly string[],
+  { requirements, file }: { readonly requirements: Requirements; readonly file: string },
+): ToolchainError {
   const how = result.timedOut ? "took too long" : result.signal ? `was killed by ${result.signal}` : `exited with ${result.exitCode}`;
   const log = lines.join("\n");
-  const shown = lastLines(log, SHOWN_LINES).map((line) => `  ${line}`);
+  const said = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
+  const shown = lastLines(inProject(said, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
   const message = [`${what} ${how}`, ...shown].join("\n");
-  return new ToolchainError(message, [errorAt(102, undefined, message, { label: "not installed" })], log);
+  return new ToolchainError(message, [errorAt(102, spanOf(refused(lines, requirements)), message, { label: "not installed" })], log);
+}
+
+/** What an installer says, with the lines of the project's files in place of those of the copy that it read. */
+function inProject(said: string, copy: string, { places }: Requirements): string {
+  return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
+    const place = places[Number(from ?? of) - 1];
+    return place ? `${place.file ?? COPIED}, line ${place.line}` : whole;
+  });
+}
+
+/** The requirement that an installer's errors are about: the one whose line they count, whose text they repeat, or whose name they give. */
+function refused(log: readonly string[], { lines, places }: Requirements): RequirementPlace | undefined {
+  for (const said of log.filter((line) => /error|because/i.test(line))) {
+    const counted = /\(from line (\d+) of /.exec(said)?.[1];
+    const repeated = lines.findIndex((line) => said.includes(line));
+    const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(said));
+    const found = places[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** A pattern for the name of the package that a requirement asks for, in all its spellings; one that matches nothing for an option or a path. */
+function packageName(requirement: string): string {
+  const [name] = /^[a-z\d](?:[\w.-]*[a-z\d])?(?=$|[\s[<>=!~@;(])/i.exec(requirement) ?? [];
+  return name?.replace(/[-_.]+/g, "[-_.]+") ?? "$^";
+}
+
+function spanOf(place: RequirementPlace | undefined): Span | undefined {
+  if (place?.file === undefined) return undefined;
+  return create(SpanSchema, { file: place.file, line: place.line, column: 1, endLine: place.line, endColumn: 1 });
 }

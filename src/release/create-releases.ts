@@ -1,7 +1,8 @@
 /** Releases for the context of one command. */
 
 import changelog from "../../CHANGELOG.md" with { type: "text" };
-import { changelogEntries } from "../domain/release/changelog.ts";
+import { buildInfo } from "../build-info.ts";
+import { type ChangelogEntry, changelogEntries } from "../domain/release/changelog.ts";
 import type { ReleaseFeed } from "../domain/release/manifest.ts";
 import { freshFeed, readFeed } from "./catalog.ts";
 import { installedBuilds, installFolder } from "./install-folder.ts";
@@ -27,13 +28,22 @@ export function createReleases(host: ReleaseHost): Releases {
     hasOrigin: async (from) => findOrigin(from, surroundings, flags.dir) !== undefined,
     feed: (from) => knownFeed(host, from),
     freshFeed: (from) => freshFeed(openOrigin(host, from, LIST_STALL_MS), clock.now()),
-    ownChangelog: async () => changelogEntries(changelog),
+    ownChangelog: async () => carriedChangelog(),
     update: (options) => changed(update(host, options)),
     rollback: () => changed(rollback(host)),
     installed: () => installedBuilds(installFolder(surroundings)),
     prunable: () => prunableBuilds(host),
     prune: (builds) => pruneBuilds(host, builds),
   };
+}
+
+/** The changelog of this build. What it has under `Unreleased` is what this build brings, unless it has a section for its version. */
+function carriedChangelog(): readonly ChangelogEntry[] {
+  const { builtAt, version } = buildInfo;
+  const entries = changelogEntries(changelog);
+  if (entries.some((entry) => entry.version === version)) return entries;
+  const published_at = builtAt === "unknown" ? null : builtAt;
+  return entries.map((entry) => (/^unreleased$/i.test(entry.version) ? { ...entry, version, published_at } : entry));
 }
 
 async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<ReleaseFeed | undefined> {

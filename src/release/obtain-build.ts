@@ -1,6 +1,7 @@
 /** Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as it is; whichever way, the result is the signed one. */
 
-import { statfsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
+import { freeBytes } from "../disk/folder-facts.ts";
 import type { ReleaseBinary, ReleaseFile } from "../domain/release/manifest.ts";
 import { sizeText } from "../domain/size.ts";
 import { decompressed, type Encoding, writeChecked } from "./checked-file.ts";
@@ -121,9 +122,8 @@ async function take(
 }
 
 function requireSpace(folder: InstallFolder, bytes: number): void {
-  const { bavail, bsize } = statfsSync(folder.path);
-  const free = bavail * bsize;
-  if (free >= bytes + SPARE_BYTES) return;
+  const free = freeBytes(folder.path);
+  if (free === undefined || free >= bytes + SPARE_BYTES) return;
   throw new ReleaseError(`${folder.path} has ${sizeText(free)} of free space; ${sizeText(bytes + SPARE_BYTES)} are needed`, "disk_full", {
     hint: "`svc update --prune` removes old builds.",
   });

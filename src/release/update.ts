@@ -97,7 +97,7 @@ async function bringIn(
         signal.throwIfAborted();
         if (clock.now() - last < PROGRESS_MS && done < of) return;
         last = clock.now();
-        say(`Downloading svc ${version}: ${sizeText(done)} of ${sizeText(of)}`);
+        say(`${sizeText(done)} of ${sizeText(of)}`);
       },
     });
   });

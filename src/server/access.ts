@@ -23,6 +23,11 @@ export function requiredPermission(permission: Permission): PermissionName | und
   }
 }
 
+/** Whether a request has credentials of any kind. */
+export function hasCredentials(headers: Headers): boolean {
+  return headers.has("authorization") || headers.has(PAGE_KEY_HEADER);
+}
+
 const LOGIN_HINT = "Run `svc login`.";
 
 /** The caller of a request by its `Authorization: Bearer` header, else by both halves of a browser session. Throws Failure unauthenticated. */

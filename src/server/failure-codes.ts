@@ -1,18 +1,22 @@
 /** What kinds of failures are called in the contract's error details. */
 
-import { ErrorCategory, ErrorCode } from "../../gen/svc/v1/error_pb.ts";
+import type { ErrorCategory, ErrorCode } from "../../gen/svc/v1/error_pb.ts";
 import type { FailureKind } from "./failure.ts";
 
+/** The names of a code and a category, which are all that an answer in JSON needs of them. */
+export type CodeNames = readonly [code: keyof typeof ErrorCode, category: keyof typeof ErrorCategory];
+
 /** Code and category of each kind. */
-export const FAILURE_CODES: Readonly<Record<FailureKind, readonly [ErrorCode, ErrorCategory]>> = {
-  invalid_argument: [ErrorCode.PARSE_FAILED, ErrorCategory.REQUEST],
-  not_found: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  already_exists: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  permission_denied: [ErrorCode.UNAUTHORIZED, ErrorCategory.NETWORK],
-  resource_exhausted: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  out_of_space: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  failed_precondition: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  unimplemented: [ErrorCode.UNSPECIFIED, ErrorCategory.REQUEST],
-  unavailable: [ErrorCode.INTERNAL_SERVER_ERROR, ErrorCategory.NETWORK],
-  unauthenticated: [ErrorCode.UNAUTHENTICATED, ErrorCategory.NETWORK],
+export const FAILURE_CODES: Readonly<Record<FailureKind, CodeNames>> = {
+  invalid_argument: ["PARSE_FAILED", "REQUEST"],
+  not_found: ["UNSPECIFIED", "REQUEST"],
+  already_exists: ["UNSPECIFIED", "REQUEST"],
+  permission_denied: ["UNAUTHORIZED", "NETWORK"],
+  resource_exhausted: ["UNSPECIFIED", "REQUEST"],
+  out_of_space: ["UNSPECIFIED", "REQUEST"],
+  failed_precondition: ["UNSPECIFIED", "REQUEST"],
+  unimplemented: ["UNSPECIFIED", "REQUEST"],
+  unavailable: ["INTERNAL_SERVER_ERROR", "NETWORK"],
+  deadline_exceeded: ["DEADLINE_EXCEEDED", "NETWORK"],
+  unauthenticated: ["UNAUTHENTICATED", "NETWORK"],
 };

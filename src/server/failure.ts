@@ -14,6 +14,7 @@ export type FailureKind =
   | "failed_precondition"
   | "unimplemented"
   | "unavailable"
+  | "deadline_exceeded"
   | "unauthenticated";
 
 /** What a failure tells beside its message. */
@@ -36,6 +37,16 @@ export class Failure extends Error {
   }
 }
 
+/** Why a call ended whose caller had no more time. */
+export function deadlinePassed(): Failure {
+  return new Failure("deadline_exceeded", "The caller's deadline passed before the answer was there.");
+}
+
+/** Whether that is why a signal ended. */
+export function isDeadlinePassed(reason: unknown): boolean {
+  return reason instanceof Failure && reason.kind === "deadline_exceeded";
+}
+
 /** What a caller is told when the disk had no room for what was to be kept in a folder; undefined when the error is another. */
 export function outOfSpace(error: unknown, folder: string): Failure | undefined {
   if (!isOutOfSpace(error)) return undefined;
@@ -49,6 +60,7 @@ export type StartErrorCode =
   | "locked"
   | "port_in_use"
   | "host_refused"
+  | "certificate_unusable"
   | "newer_schema"
   | "data_unusable"
   | "data_damaged"

@@ -64,6 +64,7 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   failed_precondition: Code.FailedPrecondition,
   unimplemented: Code.Unimplemented,
   unavailable: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
   unauthenticated: Code.Unauthenticated,
 };
 
@@ -101,8 +102,8 @@ export function toConnectError(platform: ErrorContext, what: string, error: unkn
   if (failure) {
     const [code, category] = FAILURE_CODES[failure.kind];
     const detail = create(ErrorDetailSchema, {
-      code,
-      category,
+      code: ErrorCode[code],
+      category: ErrorCategory[category],
       message: failure.message,
       hint: failure.detail.hint ?? "",
       diagnostics: [...(failure.detail.diagnostics ?? [])],

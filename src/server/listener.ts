@@ -1,6 +1,7 @@
 /** The HTTP listener: binds at once, so that a port in use is known before anything else, and answers when a handler is there. */
 
 import { StartError } from "./failure.ts";
+import type { Certificate } from "./http/certificate.ts";
 import { urlHost } from "./http/guard.ts";
 import type { FetchHandler } from "./router.ts";
 
@@ -18,8 +19,11 @@ export interface Listener {
 const IDLE_S = 30;
 const DRAIN_MS = 10_000;
 
-/** Binds an address, for itself alone: with `development: false` Bun would share the port unless told not to. Throws StartError "port_in_use" or "host_refused". */
-export function listen(host: string, port: number, maxBodyBytes: number): Listener {
+/**
+ * Binds an address, for itself alone: with `development: false` Bun would share the port unless told not to. With a certificate it speaks TLS and nothing else.
+ * Throws StartError "port_in_use" or "host_refused".
+ */
+export function listen(host: string, port: number, maxBodyBytes: number, certificate?: Certificate): Listener {
   let handler: FetchHandler | undefined;
   let running = 0;
   let onIdle: (() => void) | undefined;
@@ -29,12 +33,14 @@ export function listen(host: string, port: number, maxBodyBytes: number): Listen
     maxRequestBodySize: maxBodyBytes,
     development: false,
     reusePort: false,
+    ...(certificate ? { tls: certificate } : {}),
     async fetch(request: Request, self: Bun.Server<undefined>): Promise<Response> {
       if (!handler) return new Response("The server is starting.", { status: 503, headers: { "retry-after": "1" } });
       running++;
       try {
         return await handler(request, {
           peer: () => self.requestIP(request)?.address ?? "unknown",
+          encrypted: certificate !== undefined,
           unhurried: () => self.timeout(request, 0),
         });
       } finally {
@@ -46,7 +52,7 @@ export function listen(host: string, port: number, maxBodyBytes: number): Listen
   const bound = server.port ?? port;
   const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return {
-    url: `http://${urlHost(visible)}:${bound}`,
+    url: `${certificate ? "https" : "http"}://${urlHost(visible)}:${bound}`,
     port: bound,
     serve(next) {
       handler = next;

@@ -11,7 +11,7 @@ import { resolveNames } from "./scope.ts";
 import type { DeploymentLease } from "./services/query-door.ts";
 import type { SpanRecord } from "./stores/telemetry/store.ts";
 
-/** Which deployment a query asks: names or ids as they stand in headers, empty = not said. */
+/** Which deployment a query asks: names or ids, empty = not said. */
 export interface QueryScope {
   readonly environment: string;
   readonly branch: string;

@@ -13,7 +13,7 @@ import {
 import { microsToTimestamp, msToDuration } from "../domain/proto-time.ts";
 import { toProtoValue } from "../domain/proto-value.ts";
 import { parseInstant } from "../domain/timestamp.ts";
-import type { FeatureValue } from "../domain/value.ts";
+import { type FeatureValue, parseExactJson } from "../domain/value.ts";
 import { type QueryBody, readQueryBody } from "./services/query-body.ts";
 import type { Body, QueryLogEntry } from "./stores/telemetry/store.ts";
 
@@ -22,6 +22,11 @@ export interface QueryRun {
   readonly request: QueryRequest;
   /** Absent when the query was refused or the server failed. */
   readonly response?: QueryResponse;
+}
+
+/** Whether a run is of a bulk query, of which the log keeps neither the inputs nor the values: a query for one row has one or the other in its answer. */
+export function isBulkRun({ request, response }: QueryRun): boolean {
+  return response !== undefined && request.inputs.length === 0 && response.data.length === 0;
 }
 
 /** Reads an entry of the log. */
@@ -121,7 +126,7 @@ interface JsonError {
 }
 
 function responseMessage(text: string): QueryResponse {
-  const { data, errors = [], meta } = JSON.parse(text) as JsonAnswer;
+  const { data, errors = [], meta } = parseExactJson(text) as JsonAnswer;
   return create(QueryResponseSchema, {
     data: data.map(({ field, value, pkey, ts, error }) =>
       create(FeatureResultSchema, {

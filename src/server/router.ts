@@ -2,11 +2,11 @@
 
 import type { Caller } from "./auth/tokens.ts";
 import { Failure, outOfSpace } from "./failure.ts";
-import { BodyRefused, hasUnreadBody, readBody } from "./http/body.ts";
+import { BodyRefused, hasUnreadBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
-import { failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import { errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import { newId } from "./identifier.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
@@ -15,6 +15,8 @@ import type { ServiceMethods } from "./services/mount.ts";
 export interface Connection {
   /** Address of the other side; undefined when it is this process. */
   readonly peer?: () => string | undefined;
+  /** Whether it came over TLS to this server itself. */
+  readonly encrypted?: boolean;
   /** Lets a request take as long as it needs. */
   readonly unhurried?: () => void;
 }
@@ -22,7 +24,8 @@ export interface Connection {
 /** Answers requests. Never rejects. */
 export type FetchHandler = (request: Request, connection?: Connection) => Promise<Response>;
 
-const RPC_PATH = /^\/svc\.v1\.\w+\/\w+$/;
+/** `/<package>.<Service>/<Method>`, of this contract or of another. */
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/;
 
 /** A request with what belongs to it. */
 interface Arrival {
@@ -98,7 +101,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
-    if (!method) return jsonError(404, "not_found", `There is no method ${path}.`);
+    if (!method) return noSuchMethod(request, path);
     if (request.method !== "POST") return methodNotAllowed("POST");
     let caller: Caller | undefined;
     try {
@@ -106,7 +109,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     } catch (error) {
       return method.refuse(request, error);
     }
-    const body = await readBody(request, method.maxBodyBytes, { share });
+    const body = await method.receive(request, share);
     connection.unhurried?.();
     return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
   };
@@ -131,7 +134,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   return async (request, connection = {}) => {
     const began = performance.now();
-    dropForeignClaims(request.headers, connection.peer);
+    dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const refused = mirrored ? undefined : guard(request.headers, connection.peer);
     const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
@@ -141,7 +144,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     else {
       const share = platform.bodies.share();
       try {
-        const fromMirror = mirrored && platform.releases?.serve(request, url, connection.peer?.());
+        const fromMirror = mirrored && platform.releases?.serve(request, url);
         response = await (fromMirror ?? route({ request, url, connection, share }));
       } catch (error) {
         response = errorResponse(error, request, url);
@@ -163,11 +166,11 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   function errorResponse(error: unknown, request: Request, url: URL): Response {
     const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
     if (failure) return failureResponse(failure);
-    if (error instanceof BodyRefused)
-      return jsonError(error.status, error.code, error.message, {
-        connection: "close",
-        ...(error.status === 503 ? { "retry-after": "1" } : {}),
-      });
+    if (error instanceof BodyRefused) {
+      const { status, code, message, headers } = error;
+      const connectCode = status === 415 ? { code: "unimplemented" as const } : {};
+      return errorAnswer({ status, error: code, message, ...connectCode }, { connection: "close", ...headers });
+    }
     if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
     const id = newId("req", clock.now());
     log.error("unexpected error", {
@@ -178,6 +181,12 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     });
     return jsonError(500, "internal", `The server failed (${id}). Its log has the details.`);
   }
+}
+
+/** Connect's `unimplemented`: unary calls read it from the body, all others from the status. */
+function noSuchMethod(request: Request, path: string): Response {
+  const isUnary = /^application\/(?:proto|json)\b/i.test(request.headers.get("content-type") ?? "");
+  return errorAnswer({ status: isUnary ? 501 : 404, code: "unimplemented", message: `There is no method ${path}.` });
 }
 
 function isRead(request: Request): boolean {

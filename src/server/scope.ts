@@ -27,13 +27,17 @@ export interface ScopeNames {
 
 /** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */
 export function resolveScope(metadata: MetadataStore, caller: Caller, headers: Headers): Promise<DeploymentTarget> {
-  const of = (name: string) => headers.get(name) ?? "";
   return resolveNames(metadata, caller, {
-    environment: of(SCOPE_HEADERS.environment),
-    branch: of(SCOPE_HEADERS.branch),
-    deployment: of(SCOPE_HEADERS.deployment),
-    project: of(SCOPE_HEADERS.project),
+    environment: scopeHeader(headers, "environment"),
+    branch: scopeHeader(headers, "branch"),
+    deployment: scopeHeader(headers, "deployment"),
+    project: scopeHeader(headers, "project"),
   });
+}
+
+/** What a request's headers say of a part of the scope; empty = not said. */
+export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
+  return decode(headers.get(SCOPE_HEADERS[part]) ?? "");
 }
 
 /** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
@@ -46,12 +50,12 @@ export async function resolveNames(
     ({ teamId, projectId, projectName }) =>
       teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
   );
-  return { environment: pick(candidates, environment), branch: checkBranch(decode(branch)), deploymentId: deployment };
+  return { environment: pick(candidates, environment), branch: checkBranch(branch), deploymentId: deployment };
 }
 
 /** The environment of that id or name; the default one for an empty name. Throws Failure not_found. */
 function pick(environments: readonly EnvironmentRecord[], wanted: string): EnvironmentRecord {
-  const named = wanted === "" ? DEFAULT_ENVIRONMENT : decode(wanted);
+  const named = wanted || DEFAULT_ENVIRONMENT;
   const found = environments.find(({ id, name }) => id === named || name === named) ?? (wanted === "" ? environments[0] : undefined);
   if (found) return found;
   const names = environments.map(({ name }) => name);

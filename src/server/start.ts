@@ -11,11 +11,12 @@ import { createTokens } from "./auth/tokens.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
 import { StartError } from "./failure.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
+import { type Certificate, type CertificateFiles, readCertificate } from "./http/certificate.ts";
 import { isEncrypted } from "./http/forwarded.ts";
-import { createGuard, isLoopback, proxyHosts } from "./http/guard.ts";
+import { createGuard, isLoopback, remoteHosts, remoteUrl } from "./http/guard.ts";
 import { createObjectAddresses, MAX_OBJECT_BYTES } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
-import { listen } from "./listener.ts";
+import { type Listener, listen } from "./listener.ts";
 import { createLog, type Log } from "./log.ts";
 import { openParts } from "./parts.ts";
 import type { Platform } from "./platform.ts";
@@ -50,10 +51,12 @@ export interface StartOptions {
   /** Version shown by `GET /health`. */
   readonly version: string;
   /**
-   * Says that an address which other machines reach is meant. Without it such a `host` is refused. Everything needs a token or a browser session, from wherever it
-   * comes, but the traffic is not encrypted: put a TLS proxy in front.
+   * Says that an address which other machines reach is meant although nothing on the way to it is encrypted. Without it, and without `tls`, such a `host` is
+   * refused. Everything needs a token or a browser session, from wherever it comes.
    */
   readonly remote?: boolean;
+  /** Speak TLS at `host` and `port`, to other machines too. This machine is served without it as well, at a free port of 127.0.0.1, which is the server's `url`. */
+  readonly tls?: CertificateFiles;
   /**
    * Absolute folder of releases to serve to whoever can connect. With it, an address that other machines reach may be bound: unless `remote` is set too, they get
    * nothing but the releases.
@@ -76,8 +79,11 @@ export interface InitialCredentials {
 
 /** A running server. */
 export interface Server {
-  /** For example `http://127.0.0.1:8080`. */
+  /** Its address for this machine, for example `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Its address for other machines; undefined when they do not reach it. */
+  readonly remoteUrl: string | undefined;
+  /** The port that was asked for, or found. */
   readonly port: number;
   /** Set when this start created the data directory. */
   readonly initialCredentials?: InitialCredentials;
@@ -99,38 +105,54 @@ const WARM_UP_AFTER_MS = 25;
  */
 export async function start(options: StartOptions): Promise<Server> {
   const host = options.host ?? "127.0.0.1";
-  if (!isLoopback(host) && options.remote !== true && options.releases === undefined) {
+  if (!isLoopback(host) && !isRemote(options) && options.releases === undefined) {
     throw new StartError(
       "host_refused",
-      `${host} can be reached from other machines, and the server speaks plain HTTP.`,
-      "Bind 127.0.0.1, let a TLS proxy forward to it, and name the proxy's host with `--allowed-host`. With --releases, other machines get the releases and nothing else.",
+      `${host} can be reached from other machines, and nothing would encrypt tokens and data on the way.`,
+      "Give the server a certificate with `--tls-cert` and `--tls-key`. Or bind 127.0.0.1, let a TLS proxy forward to it, and name the proxy's host with `--allowed-host`. " +
+        "In a network that nobody else listens to, `--insecure-http` goes without. With --releases alone, other machines get the releases and nothing else.",
     );
   }
+  if (isLoopback(host) && options.remote) {
+    throw new StartError(
+      "setting_invalid",
+      `${host} is reached from this machine alone, so there is nothing to go without encryption.`,
+      "Leave `--insecure-http` out, or name another address with `--host`.",
+    );
+  }
+  const certificate = options.tls && readCertificate(options.tls, options.clock.now());
   workerMemoryLimit(options.env);
   if (options.env.SVC_WORKER_ENV) (await import("./worker-env.ts")).refuseWrongWorkerEnv(options.env);
   const releases = options.releases === undefined ? undefined : (await import("./http/releases.ts")).openReleaseMirror(options.releases);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, host, releases, options);
+    return await startIn(directory, { host, releases, certificate }, options);
   } catch (error) {
     directory.release();
     throw explainDamage(directory.file("meta.db"), error);
   }
 }
 
-async function startIn(
-  directory: DataDirectory,
-  host: string,
-  releases: ReleaseMirror | undefined,
-  options: StartOptions,
-): Promise<Server> {
+/** Whether other machines are meant to reach the whole server. */
+function isRemote({ remote, tls }: StartOptions): boolean {
+  return remote === true || tls !== undefined;
+}
+
+/** What was checked before anything was changed. */
+interface Checked {
+  readonly host: string;
+  readonly releases: ReleaseMirror | undefined;
+  readonly certificate: Certificate | undefined;
+}
+
+async function startIn(directory: DataDirectory, { host, releases, certificate }: Checked, options: StartOptions): Promise<Server> {
   const { clock, version } = options;
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = openParts({ directory, options, log });
   const { metadata, objects } = parts;
   /** What ends what was begun, the last first. */
-  const ends: (() => void | Promise<void>)[] = [parts.close];
+  const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end();
   };
@@ -143,10 +165,13 @@ async function startIn(
     const now = clock.now();
     const [environment] = await metadata.environments();
     const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
-    const { drain, port, serve, url } = listen(host, options.port, 2 * MAX_OBJECT_BYTES);
-    ends.push(owner.withdraw, drain);
+    const listeners = [listen(host, options.port, 2 * MAX_OBJECT_BYTES, certificate)];
+    ends.push(owner.withdraw, () => Promise.all(listeners.map(({ drain }) => drain())));
+    if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
+    const { port } = listeners[0] as Listener;
+    const { url } = listeners.at(-1) as Listener;
     const allowedHosts = options.allowedHosts ?? [];
-    const proxies = proxyHosts(allowedHosts, port);
+    const remoteNames = remoteHosts({ host, port, allowedHosts });
     const clients = createClients({ metadata, clock, log, owner: owner.client });
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const platform: Platform = {
@@ -155,9 +180,8 @@ async function startIn(
       version,
       url,
       addressFor(headers) {
-        if (proxies.size === 0) return url;
         const named = headers.get("host")?.toLowerCase() ?? "";
-        return proxies.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
+        return remoteNames.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
       },
       dataDir: directory.path,
       headless: options.headless === true,
@@ -180,9 +204,10 @@ async function startIn(
       host,
       port,
       allowedHosts,
-      othersRefused: isLoopback(host) || options.remote === true ? undefined : RELEASES_ONLY,
+      othersRefused: isLoopback(host) || isRemote(options) ? undefined : RELEASES_ONLY,
     });
-    serve(createRouter(platform, guard));
+    const router = createRouter(platform, guard);
+    for (const { serve } of listeners) serve(router);
     owner.announce(url);
     directory.announce({ pid: process.pid, url, version, startedAt: new Date(clock.now()).toISOString() });
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
@@ -200,6 +225,7 @@ async function startIn(
     };
     return {
       url,
+      remoteUrl: isRemote(options) ? remoteUrl({ host, port, allowedHosts, encrypted: certificate !== undefined }) : undefined,
       port,
       ...(initialCredentials ? { initialCredentials } : {}),
       ready,

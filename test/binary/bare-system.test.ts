@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { lacksNamespaces, lacksProgram, programPath } from "../harness/needs.ts";
 import { BINARY, type Outcome } from "../harness/sandbox.ts";
 
-const chroot = ["/usr/sbin/chroot", "/usr/bin/chroot", "/sbin/chroot"].find((path) => Bun.which(path) !== null);
-const canIsolate = process.platform === "linux" && chroot !== undefined && Bun.spawnSync(["unshare", "-rmpf", "true"]).success;
-if (!canIsolate) console.log("skipped: this system makes no mount and process namespaces");
+const chroot = programPath("chroot");
+const isAbsent = lacksNamespaces("-rmpf") || lacksProgram("chroot");
 
 /** The loader and the libraries that a program asks for, as `ldd` finds them. */
 function librariesOf(program: string): string[] {
@@ -16,8 +16,8 @@ function librariesOf(program: string): string[] {
   return [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path]) => path ?? "");
 }
 
-describe.skipIf(!canIsolate)("a bare system", () => {
-  const root = canIsolate ? mkdtempSync(join(tmpdir(), "svc-bare-")) : "";
+describe.skipIf(isAbsent)("a bare system", () => {
+  const root = isAbsent ? "" : mkdtempSync(join(tmpdir(), "svc-bare-"));
   let libraries: string[];
 
   /** Runs the binary inside, in an environment of nothing but HOME. */
@@ -74,13 +74,11 @@ describe.skipIf(!canIsolate)("a bare system", () => {
     expect([query.exitCode, query.stderr]).toEqual([4, expect.stringContaining("svc login")]);
   });
 
-  test("with a /dev/null too, a server there starts in the background, answers and stops", async () => {
+  test.skipIf(lacksProgram("busybox"))("with a /dev/null too, a server there starts in the background, answers and stops", async () => {
     mkdirSync(join(root, "dev"));
     writeFileSync(join(root, "dev", "null"), "");
     const script = `"$0" server start --detach --port 0 --data-dir /home/data --json && "$0" server status --data-dir /home/data && "$0" server stop --data-dir /home/data`;
-    const busybox = Bun.which("busybox");
-    if (busybox === null) throw new Error("busybox is not installed");
-    copyFileSync(busybox, join(root, "sh"));
+    copyFileSync(programPath("busybox") ?? "", join(root, "sh"));
     const child = Bun.spawnSync(
       ["unshare", "-rmpf", "/bin/sh", "-c", `mount -t proc none "$0/proc" && exec ${chroot} "$0" /sh -c "$1" /svc`, root, script],
       { env: { HOME: "/home" }, timeout: 20_000 },
@@ -88,41 +86,44 @@ describe.skipIf(!canIsolate)("a bare system", () => {
     expect([child.exitCode, child.stdout.toString()]).toEqual([0, expect.stringMatching(/Status: +running[\s\S]*Stopped the server/)]);
   });
 
-  test("https has its own list of authorities: a stranger's certificate is refused, for that reason", async () => {
-    const certificate = join(root, "home", "stranger.crt");
-    const key = join(root, "stranger.key");
-    const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-    Bun.spawnSync([
-      "openssl",
-      "req",
-      "-x509",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-days",
-      "2",
-      ...names,
-      "-keyout",
-      key,
-      "-out",
-      certificate,
-    ]);
-    const server = Bun.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      tls: { cert: Bun.file(certificate), key: Bun.file(key) },
-      fetch: () => new Response("there", { status: 418 }),
-    });
-    try {
-      const args = ["user", "--client-id", "id", "--client-secret", "secret", "--api-host", `https://127.0.0.1:${server.port}`];
-      const refused = await inside(args);
-      expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/certificate|self.signed/i)]);
-      const trusted = await inside(args, { env: { NODE_EXTRA_CA_CERTS: "/home/stranger.crt" } });
-      expect([trusted.exitCode, trusted.stderr]).toEqual([1, expect.not.stringMatching(/certificate|self.signed/i)]);
-    } finally {
-      await server.stop(true);
-    }
-  });
+  test.skipIf(lacksProgram("openssl"))(
+    "https has its own list of authorities: a stranger's certificate is refused, for that reason",
+    async () => {
+      const certificate = join(root, "home", "stranger.crt");
+      const key = join(root, "stranger.key");
+      const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+      Bun.spawnSync([
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        ...names,
+        "-keyout",
+        key,
+        "-out",
+        certificate,
+      ]);
+      const server = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        tls: { cert: Bun.file(certificate), key: Bun.file(key) },
+        fetch: () => new Response("there", { status: 418 }),
+      });
+      try {
+        const args = ["user", "--client-id", "id", "--client-secret", "secret", "--api-host", `https://127.0.0.1:${server.port}`];
+        const refused = await inside(args);
+        expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/certificate|self.signed/i)]);
+        const trusted = await inside(args, { env: { NODE_EXTRA_CA_CERTS: "/home/stranger.crt" } });
+        expect([trusted.exitCode, trusted.stderr]).toEqual([1, expect.not.stringMatching(/certificate|self.signed/i)]);
+      } finally {
+        await server.stop(true);
+      }
+    },
+  );
 
   test("without /proc the runtime ends before svc begins; the installer says so first", async () => {
     const outcome = await inside(["version"], { proc: false });

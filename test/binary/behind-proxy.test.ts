@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { CHROMIUM, launchBrowser } from "../harness/browser.ts";
+import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { callAuth, decideLogin, exchange, openSession } from "../harness/browser-session.ts";
-import { NGINX, Nginx, OPENSSL, PROXY_ADDRESS, type ProxyPorts, proxyPorts } from "../harness/nginx.ts";
+import { lacksNginx, Nginx, PROXY_ADDRESS, type ProxyPorts, proxyPorts } from "../harness/nginx.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
-describe.skipIf(!NGINX || !OPENSSL)("behind nginx", () => {
+describe.skipIf(lacksNginx())("behind nginx", () => {
   let sandbox: Sandbox;
   let nginx: Nginx;
   let ports: ProxyPorts;
@@ -69,7 +69,7 @@ describe.skipIf(!NGINX || !OPENSSL)("behind nginx", () => {
     expect(printed.url).toStartWith(`${at(ports.named)}/enter#code=`);
   }, 60_000);
 
-  test.skipIf(!CHROMIUM)(
+  test.skipIf(lacksBrowser())(
     "in a browser over TLS the session's cookie is secure",
     async () => {
       const config = await sandbox.json<Record<string, { value: string }>>(["config"]);

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReleaseFeed } from "../../src/domain/release/manifest.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost } from "../harness/release-host.ts";
 import { addSmallRelease, readDocument, SmallFeeds, writeSigned } from "../harness/small-release.ts";
@@ -135,7 +136,7 @@ describe("svc changelog", () => {
     expect((await machine.onTerminal(["changelog"], { env: { ...env, PAGER: "cat" } })).screen).toContain("What is new in");
   });
 
-  test.skipIf(!Bun.which("less"))("on a terminal: in less, when no pager is named", async () => {
+  test.skipIf(lacksProgram("less"))("on a terminal: in less, when no pager is named", async () => {
     const long = feeds.empty();
     for (let minor = 2; minor < 12; minor++) await addSmallRelease(long, `v0.${minor}.0`);
     using machine = new InstalledMachine(built, ["v0.1.0"], { source: long.dir });

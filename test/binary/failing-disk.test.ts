@@ -7,12 +7,12 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 setDefaultTimeout(120_000);
 
-const STRACE = process.platform === "linux" ? Bun.which("strace") : null;
-if (STRACE === null) console.log("skipped: strace is not installed");
+const isAbsent = process.platform !== "linux" || lacksProgram("strace");
 
 const CASES = Number(process.env.SVC_FAULT_CASES ?? 6);
 const LAST_CALL = 200;
@@ -47,7 +47,7 @@ const project = (answer: string) => ({ "svc.yaml": "project: failing\nenvironmen
 /** Words before a command whose k-th call of a kind fails. */
 function failing(calls: string, error: string, nth: number): string[] {
   return [
-    STRACE ?? "",
+    "strace",
     "-f",
     "-qq",
     "--seccomp-bpf",
@@ -69,7 +69,7 @@ const spread = (count: number): number[] => [
 let used: Sandbox;
 let newer: string;
 beforeAll(async () => {
-  if (STRACE === null) return;
+  if (isAbsent) return;
   used = new Sandbox();
   await used.startServer();
   expect(await used.svc(["apply", "--force", "--await"], { cwd: await used.write(project("old")) })).toMatchObject({ exitCode: 0 });
@@ -136,7 +136,7 @@ function integrityOf(sandbox: Sandbox): unknown[] {
     .filter((said) => !said.endsWith(": ok"));
 }
 
-describe.skipIf(STRACE === null)("a command that keeps a file", () => {
+describe.skipIf(isAbsent)("a command that keeps a file", () => {
   const { flushing, renaming } = CALLS;
   test.each(Object.entries({ flushing, renaming }))(
     "%s fails: the config is the old one or the new one, and credentials serve",
@@ -166,7 +166,7 @@ describe.skipIf(STRACE === null)("a command that keeps a file", () => {
   );
 });
 
-describe.skipIf(STRACE === null)("a start of the server", () => {
+describe.skipIf(isAbsent)("a start of the server", () => {
   test.each(Object.entries(CALLS))("%s fails: it starts, or says what failed where; the next start is whole", async (_, calls) => {
     for (const [at, nth] of spread(CASES).entries()) {
       await using sandbox = new Sandbox();
@@ -186,7 +186,7 @@ describe.skipIf(STRACE === null)("a start of the server", () => {
   });
 });
 
-describe.skipIf(STRACE === null)("a server that is queried and deployed to", () => {
+describe.skipIf(isAbsent)("a server that is queried and deployed to", () => {
   const { writing, flushing, renaming } = CALLS;
   test.each(Object.entries({ writing, flushing, renaming }))(
     "%s fails: what was live stays until all of the new is, and values are right",

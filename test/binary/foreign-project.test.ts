@@ -3,13 +3,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { lacksProgram, lacksRoot } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const OTHER = 65534;
 const THIRD = 65533;
-const absent =
-  process.getuid?.() !== 0 ? "needs root, to make files of another user" : Bun.which("setpriv") === null ? "needs setpriv" : undefined;
-const given = absent === undefined ? "" : ` (${absent})`;
+const isAbsent = lacksRoot() || lacksProgram("setpriv");
 
 let sandbox: Sandbox;
 let marker = "";
@@ -32,8 +31,8 @@ async function plant(name: string): Promise<{ folder: string; below: string }> {
 
 const COMMANDS: readonly string[][] = [["lint", "--local"], ["lint"], ["files"], ["apply", "--force"], ["project"], ["project", "--edit"]];
 
-test.skipIf(absent !== undefined)(
-  `a project file of another user in a folder above is not used${given}`,
+test.skipIf(isAbsent)(
+  "a project file of another user in a folder above is not used",
   async () => {
     const { folder, below } = await plant("above");
     const file = join(folder, "svc.yaml");
@@ -58,7 +57,7 @@ test.skipIf(absent !== undefined)(
   120_000,
 );
 
-test.skipIf(absent !== undefined)(`a language server in it imports nothing, and says why${given}`, async () => {
+test.skipIf(isAbsent)("a language server in it imports nothing, and says why", async () => {
   const { folder, below } = await plant("edited");
   chownSync(join(folder, "svc.yaml"), OTHER, OTHER);
   const messages = [
@@ -73,8 +72,8 @@ test.skipIf(absent !== undefined)(`a language server in it imports nothing, and 
   expect(existsSync(marker)).toBe(false);
 });
 
-test.skipIf(absent !== undefined)(
-  `nor one in a folder of another user, nor a link that another user made, or that leads to his file${given}`,
+test.skipIf(isAbsent)(
+  "nor one in a folder of another user, nor a link that another user made, or that leads to his file",
   async () => {
     const owned = await plant("owned");
     chownSync(owned.folder, OTHER, OTHER);
@@ -98,7 +97,7 @@ test.skipIf(absent !== undefined)(
   60_000,
 );
 
-test.skipIf(absent !== undefined)(`root's own, one's own, and with sudo those of who called it, are used${given}`, async () => {
+test.skipIf(isAbsent)("root's own, one's own, and with sudo those of who called it, are used", async () => {
   const { folder, below } = await plant("shared");
   const as = (uid: number, env: Record<string, string> = {}) =>
     Bun.spawnSync(["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", sandbox.binary, "files"], {

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { Sandbox } from "../harness/sandbox.ts";
-import { noSmallDisk, SmallDisk } from "../harness/small-disk.ts";
+import { lacksSmallDisk, SmallDisk } from "../harness/small-disk.ts";
 
 setDefaultTimeout(120_000);
-if (noSmallDisk !== undefined) console.log(`skipped: ${noSmallDisk}`);
+const isAbsent = lacksSmallDisk();
 
 const FEATURES = `from svc import online
 from svc.features import feature, features
@@ -32,7 +32,7 @@ let headers: Record<string, string>;
 let data: string;
 
 beforeAll(async () => {
-  if (noSmallDisk !== undefined) return;
+  if (isAbsent) return;
   sandbox = new Sandbox();
   data = join(sandbox.home, ".svc/data");
   disk = await SmallDisk.mount(data, KIB);
@@ -73,39 +73,36 @@ async function eventually(holds: () => Promise<boolean> | boolean, what: string)
   }
 }
 
-test.skipIf(noSmallDisk !== undefined)(
-  "queries go on, promises are refused with the folder, and all recovers without a restart",
-  async () => {
-    await expectAnswers(0, 20);
-    disk.fill();
-    await expectAnswers(100, 300);
-    disk.fill();
-    await expectAnswers(500, 200);
+test.skipIf(isAbsent)("queries go on, promises are refused with the folder, and all recovers without a restart", async () => {
+  await expectAnswers(0, 20);
+  disk.fill();
+  await expectAnswers(100, 300);
+  disk.fill();
+  await expectAnswers(500, 200);
 
-    const full = `No space is left on the device of ${data}`;
-    const refused = await apply();
-    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining(full)]);
-    expect(refused.stderr).toContain("need not be started again");
-    const login = await sandbox.svc(["login", "-y"], { timeoutMs: 20_000 });
-    expect([login.exitCode, login.stderr]).toEqual([1, expect.stringContaining(full)]);
-    expect((await sandbox.svc(["healthcheck"])).exitCode).toBe(1);
-    expect((await sandbox.svc(["server", "status"])).exitCode).toBe(0);
+  const full = `No space is left on the device of ${data}`;
+  const refused = await apply();
+  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining(full)]);
+  expect(refused.stderr).toContain("need not be started again");
+  const login = await sandbox.svc(["login", "-y"], { timeoutMs: 20_000 });
+  expect([login.exitCode, login.stderr]).toEqual([1, expect.stringContaining(full)]);
+  expect((await sandbox.svc(["healthcheck"])).exitCode).toBe(1);
+  expect((await sandbox.svc(["server", "status"])).exitCode).toBe(0);
 
-    disk.empty();
-    await expectAnswers(1_000, 20);
-    await eventually(
-      () => /"log lines are missing here","lines":\d+,"reason":"no space left on the device"/.test(logged()),
-      "the count of lost lines",
-    );
-    expect(logged().match(/log lines are missing here/g)?.length).toBeLessThan(20);
-    const again = await apply();
-    expect([again.exitCode, again.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
-    await eventually(async () => (await sandbox.svc(["healthcheck"])).exitCode === 0, "a healthy server");
-    await expectAnswers(2_000, 5);
-  },
-);
+  disk.empty();
+  await expectAnswers(1_000, 20);
+  await eventually(
+    () => /"log lines are missing here","lines":\d+,"reason":"no space left on the device"/.test(logged()),
+    "the count of lost lines",
+  );
+  expect(logged().match(/log lines are missing here/g)?.length).toBeLessThan(20);
+  const again = await apply();
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
+  await eventually(async () => (await sandbox.svc(["healthcheck"])).exitCode === 0, "a healthy server");
+  await expectAnswers(2_000, 5);
+});
 
-test.skipIf(noSmallDisk !== undefined)("a deployment that is being built when the disk fills up comes to an end that is said", async () => {
+test.skipIf(isAbsent)("a deployment that is being built when the disk fills up comes to an end that is said", async () => {
   disk.fill();
   const queued = await apply("--branch", "full");
   expect([queued.exitCode, queued.stderr]).toEqual([1, expect.stringMatching(/space/)]);
@@ -114,7 +111,7 @@ test.skipIf(noSmallDisk !== undefined)("a deployment that is being built when th
   expect([built.exitCode, built.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
 });
 
-test.skipIf(noSmallDisk !== undefined)("stop and start work on a full disk, or name the folder that has no room", async () => {
+test.skipIf(isAbsent)("stop and start work on a full disk, or name the folder that has no room", async () => {
   disk.fill();
   expect((await sandbox.svc(["server", "stop"])).exitCode).toBe(0);
   disk.fill();
@@ -131,30 +128,27 @@ test.skipIf(noSmallDisk !== undefined)("stop and start work on a full disk, or n
   expect(await twice(0)).toBe(0);
 });
 
-test.skipIf(noSmallDisk !== undefined)(
-  "a config that has no room for a change stays as it was, and the command says which file it is",
-  async () => {
-    await using ends = new AsyncDisposableStack();
-    const other = new Sandbox();
-    const folder = join(other.home, ".config");
-    const small = ends.use(await SmallDisk.mount(folder, 256));
-    ends.use(other);
-    other.wrapper = small.wrapper;
-    const config = join(folder, "svc.yml");
-    await other.startServer();
-    small.run("sed", "-i", "/activeEnvironment/d", config);
-    const old = small.run("cat", config);
-    small.fill();
-    const refused = await other.svc(["environment", "default"]);
-    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/\.config.*no space left on the device/)]);
-    expect(small.run("cat", config)).toBe(old);
-    small.empty();
-    expect(await other.svc(["environment", "default"])).toMatchObject({ exitCode: 0 });
-    expect(small.run("cat", config)).toContain("activeEnvironment");
-  },
-);
+test.skipIf(isAbsent)("a config that has no room for a change stays as it was, and the command says which file it is", async () => {
+  await using ends = new AsyncDisposableStack();
+  const other = new Sandbox();
+  const folder = join(other.home, ".config");
+  const small = ends.use(await SmallDisk.mount(folder, 256));
+  ends.use(other);
+  other.wrapper = small.wrapper;
+  const config = join(folder, "svc.yml");
+  await other.startServer();
+  small.run("sed", "-i", "/activeEnvironment/d", config);
+  const old = small.run("cat", config);
+  small.fill();
+  const refused = await other.svc(["environment", "default"]);
+  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/\.config.*no space left on the device/)]);
+  expect(small.run("cat", config)).toBe(old);
+  small.empty();
+  expect(await other.svc(["environment", "default"])).toMatchObject({ exitCode: 0 });
+  expect(small.run("cat", config)).toContain("activeEnvironment");
+});
 
-test.skipIf(noSmallDisk !== undefined)("a first start without room says where", async () => {
+test.skipIf(isAbsent)("a first start without room says where", async () => {
   disk.fill();
   const started = await sandbox.svc(["server", "start", "--detach", "--port", "0", "--data-dir", join(data, "other")]);
   disk.empty();

@@ -3,14 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { lacks, lacksNamespaces, lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const isLinux = process.platform === "linux";
 const faketime = [...new Bun.Glob("/usr/lib/*/faketime/libfaketime.so.1").scanSync("/")][0];
-const noNamespaces = isLinux && Bun.spawnSync(["unshare", "-rm", "true"]).success ? undefined : "no mount namespaces here";
-const noTracing = isLinux && Bun.which("strace") !== null ? undefined : "strace is not installed";
-for (const reason of [noNamespaces, noTracing, faketime === undefined ? "libfaketime is not installed" : undefined])
-  if (reason !== undefined) console.log(`skipped: ${reason}`);
+const lacksMounts = lacksNamespaces("-rm");
+const lacksFaketime = lacks("libfaketime", faketime !== undefined);
 
 /** What no user may see: a stack of JavaScript, the runtime's own crash, an error that nobody foresaw. */
 const BROKEN = /\n\s+at .*[(:]\d+:\d+|fault in svc|panic|has crashed|TypeError|RangeError/;
@@ -31,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-test.skipIf(noTracing !== undefined)("of a hostile working directory, nothing is opened but what belongs to a project", async () => {
+test.skipIf(lacksProgram("strace"))("of a hostile working directory, nothing is opened but what belongs to a project", async () => {
   const evil = 'require("node:fs").writeFileSync("marker", "ran");';
   const dir = await sandbox.write(
     {
@@ -233,7 +232,7 @@ test("BUN_BE_BUN makes the binary the runtime that it carries, as it does every 
 interface Surroundings {
   readonly env?: Record<string, string | undefined>;
   readonly before?: string;
-  readonly needs?: string | undefined;
+  readonly isAbsent?: boolean;
 }
 
 const mounted = (options: string, then: string): string => `mount -t tmpfs ${options} none "$HOME" && ${then} && exec "$@"`;
@@ -241,26 +240,26 @@ const mounted = (options: string, then: string): string => `mount -t tmpfs ${opt
 const SURROUNDINGS: Record<string, Surroundings> = {
   "no HOME": { env: { HOME: undefined } },
   "an empty HOME": { env: { HOME: "" } },
-  "a HOME that does not exist": { env: { HOME: "/nonexistent/home" } },
+  "a HOME that does not exist": { env: { HOME: "/proc/nonexistent/home" } },
   "a HOME that is a device": { env: { HOME: "/dev/null" } },
-  "a HOME that may only be read": { before: mounted("", 'mount -o remount,ro "$HOME"'), needs: noNamespaces },
+  "a HOME that may only be read": { before: mounted("", 'mount -o remount,bind,ro "$HOME"'), isAbsent: lacksMounts },
   "a HOME that is full": {
     before: mounted("-o size=64k", '{ head -c 99999 /dev/zero > "$HOME/f" || :; } 2>/dev/null'),
-    needs: noNamespaces,
+    isAbsent: lacksMounts,
   },
   "a working directory that was deleted": { before: 'mkdir gone-$$ && cd gone-$$ && rmdir ../gone-$$ && exec "$@"' },
   "no temporary folder": { env: { TMPDIR: "/nonexistent" } },
   "no space in the temporary folder": {
     env: { TMPDIR: "/tmp" },
     before: 'mount -t tmpfs -o size=64k none /mnt && { head -c 99999 /dev/zero > /mnt/f || :; } 2>/dev/null; TMPDIR=/mnt exec "$@"',
-    needs: noNamespaces,
+    isAbsent: lacksMounts,
   },
   "LANG=C": { env: { LANG: "C", LC_ALL: "C" } },
   "a locale that does not exist": { env: { LANG: "xx_XX.KOI8", LC_ALL: "xx_XX.KOI8" } },
   "TERM=dumb and 40 columns": { env: { TERM: "dumb", COLUMNS: "40" } },
-  "the year 1970": { env: { FAKETIME: "@1970-01-01 00:00:10" }, needs: faketime === undefined ? "no libfaketime" : undefined },
-  "the year 2040": { env: { FAKETIME: "@2040-02-02 00:00:00" }, needs: faketime === undefined ? "no libfaketime" : undefined },
-  "the year 2106": { env: { FAKETIME: "@2106-02-08 00:00:00" }, needs: faketime === undefined ? "no libfaketime" : undefined },
+  "the year 1970": { env: { FAKETIME: "@1970-01-01 00:00:10" }, isAbsent: lacksFaketime },
+  "the year 2040": { env: { FAKETIME: "@2040-02-02 00:00:00" }, isAbsent: lacksFaketime },
+  "the year 2106": { env: { FAKETIME: "@2106-02-08 00:00:00" }, isAbsent: lacksFaketime },
   "10 open files": { before: 'ulimit -n 10; exec "$@"' },
   "24 open files": { before: 'ulimit -n 24; exec "$@"' },
   "a working directory of 5,000 characters": {
@@ -288,8 +287,8 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 describe("every command, with", () => {
-  for (const [name, { env = {}, before, needs }] of Object.entries(SURROUNDINGS))
-    test.skipIf(!isLinux || needs !== undefined)(name, async () => {
+  for (const [name, { env = {}, before, isAbsent = false }] of Object.entries(SURROUNDINGS))
+    test.skipIf(!isLinux || isAbsent)(name, async () => {
       const preload = env.FAKETIME === undefined ? {} : { LD_PRELOAD: faketime };
       const prefix = before === undefined ? [] : [...(before.includes("mount") ? ["unshare", "-rm"] : []), "/bin/sh", "-c", before, "sh"];
       for (const args of COMMANDS) {
@@ -346,11 +345,12 @@ describe("the embedded server deploys and answers, with", () => {
   const serving: [string, Record<string, string | undefined>, string][] = [
     ["64 open files", {}, 'ulimit -n 64; exec "$@"'],
     ["LANG=C and no HOME", { LANG: "C", LC_ALL: "C", HOME: undefined }, ""],
-    ...(faketime === undefined
-      ? []
-      : [["a clock that is decades behind", { LD_PRELOAD: faketime, FAKETIME: "-50y" }, ""] as [string, Record<string, string>, string]]),
   ];
-  test.skipIf(!isLinux).each(serving)("%s", async (_name, env, before) => {
+  const clock: typeof serving = [["a clock that is decades behind", { LD_PRELOAD: faketime, FAKETIME: "-50y" }, ""]];
+  test.skipIf(!isLinux).each(serving)("%s", answers);
+  test.skipIf(!isLinux || lacksFaketime).each(clock)("%s", answers);
+
+  async function answers(_name: string, env: Record<string, string | undefined>, before: string): Promise<void> {
     await using machine = new Sandbox();
     const dir = await machine.write({ ...PROJECT, "features.py": RESOLVER });
     const files = ["--auth-config", join(machine.root, "login.yml")];
@@ -374,5 +374,5 @@ describe("the embedded server deploys and answers, with", () => {
     } finally {
       expect(await run("server", "stop", ...data)).toMatchObject({ exitCode: 0 });
     }
-  });
+  }
 });

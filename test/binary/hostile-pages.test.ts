@@ -86,7 +86,7 @@ test("all are escaped, make no link, and carry the headers that keep a browser f
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (seen.has(path) || seen.size >= 60) continue;
     seen.add(path);
-    for (const headers of [session.headers, {}]) {
+    for (const headers of [session.headers, { accept: "text/html" }]) {
       const response = await fetch(new URL(path, sandbox.url), { headers, redirect: "manual" });
       const page = await response.text();
       const told = (name: string) => response.headers.get(name);

@@ -42,7 +42,13 @@ test("deleted working directory, no HOME, odd terminals and locales", async () =
     expect([0, 1]).toContain(child.exitCode);
   }
   if (existsSync(gone)) rmdirSync(gone);
-  for (const env of [{ LANG: "C", LC_ALL: "C" }, { TERM: "dumb" }, { COLUMNS: "40" }, { HOME: undefined }, { HOME: "/nonexistent/home" }]) {
+  for (const env of [
+    { LANG: "C", LC_ALL: "C" },
+    { TERM: "dumb" },
+    { COLUMNS: "40" },
+    { HOME: undefined },
+    { HOME: "/proc/nonexistent/home" },
+  ]) {
     const help = await sandbox.svc(["help"], { env });
     expect(help.exitCode).toBe(0);
     expect(help.stdout).toContain("apply");

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { lacks, lacksNamespaces, lacksProgram } from "../harness/needs.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
 const [arch, target] = process.arch === "arm64" ? ["aarch64", "linux-arm64-musl"] : ["x86_64", "linux-amd64-musl"];
@@ -29,17 +30,11 @@ extern long getrandom(void *, size_t, unsigned);
 unsigned int arc4random(void) { unsigned int x; getrandom(&x, sizeof x, 0); return x; }
 `;
 
-function missing(): string | undefined {
-  if (process.platform !== "linux") return "root file systems are made on Linux only";
-  if (!existsSync(LOADER)) return "not installed: musl";
-  if (!LIBRARIES.every((path) => existsSync(path))) return "not installed: libstdc++6";
-  const programs = ["cc", "busybox", "unshare"].filter((name) => Bun.which(name) === null);
-  if (programs.length > 0) return `not installed: ${programs.join(", ")}`;
-  return Bun.spawnSync(["unshare", "-rmpf", "true"], { stderr: "ignore" }).success ? undefined : "this system makes no namespaces";
-}
-
-const reason = missing();
-if (reason) console.log(`the musl build skipped: ${reason}`);
+const isAbsent =
+  lacks("musl", existsSync(LOADER)) ||
+  lacks("libstdc++6", LIBRARIES.every(existsSync)) ||
+  lacksProgram("cc", "busybox") ||
+  lacksNamespaces("-rmpf");
 
 const ROOT = mkdtempSync(join(tmpdir(), "svc-musl-"));
 afterAll(() => rmSync(ROOT, { recursive: true, force: true }));
@@ -65,7 +60,7 @@ async function run(script: string): Promise<Outcome> {
   return { exitCode: await child.exited, stdout, stderr };
 }
 
-describe.skipIf(reason !== undefined)("where the C library is musl", () => {
+describe.skipIf(isAbsent)("where the C library is musl", () => {
   beforeAll(() => {
     for (const folder of ["bin", "lib", "proc", "dev", "root", "tmp"]) mkdirSync(join(ROOT, folder));
     const binary = join(ROOT, "bin", "svc");

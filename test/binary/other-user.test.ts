@@ -5,12 +5,10 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callAuth } from "../harness/browser-session.ts";
+import { lacksProgram, lacksRoot } from "../harness/needs.ts";
 import { BINARY, Sandbox } from "../harness/sandbox.ts";
 
-const SETPRIV = Bun.which("setpriv");
-const CAN_BECOME_ANOTHER = process.platform === "linux" && process.getuid?.() === 0 && SETPRIV !== null && Bun.which("curl") !== null;
-
-describe.skipIf(!CAN_BECOME_ANOTHER)("another user of this machine", () => {
+describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of this machine", () => {
   let sandbox: Sandbox;
   let open: string;
   beforeAll(async () => {
@@ -36,7 +34,7 @@ describe.skipIf(!CAN_BECOME_ANOTHER)("another user of this machine", () => {
 
   /** The words that run a program as the user nobody, with nothing of the owner's environment. */
   const asOther = (argv: readonly string[]) => [
-    SETPRIV ?? "",
+    "setpriv",
     "--reuid=65534",
     "--regid=65534",
     "--clear-groups",

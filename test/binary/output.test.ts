@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { ListFeaturesResponseSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { QueryResponseSchema } from "../../gen/svc/v1/query_pb.ts";
 import { type FakeServer, fakeServer, protoAnswer } from "../client/fake-server.ts";
+import { lacksNamespaces } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const ROWS = 200_000;
 const KINDS = ["a table", "a JSON document", "JSON lines"] as const;
 /** Around what a pipe holds, and far beyond it. */
 const SIZES = [65_535, 65_536, 65_537, 1_000_000, 20_000_000];
-const noNamespaces = Bun.spawnSync(["unshare", "-rm", "true"]).success ? undefined : "this system makes no mount namespaces";
-if (noNamespaces) console.log(`stdout on a full file system skipped: ${noNamespaces}`);
 
 let sandbox: Sandbox;
 let server: FakeServer;
@@ -132,7 +131,7 @@ describe("output that is lost is a failure", () => {
     });
   }
 
-  test.skipIf(noNamespaces !== undefined)("a file system with room for the first part only", async () => {
+  test.skipIf(lacksNamespaces("-rm"))("a file system with room for the first part only", async () => {
     const disk = join(sandbox.work, "disk");
     mkdirSync(disk);
     const script = `mount -t tmpfs -o size=1m none ${disk} && { svc features list > ${disk}/out; echo "$? $(stat -c %s ${disk}/out)"; }`;

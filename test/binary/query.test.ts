@@ -132,7 +132,7 @@ test("planner options, tags, named queries and the context", async () => {
     "user.risk": "live/3",
   });
   const wrong = await query(...risk, "--planner-option", "disable_cache_read=true", "--json");
-  expect([wrong.exitCode, wrong.stdout]).toEqual([1, ""]);
+  expect([wrong.exitCode, wrong.stdout]).toEqual([2, ""]);
   expect((JSON.parse(wrong.stderr) as { error: { message: string } }).error.message).toContain("did you mean 'disable_cache_reads'");
   expect(values(await json("--in", "user.id=3", "--out", "user.told", "--query-context", "who=me"))).toEqual({ "user.told": "me " });
   const explained = await json(...risk, "--tag", "vendor:live", "--explain");
@@ -183,8 +183,8 @@ test("a correlation id is in the log's page; figures reach StatsD; a load test w
 test("the table of a failing query ends with what failed, and a pipe has no colour", async () => {
   const done = await query("--in", "user.id=9", "--out", "user.name,user.risk");
   expect(done.exitCode).toBe(1);
-  expect(done.stdout).toMatch(/^user\.risk +usual\/9$/m);
-  expect(done.stdout).toMatch(/^user\.name +\(failed\)$/m);
+  expect(done.stdout).toMatch(/^user\.risk +- +usual\/9$/m);
+  expect(done.stdout).toMatch(/^user\.name +- +\(failed\)$/m);
   expect(done.stderr).toContain("users (users.svc.sql:1) found no row with user.id = 9");
   expect(done.stdout + done.stderr).not.toContain("\u001b");
 }, 60_000);

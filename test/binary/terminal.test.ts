@@ -134,6 +134,7 @@ const QUERY = ["query", "--in", "user.id=1", "--out", "user"];
 const PLACES: Readonly<Record<string, Place>> = {
   "the question of login": { args: ["login"], shows: "[y/n]" },
   "the wait for a login": { args: ["login", "--no-prompt"], shows: "Waiting for the confirmation" },
+  "the question for a secret": { args: ["login", "--client-id", "id", "--client-secret-stdin"], shows: "Enter the client secret" },
   "the question of apply": { args: ["apply"], shows: "[y/n]" },
   "the choice of a branch": { args: ["branch", "source"], shows: "two" },
   "the validation on the server": { args: ["apply"], silent: "ValidateGraph" },
@@ -171,6 +172,15 @@ describe("a command that waits is ended by", () => {
       });
     }
   }
+});
+
+test("a secret is asked for without echo", async () => {
+  const terminal = Terminal.start(sandbox, ["user", "-vv", "--access-token", "-"]);
+  await terminal.until("Enter the access token");
+  terminal.press("c4nary-typed\r");
+  const ended = await terminal.ended();
+  expect([ended.exitCode, ended.after, ended.screen.includes("usr_1")]).toEqual([0, ended.before, true]);
+  expect(ended.screen).not.toMatch(/c4nary|•|\*\*\*\*/);
 });
 
 test("a second Ctrl-C right behind the first ends it as well", async () => {

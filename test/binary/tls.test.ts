@@ -9,16 +9,14 @@ import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { WhoAmIResponseSchema } from "../../gen/svc/v1/auth_pb.ts";
 import { Authority, type Leaf } from "../harness/authority.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
-
-const missing = Bun.which("openssl") === null;
-if (missing) console.log("certificates skipped: openssl is not installed");
 
 const ANSWER = toBinary(WhoAmIResponseSchema, create(WhoAmIResponseSchema, { userId: "usr_1" }));
 const UNTRUSTED = "no authority that this machine trusts has signed it";
 const NAME_IT = "Name the authority's certificate in NODE_EXTRA_CA_CERTS.";
 
-describe.skipIf(missing)("a server with a certificate", () => {
+describe.skipIf(lacksProgram("openssl"))("a server with a certificate", () => {
   let sandbox: Sandbox;
   let authority: Authority;
   let good: Leaf;

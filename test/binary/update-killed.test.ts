@@ -6,6 +6,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { seed } from "../domain/seed.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import { SmallFeeds } from "../harness/small-release.ts";
 
@@ -22,7 +23,6 @@ const CLASSES = {
   locking: "fcntl",
 } as const;
 
-const STRACE = Bun.which("strace");
 const WORKERS = 3;
 const MOST_CALLS = 400;
 
@@ -35,7 +35,7 @@ afterAll(() => feeds[Symbol.dispose]());
 async function killAt(calls: string, nth: number): Promise<boolean> {
   using machine = new InstalledMachine(feed, ["v0.1.0"], { source: small.dir });
   const where = `call ${nth} of ${calls}`;
-  const wrapper = [STRACE ?? "", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${calls}`, "-e", `inject=${calls}:signal=KILL:when=${nth}`];
+  const wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${calls}`, "-e", `inject=${calls}:signal=KILL:when=${nth}`];
   const { exitCode, stderr } = await machine.run(["update"], { wrapper });
   const said = await machine.version();
   expect([where, stderr, said]).toEqual([where, stderr, expect.stringMatching(/^v0\.[12]\.0$/)]);
@@ -49,7 +49,7 @@ async function killAt(calls: string, nth: number): Promise<boolean> {
   return exitCode !== 0;
 }
 
-test.skipIf(!STRACE).each(Object.entries(CLASSES))(
+test.skipIf(lacksProgram("strace")).each(Object.entries(CLASSES))(
   "killed while %s",
   async (_, calls) => {
     let next = 1;
@@ -67,26 +67,22 @@ test.skipIf(!STRACE).each(Object.entries(CLASSES))(
   300_000,
 );
 
-test.skipIf(!STRACE)(
-  "killed at a random moment of an update of real builds",
-  async () => {
-    for (let turn = 0; turn < 6; turn++) {
-      using machine = new InstalledMachine(feed, ["v0.1.0"]);
-      const child = Bun.spawn([machine.svc, "update", "--version", "v0.2.0"], {
-        env: machine.env,
-        cwd: machine.root,
-        stdin: "ignore",
-        stdout: "ignore",
-        stderr: "ignore",
-      });
-      await Bun.sleep(((seed * (turn + 7)) % 997) / 1.2);
-      child.kill("SIGKILL");
-      await child.exited;
-      expect([seed, turn, await machine.version()]).toEqual([seed, turn, expect.stringMatching(/^v0\.[12]\.0$/)]);
-      const again = await machine.run(["update", "--version", "v0.2.0"]);
-      expect([seed, turn, again.exitCode, await machine.version()]).toEqual([seed, turn, 0, "v0.2.0"]);
-      expect(machine.files()).toEqual([".svc-install.json", ".svc-update.lock", "svc", "svc-v0.1.0", "svc-v0.2.0"]);
-    }
-  },
-  120_000,
-);
+test("killed at a random moment of an update of real builds", async () => {
+  for (let turn = 0; turn < 6; turn++) {
+    using machine = new InstalledMachine(feed, ["v0.1.0"]);
+    const child = Bun.spawn([machine.svc, "update", "--version", "v0.2.0"], {
+      env: machine.env,
+      cwd: machine.root,
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await Bun.sleep(((seed * (turn + 7)) % 997) / 1.2);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect([seed, turn, await machine.version()]).toEqual([seed, turn, expect.stringMatching(/^v0\.[12]\.0$/)]);
+    const again = await machine.run(["update", "--version", "v0.2.0"]);
+    expect([seed, turn, again.exitCode, await machine.version()]).toEqual([seed, turn, 0, "v0.2.0"]);
+    expect(machine.files()).toEqual([".svc-install.json", ".svc-update.lock", "svc", "svc-v0.1.0", "svc-v0.2.0"]);
+  }
+}, 120_000);

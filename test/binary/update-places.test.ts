@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InstalledMachine } from "../harness/installed-machine.ts";
+import { lacksNamespaces } from "../harness/needs.ts";
 import { builtFeed, linkOrCopy } from "../harness/release-feed.ts";
 import { BINARY } from "../harness/sandbox.ts";
 
@@ -42,11 +43,11 @@ describe("this machine", () => {
     ]);
   });
 
-  const CAN_MOUNT = Bun.spawnSync(["unshare", "-rm", "true"]).success;
+  const lacksMounts = lacksNamespaces("-rm");
   const mounted = (machine: InstalledMachine, script: string) =>
     machine.run(["update", "--from", built.dir], { wrapper: ["unshare", "-rm", "sh", "-c", `${script} && exec "$@"`, "sh"] });
 
-  test.skipIf(!CAN_MOUNT)("a folder that cannot be written", async () => {
+  test.skipIf(lacksMounts)("a folder that cannot be written", async () => {
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const { exitCode, stderr } = await mounted(
       machine,
@@ -56,13 +57,13 @@ describe("this machine", () => {
     expect(stderr).toContain("--dir");
   });
 
-  test.skipIf(!CAN_MOUNT)("not enough space on the disk", async () => {
+  test.skipIf(lacksMounts)("not enough space on the disk", async () => {
     using machine = new InstalledMachine(built, ["v0.1.0"]);
     const full = join(machine.root, "full");
     mkdirSync(full);
     const script = `mount -t tmpfs -o size=150m none ${full} && cp -a ${machine.bin}/. ${full} && mount --bind ${full} ${machine.bin}`;
     const { exitCode, stderr } = await mounted(machine, script);
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/has \d+\.\d MB of free space; \d+\.\d MB are needed/)]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/has \d+\.\d [MG]B of free space; \d+\.\d MB are needed/)]);
     expect(await machine.version()).toBe("v0.1.0");
   });
 

@@ -3,13 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed, type TestFeed } from "../harness/release-feed.ts";
-import { missingForWine, WineMachine, windowsPath } from "../harness/wine.ts";
+import { lacksWine, WineMachine, windowsPath } from "../harness/wine.ts";
 
-const missing = missingForWine();
-if (missing !== undefined) console.log(`skipped: ${missing}`);
-
-describe.skipIf(missing !== undefined)("svc.exe update", () => {
+describe.skipIf(lacksWine() || lacksProgram("zstd"))("svc.exe update", () => {
   let machine: WineMachine;
   let feed: TestFeed;
   let bin: string;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReleaseManifest } from "../../src/domain/release/manifest.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed, copyFeed, TARGET } from "../harness/release-feed.ts";
 import { ReleaseHost, stalls } from "../harness/release-host.ts";
 import { readDocument } from "../harness/small-release.ts";
@@ -32,7 +33,7 @@ async function update(machine: InstalledMachine, ...args: string[]): Promise<Upd
 }
 
 describe("from a host", () => {
-  test("the delta is taken for the installed build, and moves a fraction of the bytes", async () => {
+  test.skipIf(lacksProgram("zstd"))("the delta is taken for the installed build, and moves a fraction of the bytes", async () => {
     await using host = await ReleaseHost.serve(feed.dir);
     using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
     const { exitCode, stdout, stderr } = await machine.run(["update", "--version", "0.2.0"]);
@@ -90,36 +91,39 @@ describe("from a host", () => {
     expect((await update(machine, "--version", "v0.2.0")).method).toBe("zst");
   });
 
-  test("whatever way fails, the next is taken: damaged delta, missing zst, damaged gz, the file itself", async () => {
-    const copy = copyFeed(feed, join(tmpdir(), `svc-feed-${crypto.randomUUID()}`));
-    await using host = await ReleaseHost.serve(copy.dir);
-    try {
-      const folder = join(copy.dir, "releases", "v0.2.0");
-      const size = binaryOf("v0.2.0").deltas[0]?.size ?? 0;
-      const seen: string[] = [];
-      const spoil = [
-        () => {
-          rmSync(join(folder, `${NAME}.from-v0.1.0.zstpatch`));
-          writeFileSync(join(folder, `${NAME}.from-v0.1.0.zstpatch`), Buffer.alloc(size, 7));
-        },
-        () => rmSync(join(folder, `${NAME}.zst`)),
-        () => {
-          rmSync(join(folder, `${NAME}.gz`));
-          writeFileSync(join(folder, `${NAME}.gz`), "short");
-        },
-      ];
-      for (const damage of spoil) {
-        damage();
-        using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
-        seen.push((await update(machine, "--version", "v0.2.0")).method);
-        expect(await machine.version()).toBe("v0.2.0");
-        expect(machine.files().filter((name) => name.startsWith(".svc-update-"))).toEqual([]);
+  test.skipIf(lacksProgram("zstd"))(
+    "whatever way fails, the next is taken: damaged delta, missing zst, damaged gz, the file itself",
+    async () => {
+      const copy = copyFeed(feed, join(tmpdir(), `svc-feed-${crypto.randomUUID()}`));
+      await using host = await ReleaseHost.serve(copy.dir);
+      try {
+        const folder = join(copy.dir, "releases", "v0.2.0");
+        const size = binaryOf("v0.2.0").deltas[0]?.size ?? 0;
+        const seen: string[] = [];
+        const spoil = [
+          () => {
+            rmSync(join(folder, `${NAME}.from-v0.1.0.zstpatch`));
+            writeFileSync(join(folder, `${NAME}.from-v0.1.0.zstpatch`), Buffer.alloc(size, 7));
+          },
+          () => rmSync(join(folder, `${NAME}.zst`)),
+          () => {
+            rmSync(join(folder, `${NAME}.gz`));
+            writeFileSync(join(folder, `${NAME}.gz`), "short");
+          },
+        ];
+        for (const damage of spoil) {
+          damage();
+          using machine = new InstalledMachine(feed, ["v0.1.0"], { source: host.url });
+          seen.push((await update(machine, "--version", "v0.2.0")).method);
+          expect(await machine.version()).toBe("v0.2.0");
+          expect(machine.files().filter((name) => name.startsWith(".svc-update-"))).toEqual([]);
+        }
+        expect(seen).toEqual(["zst", "gz", "full"]);
+      } finally {
+        rmSync(copy.dir, { recursive: true, force: true });
       }
-      expect(seen).toEqual(["zst", "gz", "full"]);
-    } finally {
-      rmSync(copy.dir, { recursive: true, force: true });
-    }
-  });
+    },
+  );
 });
 
 describe("builds on the disk", () => {
@@ -196,7 +200,7 @@ describe("builds on the disk", () => {
     expect(receipt.source).toBe(feed.dir);
   });
 
-  test("a folder that holds one release alone is enough, and HOME may have any name", async () => {
+  test.skipIf(lacksProgram("zstd"))("a folder that holds one release alone is enough, and HOME may have any name", async () => {
     using machine = new InstalledMachine(feed, ["v0.1.0"], { home: "my höme 'with' $signs" });
     const done = await update(machine, "--from", join(feed.dir, "releases", "v0.2.0"));
     expect([done.version, done.method]).toEqual(["v0.2.0", "delta"]);

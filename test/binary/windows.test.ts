@@ -4,10 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox } from "../harness/sandbox.ts";
-import { missingForWine, WineMachine, windowsPath } from "../harness/wine.ts";
-
-const missing = missingForWine();
-if (missing !== undefined) console.log(`skipped: ${missing}`);
+import { lacksWine, WineMachine, windowsPath } from "../harness/wine.ts";
 
 const PROJECT = "project: people\r\nenvironments:\r\n  default: {}\r\n";
 const FEATURES = [
@@ -27,7 +24,7 @@ const FEATURES = [
 /** A stack of JavaScript in what a user sees. */
 const STACK = /\n\s+at .*[(:]\d+:\d+/;
 
-describe.skipIf(missing !== undefined)("svc.exe", () => {
+describe.skipIf(lacksWine())("svc.exe", () => {
   let machine: WineMachine;
   let linux: Sandbox;
   let project: string;
@@ -78,7 +75,18 @@ describe.skipIf(missing !== undefined)("svc.exe", () => {
 
   test("init, in a folder with a space and an umlaut, and again", async () => {
     const first = await svc("init");
-    expect([first.exitCode, first.stdout.trim().split(/\r?\n/)]).toEqual([0, ["Wrote svc.yaml", "Wrote .svcignore", "Wrote features.py"]]);
+    expect([first.exitCode, first.stdout.trim().split(/\r?\n/)]).toEqual([
+      0,
+      [
+        "Wrote svc.yaml",
+        "Wrote .svcignore",
+        "Wrote features.py",
+        "",
+        "Deploy it, and ask for a feature:",
+        "  svc apply --await",
+        "  svc query --in user.id=1 --in user.email=ada@example.com --out user.domain",
+      ],
+    ]);
     expect(readFileSync(join(project, "svc.yaml"), "utf8")).toMatch(/^project: my_projekt\n/);
     const second = await svc("init");
     expect(second.stdout.match(/Left .* as it is/g)).toHaveLength(3);

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { CHROMIUM, launchBrowser } from "../harness/browser.ts";
+import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const PROJECT = {
@@ -25,7 +25,7 @@ def get_name(id: User.id) -> User.name:
 `,
 };
 
-describe.skipIf(!CHROMIUM)("in a browser", () => {
+describe.skipIf(lacksBrowser())("in a browser", () => {
   let sandbox: Sandbox;
   let browser: Browser;
   beforeAll(async () => {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { complete } from "../../src/cli/complete.ts";
+import { complete, type NamesOf } from "../../src/cli/complete.ts";
 import { completionScript, shells } from "../../src/cli/completion-script.ts";
 import { commandTree } from "../../src/commands/index.ts";
+import { lacksProgram } from "../harness/needs.ts";
 
 const words = async (...given: string[]) => {
   const lines = (await complete(commandTree, given)).trimEnd().split("\n");
@@ -48,10 +49,11 @@ describe("names that the server knows", () => {
   };
   const asked: [string, object][] = [];
   const names = async (...given: string[]) => {
-    const text = await complete(commandTree, given, async (noun, globals) => {
+    const serverNames: NamesOf = async (noun, globals) => {
       asked.push([noun, globals]);
       return (NAMES[noun] ?? []).map((value) => ({ value, meaning: "from the server" }));
-    });
+    };
+    const text = await complete(commandTree, given, { serverNames });
     return text
       .trimEnd()
       .split("\n")
@@ -98,7 +100,6 @@ describe("scripts", () => {
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  const shellOf = (name: string) => Bun.which(name);
   const env = () => ({ PATH: `${dir}:${process.env.PATH}`, HOME: dir, TERM: "dumb" });
 
   /** What bash would offer for words split as its COMP_WORDBREAKS split them; the last is the one being typed. */
@@ -109,7 +110,7 @@ COMP_WORDS=(svc ${list}); COMP_CWORD=${typed.length}
 _svc
 for reply in "\${COMPREPLY[@]}"; do echo "$reply"; done
 complete -p svc`;
-    const { stdout, stderr, exitCode } = Bun.spawnSync([shellOf("bash") ?? "bash", "--norc", "-c", script], {
+    const { stdout, stderr, exitCode } = Bun.spawnSync(["bash", "--norc", "-c", script], {
       cwd: join(dir, "files"),
       env: env(),
     });
@@ -119,7 +120,7 @@ complete -p svc`;
     return lines.slice(0, -1);
   }
 
-  test.skipIf(!shellOf("bash"))("bash", () => {
+  test.skipIf(lacksProgram("bash"))("bash", () => {
     expect(bash("ver")).toEqual(["version"]);
     expect(bash("server", "st")).toEqual(["start", "status", "stop"]);
     expect(bash("server", "")).toEqual(["start", "status", "stop", "logs"]);
@@ -131,7 +132,7 @@ complete -p svc`;
     expect(bash("nonsense", "")).toEqual([]);
   });
 
-  test.skipIf(!shellOf("bash"))(
+  test.skipIf(lacksProgram("bash"))(
     "bash, with keys pressed on a terminal",
     async () => {
       let screen = "";
@@ -143,7 +144,7 @@ complete -p svc`;
             resolve();
           }, 10);
         });
-      const child = Bun.spawn([shellOf("bash") ?? "bash", "--norc", "--noprofile", "-i"], {
+      const child = Bun.spawn(["bash", "--norc", "--noprofile", "-i"], {
         cwd: dir,
         env: { ...env(), PS1: "ready> ", TERM: "xterm", INPUTRC: "/dev/null" },
         terminal: {
@@ -163,12 +164,12 @@ complete -p svc`;
     20_000,
   );
 
-  test.skipIf(!shellOf("zsh"))("zsh", () => {
+  test.skipIf(lacksProgram("zsh"))("zsh", () => {
     const { exitCode, stderr } = Bun.spawnSync(["zsh", "-n", join(dir, "svc.zsh")], { env: env() });
     expect([exitCode, stderr.toString()]).toEqual([0, ""]);
   });
 
-  test.skipIf(!shellOf("fish"))("fish", () => {
+  test.skipIf(lacksProgram("fish"))("fish", () => {
     const script = `source ${dir}/svc.fish; complete -C 'svc server st'`;
     const { stdout, stderr } = Bun.spawnSync(["fish", "--no-config", "-c", script], { env: env() });
     expect(stderr.toString()).toBe("");
@@ -181,7 +182,7 @@ complete -p svc`;
     ).toEqual(["start", "status", "stop"]);
   });
 
-  test.skipIf(!shellOf("pwsh"))("PowerShell", () => {
+  test.skipIf(lacksProgram("pwsh"))("PowerShell", () => {
     const script = `. ${dir}/svc.powershell; (TabExpansion2 'svc server st' 13).CompletionMatches.CompletionText -join ' '`;
     const { stdout } = Bun.spawnSync(["pwsh", "-NoProfile", "-Command", script], { env: env() });
     expect(stdout.toString().trim()).toBe("start status stop");

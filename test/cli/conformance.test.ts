@@ -53,6 +53,23 @@ describe.each(entries.map(({ path, entry }) => [path.join(" "), path, entry] as 
   });
 });
 
+const groups = entries.filter(({ entry }) => entry.load === undefined);
+
+test.each(groups.map(({ path, entry }) => [path.join(" "), entry] as const))(
+  "svc %s has examples of its verbs that parse",
+  async (path, entry) => {
+    const { stdout } = await runMain([path, "--help"]);
+    expect(entry.examples?.length).toBeGreaterThan(0);
+    for (const example of entry.examples ?? []) {
+      const line = typeof example === "string" ? example : example.run;
+      const found = resolve(commandTree, shellWords(line).slice(1));
+      const command = (await found.entry?.load?.())?.default;
+      expect([line, found.path.join(" ").startsWith(`${path} `), stdout.includes(line)]).toEqual([line, true, true]);
+      parse({ path: line, args: command?.args, flags: command?.flags }, found, { now: 0, cwd: "/", homeDir: "/" });
+    }
+  },
+);
+
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {
     expect(command.summary).toBe(summary);
@@ -124,7 +141,7 @@ test("a flag's name has one type everywhere", () => {
 
 test("help --all --json is the whole tree", async () => {
   const { stdout } = await runMain(["help", "--all", "--json"]);
-  const tree = JSON.parse(stdout) as Awaited<ReturnType<typeof describeTree>>;
+  const tree = JSON.parse(stdout) as ReturnType<typeof describeTree>;
   expect(tree.commands.map(({ path }) => path)).toEqual(entries.map(({ path }) => path.join(" ")));
   expect(tree.globals.map(({ name }) => name)).toEqual(Object.keys(globalFlags).map(flagName));
   const resolvers = tree.commands.find(({ path }) => path === "resolvers");
@@ -136,7 +153,7 @@ test("help --all --json is the whole tree", async () => {
 });
 
 test("the whole tree is described without loading anything", async () => {
-  const { commands } = await describeTree(commandTree, { load: false });
+  const { commands } = describeTree(commandTree);
   expect(commands.every(({ flags }) => flags.length === 0)).toBe(true);
   const { stdout } = await runMain([]);
   for (const { path, entry } of entries) if (path.length === 1) expect(stdout).toContain(`${path[0]?.padEnd(11)}  ${entry.summary}`);

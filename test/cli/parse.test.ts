@@ -225,10 +225,11 @@ describe("refusals name the flag, what was wanted and what was given", () => {
       warnings(["-k", "hidden", "--client_secret=hidden", "--token=hidden"]).map((line) => line.replace(/ can be seen.*; /, " ... ")),
     ).toEqual([
       "a secret on the command line (-k) ... a prompt avoids that",
-      "a secret on the command line (--client_secret) ... `svc login` alone, or SVC_CLIENT_SECRET avoids that",
-      "a secret on the command line (--token) ... SVC_ACCESS_TOKEN avoids that",
+      "a secret on the command line (--client_secret) ... `svc login` alone, --client-secret - or SVC_CLIENT_SECRET avoids that",
+      "a secret on the command line (--token) ... --access-token - or SVC_ACCESS_TOKEN avoids that",
     ]);
     expect(warnings([], ["--client-secret", "hidden"]).length).toBe(1);
+    expect(warnings(["--client-secret", "-", "--token=-"])).toEqual([]);
     expect(refused(["-k", "hidden", "-k", "other"], spec).message).toBe("--key was given twice with different values");
   });
 

@@ -52,6 +52,17 @@ const stream = defineCommand({
   }),
 });
 
+const confide = defineCommand({
+  summary: "Repeat the secrets",
+  examples: [],
+  flags: { strict: bool("refuse") },
+  check({ strict }) {
+    if (strict) throw new UsageError("refused");
+  },
+  run: async ({ flags }) => ({ secret: flags.clientSecret, token: flags.accessToken }),
+  view: textView((data: object) => JSON.stringify(data)),
+});
+
 const needy = defineCommand({
   summary: "Need a session",
   examples: [],
@@ -65,6 +76,7 @@ const load = (command: unknown): TreeEntry["load"] => (async () => ({ default: c
 const tree: Tree = {
   echo: { summary: "Echo the input", category: "Set up", load: load(echo) },
   stream: { summary: "Stream items", load: load(stream) },
+  confide: { summary: "Repeat the secrets", load: load(confide) },
   needy: { summary: "Need a session", load: load(needy) },
   homeless: { summary: "Need a project", load: load(homeless) },
   group: { summary: "Group things", verbs: { echo: { summary: "Echo", load: load(echo) } } },
@@ -142,6 +154,35 @@ describe("exit codes and messages", () => {
     const { exitCode, stderr } = await svc("echo wait", { signal });
     expect([exitCode, stderr]).toEqual([130, "Interrupted.\n"]);
     expect((await svc("stream", { signal: AbortSignal.abort(new InterruptedError(143)) })).exitCode).toBe(143);
+  });
+});
+
+describe("a secret given as -", () => {
+  test("is what stdin holds without the newline at its end, and no warning is due", async () => {
+    expect(await svc("confide --client-secret -", { stdin: "s3cret \r\n" })).toEqual({
+      exitCode: 0,
+      stdout: '{"secret":"s3cret "}\n',
+      stderr: "",
+    });
+    expect((await svc("confide --token=-", { stdin: "t0ken" })).stdout).toBe('{"token":"t0ken"}\n');
+    expect((await svc("confide --client-secret - --access-token given", { stdin: "s" })).stdout).toBe('{"secret":"s","token":"given"}\n');
+  });
+
+  test.each([
+    ["", "is empty"],
+    ["\n", "is empty"],
+    ["one\ntwo\n", "more than one line"],
+    ["x".repeat(64 * 1024 + 1), "longer than 64 KiB"],
+  ])("is refused when it is none: %#", async (stdin, says) => {
+    const { exitCode, stderr } = await svc("confide --client-secret -", { stdin });
+    expect([exitCode, stderr.includes(says), stderr.includes("two")]).toEqual([2, true, false]);
+  });
+
+  test("is not read twice, not without need, and not from a terminal that cannot ask", async () => {
+    const both = await svc("confide --client-secret - --access-token -", { stdin: "s" });
+    expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining("cannot both be read from stdin")]);
+    expect((await svc("confide --strict --client-secret -", { stdin: "" })).stderr).toContain("refused");
+    expect((await svc("confide --client-secret -", { stdinIsTTY: true })).stderr).toContain("no terminal to ask");
   });
 });
 

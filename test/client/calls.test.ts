@@ -10,6 +10,7 @@ import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { updateEntry } from "../../src/config/file.ts";
 import type { CliError } from "../../src/errors/cli-error.ts";
 import { startCountingProxy } from "../harness/counting-proxy.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { errorAnswer, type FakeServer, fakeServer, protoAnswer, tokenAnswer } from "./fake-server.ts";
 import { tempFolder, testContext } from "./test-context.ts";
 
@@ -286,7 +287,7 @@ describe("headers", () => {
     await (await context.api.auth()).createLoginSession({ deviceName: "x" });
     expect(server.requests[0]?.headers.has("authorization")).toBe(false);
   });
-  test("a bare --branch is the git branch, and an error outside a work tree", async () => {
+  test.skipIf(lacksProgram("git"))("a bare --branch is the git branch, and an error outside a work tree", async () => {
     const server = serve({ call: () => protoAnswer(health, {}) });
     const dir = tempFolder();
     const git = (...args: string[]) => Bun.spawnSync(["git", "-C", dir, ...args]);

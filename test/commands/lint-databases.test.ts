@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { tempFolder } from "../client/test-context.ts";
 import { marked, placeOf } from "../domain/marked.ts";
-import { mariadbProgram, startMariadb } from "../harness/mariadb.ts";
-import { postgresBin, startPostgres } from "../harness/postgres.ts";
+import { lacksMariadb, startMariadb } from "../harness/mariadb.ts";
+import { lacksPostgres, startPostgres } from "../harness/postgres.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 setDefaultTimeout(120_000);
 
 const TABLE = "create table app_user (id integer primary key, valid integer, title varchar(40), mail varchar(40))";
 const DATABASES = {
-  sqlite: { installed: true, source: 'SQLiteSource(name="db")' },
-  postgresql: { installed: postgresBin() !== undefined, source: 'PostgreSQLSource(name="db")' },
-  mysql: { installed: mariadbProgram() !== undefined, source: 'MySQLSource(name="db")' },
+  sqlite: { isAbsent: false, source: 'SQLiteSource(name="db")' },
+  postgresql: { isAbsent: lacksPostgres(), source: 'PostgreSQLSource(name="db")' },
+  mysql: { isAbsent: lacksMariadb(), source: 'MySQLSource(name="db")' },
 } as const;
 
 /** Starts a database with the table; gives the settings of the source `db`. */
@@ -63,8 +63,8 @@ const STATEMENTS: readonly (readonly [what: string, body: string, said: RegExp])
   ["grammar", "select id, title as name from «from» app_user", /syntax/],
 ];
 
-for (const [kind, { installed, source }] of Object.entries(DATABASES) as [keyof typeof DATABASES, (typeof DATABASES)["sqlite"]][])
-  describe.skipIf(!installed)(`${kind}${installed ? "" : " is not installed"}`, () => {
+for (const [kind, { isAbsent, source }] of Object.entries(DATABASES) as [keyof typeof DATABASES, (typeof DATABASES)["sqlite"]][])
+  describe.skipIf(isAbsent)(kind, () => {
     let platform: Platform;
     let stop: () => Promise<void>;
     beforeAll(async () => {

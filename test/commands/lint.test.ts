@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
-import { runMain } from "../harness/context.ts";
+import { runMain, type TestIoOptions } from "../harness/context.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 const SOURCE = 'from svc import SQLiteSource\n\nlite = SQLiteSource(name="lite", path="app.db")\n';
 const QUERY = "-- resolves: User\n-- source: lite\nselect id, title as nmae from app_user\n";
 const home = tempFolder("svc-lint-home-");
-const main = (argv: readonly string[], cwd: string, env: Record<string, string | undefined> = {}) =>
-  runMain(argv, { cwd, env: { HOME: home, ...env } });
+const main = (argv: readonly string[], cwd: string, env: Record<string, string | undefined> = {}, streams: TestIoOptions = {}) =>
+  runMain(argv, { cwd, env: { HOME: home, ...env }, ...streams });
 
 describe("svc lint --local", () => {
   test("nothing wrong", async () => {
@@ -229,7 +229,7 @@ describe("svc project", () => {
     const done = await main(["project"], project());
     expect([done.exitCode, done.stdout]).toEqual([
       0,
-      "Name  demo\n\nEnvironment  Requirements      Runtime\ndefault      requirements.txt  python311\ndev\n",
+      "Name  demo\n\nEnvironment  Requirements      Runtime\ndefault      requirements.txt  python311\ndev          -\n",
     ]);
     const json = JSON.parse((await main(["project", "--json"], project())).stdout) as { environments: unknown[] };
     expect(json).toMatchObject({ name: "demo", validation: {} });
@@ -254,12 +254,17 @@ describe("svc project", () => {
     const editor = join(dir, "edit.sh");
     writeFileSync(editor, '#!/bin/sh\nprintf "project: edited\\n" > "$2"\necho "$1" > "$(dirname "$2")/flag"\n', { mode: 0o755 });
     writeFileSync(join(dir, "svc.yaml"), "project: [");
-    const done = await main(["project", "--edit"], dir, { EDITOR: `${editor} --wait` });
+    const edit = (env: Record<string, string>) => main(["project", "--edit"], dir, env, { stdinIsTTY: true, stdoutIsTTY: true });
+    const done = await edit({ EDITOR: `${editor} --wait` });
     expect([done.exitCode, done.stdout, done.stderr]).toEqual([0, "", ""]);
     expect((await main(["project"], dir)).stdout).toStartWith("Name  edited\n");
-    const failing = await main(["project", "--edit"], dir, { VISUAL: "false" });
+    const failing = await edit({ VISUAL: "false" });
     expect([failing.exitCode, failing.stderr]).toEqual([1, expect.stringContaining("The editor (false) ended with exit code 1.")]);
-    const none = await main(["project", "--edit"], dir, { PATH: "/nonexistent" });
+    const none = await edit({ PATH: "/nonexistent" });
     expect(none.stderr).toContain("Set $VISUAL or $EDITOR");
+    for (const streams of [{}, { stdinIsTTY: true }, { stdoutIsTTY: true }]) {
+      const refused = await main(["project", "--edit"], dir, { EDITOR: "/bin/false" }, streams);
+      expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(`The project file is ${join(dir, "svc.yaml")}`)]);
+    }
   });
 });

@@ -154,12 +154,12 @@ test("a watched folder tells of changes, also in folders made later, once for ma
 test("the project's root is the nearest folder above with a project file, links resolved", async () => {
   const root = join(dir, "project");
   mkdirSync(join(root, "deep", "er"), { recursive: true });
-  expect(await findProjectRoot(join(root, "deep"))).toBeUndefined();
+  expect(findProjectRoot(join(root, "deep"))).toBeUndefined();
   writeFileSync(join(root, "svc.yml"), "");
   symlinkSync(root, join(dir, "link"));
-  expect(await findProjectRoot(join(root, "deep", "er"))).toBe(root);
-  expect(await findProjectRoot(join(dir, "link", "deep"))).toBe(root);
-  expect(await findProjectRoot(join(dir, "gone", "for", "good"))).toBeUndefined();
+  expect(findProjectRoot(join(root, "deep", "er"))).toBe(root);
+  expect(findProjectRoot(join(dir, "link", "deep"))).toBe(root);
+  expect(findProjectRoot(join(dir, "gone", "for", "good"))).toBeUndefined();
 });
 
 test("sleep ends early when the signal is aborted", async () => {

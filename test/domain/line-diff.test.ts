@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { patience, seeded } from "./seed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-diff-"));
@@ -23,8 +24,7 @@ describe("unified hunks", () => {
     expect(unifiedHunks("a\n", "a")).toBe("@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file");
   });
 
-  const patch = Bun.which("patch");
-  test.skipIf(!patch)(
+  test.skipIf(lacksProgram("patch"))(
     "the patch tool turns any text into any other with them",
     () => {
       const line = fc.constantFrom("a", "b", "c", "", " ", "@@ -1 +1 @@");
@@ -38,7 +38,7 @@ describe("unified hunks", () => {
           writeFileSync(old, before);
           writeFileSync(diff, `--- old\n+++ new\n${unifiedHunks(before, after)}\n`);
           rmSync(out, { force: true });
-          const said = Bun.spawnSync([patch ?? "", "-s", "-f", "-o", out, old, diff]);
+          const said = Bun.spawnSync(["patch", "-s", "-f", "-o", out, old, diff]);
           if (said.exitCode !== 0) throw new Error(said.stdout.toString() + said.stderr.toString());
           expect(after === "" ? "" : readFileSync(out, "utf8")).toBe(after);
         }),

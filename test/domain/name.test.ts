@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { closestNames } from "../../src/domain/closest.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { ALL_WINDOW_MS, compareNames, escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
+import { lacks } from "../harness/needs.ts";
 import { seed, seeded } from "./seed.ts";
 
 test("namespaceOf", () => {
@@ -88,7 +89,7 @@ print(json.dumps({
   return JSON.parse(result.stdout.toString());
 }
 
-test.skipIf(!python)("the SDK's names, durations and closest names are the same", () => {
+test.skipIf(lacks("Python 3.10", python !== undefined))("the SDK's names, durations and closest names are the same", () => {
   const pick = <T>(arbitrary: fc.Arbitrary<T>, count = 300): T[] => fc.sample(arbitrary, { numRuns: count, seed });
   const letters = fc.constantFrom("A", "B", "a", "b", "1", "_", "Features");
   const part = fc.tuple(

@@ -1,5 +1,6 @@
 /** Two machines joined by one wire, without a way to anywhere else: two network namespaces of this machine, neither with a route. */
 
+import { lacks, lacksNamespaces, lacksProgram, lacksRight } from "./needs.ts";
 import type { Outcome, RunOptions } from "./sandbox.ts";
 
 /** Addresses of the two machines. */
@@ -23,15 +24,11 @@ kill $client
 /** Which of the machines. */
 export type Side = "server" | "client";
 
-/** Why there can be no such machines here; undefined when there can. */
-export function missingForAirGap(): string | undefined {
-  if (process.platform !== "linux") return "network namespaces exist on Linux only";
-  const missing = ["unshare", "nsenter", "ip"].filter((name) => Bun.which(name) === null);
-  if (missing.length > 0) return `not installed: ${missing.join(", ")} (Debian: util-linux, iproute2)`;
-  const tried = Bun.spawnSync(["unshare", "-rn", "ip", "link", "add", "name", "here", "type", "veth", "peer", "name", "there"], {
-    stderr: "pipe",
-  });
-  return tried.success ? undefined : `this system makes no network namespaces: ${tried.stderr.toString().trim()}`;
+/** Whether there can be no such machines here: see `lacksProgram`. */
+export function lacksAirGap(): boolean {
+  if (lacksNamespaces("-rn") || lacksProgram("nsenter") || lacks("ip", Bun.which("ip") !== null)) return true;
+  const link = ["unshare", "-rn", "ip", "link", "add", "name", "here", "type", "veth", "peer", "name", "there"];
+  return lacksRight("virtual networks (ip link)", Bun.spawnSync(link, { stderr: "ignore" }).success);
 }
 
 /** The two machines; whatever runs on them is ended by who started it. */

@@ -1,14 +1,17 @@
 /** Debian's chromium, driven by playwright-core; it talks to loopback only. */
 
 import { type Browser, chromium } from "playwright-core";
+import { lacks, programPath } from "./needs.ts";
 
-/** Path of the browser, or undefined when none is installed. */
-export const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find((path) => path !== null);
+const BROWSER = ["chromium", "chromium-browser", "google-chrome"].map(programPath).find((path) => path !== undefined);
+
+/** Whether there is no browser: see `lacks`. */
+export const lacksBrowser = (): boolean => lacks("chromium", BROWSER !== undefined);
 
 /** Starts a browser with an empty profile. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: CHROMIUM ?? "",
+    executablePath: BROWSER ?? "",
     args: [
       "--no-sandbox",
       "--disable-gpu",

@@ -1,9 +1,10 @@
 /** An editor with a project of its own: it starts the language server as a process and speaks with it through the client library that editors use. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type ClientCapabilities,
   type CompletionItem,
   CompletionRequest,
   createProtocolConnection,
@@ -25,6 +26,9 @@ import {
   ShutdownRequest,
   StreamMessageReader,
   StreamMessageWriter,
+  TextDocument,
+  type TextEdit,
+  type WorkspaceEdit,
 } from "vscode-languageserver-protocol/node";
 import { tempFolder } from "../client/test-context.ts";
 
@@ -79,13 +83,16 @@ export class Editor implements AsyncDisposable {
     return Bun.pathToFileURL(join(this.root, path)).href;
   }
 
-  /** @param folders the folders that are open, relative to the root */
-  async start(folders: readonly string[] = ["."]) {
+  /**
+   * @param folders the folders that are open, relative to the root
+   * @param abilities capabilities beside that of hearing of files that change
+   */
+  async start(folders: readonly string[] = ["."], abilities: ClientCapabilities = {}) {
     const answer = await this.connection.sendRequest(InitializeRequest.type, {
       processId: process.pid,
       rootUri: null,
       workspaceFolders: folders.map((name) => ({ uri: this.uri(name), name })),
-      capabilities: { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } },
+      capabilities: { ...abilities, workspace: { didChangeWatchedFiles: { dynamicRegistration: true }, ...abilities.workspace } },
     });
     await this.connection.sendNotification(InitializedNotification.type, {});
     return answer;
@@ -138,9 +145,34 @@ export class Editor implements AsyncDisposable {
   async define(path: string, marked: string): Promise<string> {
     const found = (await this.connection.sendRequest(DefinitionRequest.type, await this.at(path, marked))) as Location | null;
     if (!found) return "";
-    const file = Bun.fileURLToPath(found.uri).slice(this.root.length + 1);
-    const line = (this.texts.get(file) ?? (await Bun.file(join(this.root, file)).text())).split("\n")[found.range.start.line] ?? "";
-    return `${file}: ${line.slice(found.range.start.character, found.range.end.character)}`;
+    return this.shownAt([found].flat()[0] as Location);
+  }
+
+  /** A range of one line of a file: `path: text`. */
+  shownAt({ uri, range }: Location): string {
+    const file = this.pathOf(uri);
+    const line = this.text(file).split("\n")[range.start.line] ?? "";
+    return `${file}: ${line.slice(range.start.character, range.end.character)}`;
+  }
+
+  pathOf(uri: string): string {
+    return Bun.fileURLToPath(uri).slice(this.root.length + 1);
+  }
+
+  /** Text of a file as it stands in the editor, else on the disk. */
+  text(path: string): string {
+    return this.texts.get(path) ?? readFileSync(join(this.root, path), "utf8");
+  }
+
+  /** The texts that an edit changes, by path, as they are with it. */
+  edited({ changes = {}, documentChanges = [] }: WorkspaceEdit): Readonly<Record<string, string>> {
+    const byDocument = documentChanges.flatMap((one) => ("edits" in one ? [[one.textDocument.uri, one.edits as TextEdit[]] as const] : []));
+    return Object.fromEntries(
+      [...Object.entries(changes), ...byDocument].map(([uri, edits]) => {
+        const path = this.pathOf(uri);
+        return [path, TextDocument.applyEdits(TextDocument.create(uri, "", 0, this.text(path)), edits)];
+      }),
+    );
   }
 
   /** Waits until the findings of a file are as wanted. */

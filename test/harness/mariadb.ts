@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { lacksProgram, programPath } from "./needs.ts";
 import { freePort } from "./postgres.ts";
 
 /** A running server. */
@@ -22,15 +23,12 @@ export interface TestMariadb {
 const TIME_ZONE = "+05:00";
 const PASSWORD = "s3cret-of-test";
 
-/** Path of the server program; undefined when none is installed. */
-export function mariadbProgram(): string | undefined {
-  return Bun.which("mariadbd", { PATH: `${process.env.PATH ?? ""}:/usr/sbin:/usr/local/sbin` }) ?? undefined;
-}
+/** Whether MariaDB is absent: see `lacks`. */
+export const lacksMariadb = (): boolean => lacksProgram("mariadbd", "mariadb-install-db");
 
 /** Starts a server with an empty database and one user. */
 export async function startMariadb(): Promise<TestMariadb> {
-  const program = mariadbProgram();
-  const install = Bun.which("mariadb-install-db");
+  const [program, install] = [programPath("mariadbd"), programPath("mariadb-install-db")];
   if (!program || !install) throw new Error("MariaDB is not installed");
   const root = mkdtempSync(join(tmpdir(), "svc-mariadb-"));
   const data = join(root, "data");

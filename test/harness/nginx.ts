@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lacksProgram, programPath } from "./needs.ts";
 
-/** Path of nginx, or undefined when it is not installed. */
-export const NGINX = Bun.which("nginx", { PATH: `${process.env.PATH ?? ""}:/usr/sbin` }) ?? undefined;
-/** Path of openssl, which makes the certificate. */
-export const OPENSSL = Bun.which("openssl") ?? undefined;
+/** Whether nginx is absent, or openssl, which makes its certificate: see `lacksProgram`. */
+export const lacksNginx = (): boolean => lacksProgram("nginx", "openssl");
 
 /** Where the proxy listens. */
 export const PROXY_ADDRESS = "127.0.0.2";
@@ -51,7 +50,7 @@ export class Nginx implements AsyncDisposable {
     const folder = mkdtempSync(join(tmpdir(), "svc-nginx-"));
     const subject = ["-subj", "/CN=svc", "-addext", `subjectAltName=IP:${PROXY_ADDRESS}`];
     const made = Bun.spawnSync(
-      [OPENSSL ?? "", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "key.pem", "-out", "cert.pem", ...subject],
+      ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "key.pem", "-out", "cert.pem", ...subject],
       { cwd: folder, stderr: "pipe" },
     );
     if (!made.success) throw new Error(made.stderr.toString());
@@ -71,7 +70,7 @@ export class Nginx implements AsyncDisposable {
         "}",
       ].join("\n"),
     );
-    const argv = [NGINX ?? "", "-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")];
+    const argv = [programPath("nginx") ?? "", "-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")];
     const child = Bun.spawn(argv, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
     const nginx = new Nginx(folder, child);
     for (let tries = 0; ; tries++) {

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { systemCode } from "../../src/disk/disk-error.ts";
+import { lacks } from "./needs.ts";
 
 /** A running cluster. */
 export interface TestPostgres {
@@ -45,6 +46,9 @@ export function postgresBin(): string | undefined {
     : [];
   return [...folders, ...(process.env.PATH ?? "").split(delimiter)].find((folder) => existsSync(join(folder, "initdb")));
 }
+
+/** Whether PostgreSQL is absent: see `lacks`. */
+export const lacksPostgres = (): boolean => lacks("PostgreSQL", postgresBin() !== undefined);
 
 /** A port that nothing listens on. */
 export async function freePort(): Promise<number> {

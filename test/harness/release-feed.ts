@@ -8,11 +8,15 @@ import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSyn
 import { dirname, join } from "node:path";
 import { withFileLock } from "../../src/disk/lock.ts";
 import { parseSecretKey, publicKeyText, type SecretKey } from "../../src/domain/release/minisign.ts";
+import { programPath } from "./needs.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const DIST = join(ROOT, "dist");
 const PREFIX = "test-feed-";
 const SOURCES = ["src/**/*", "gen/**/*.ts", "*.{ts,json,lock,md,sh,ps1}"];
+
+/** Whether deltas can be made. */
+const HAS_ZSTD = programPath("zstd") !== undefined;
 
 /** Versions in the feed, oldest first. */
 export const VERSIONS = ["v0.1.0", "v0.2.0", "v0.3.0"] as const;
@@ -41,7 +45,7 @@ function machineTarget(): string {
   return `${os}-${arch}${baseline ? "-baseline" : ""}`;
 }
 
-/** Builds the feed for a target, or finds it built. It stays until this process ends. */
+/** Builds the feed for a target, or finds it built; without deltas where there is no zstd. It stays until this process ends. */
 export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
   const sources = sourcesHash();
   const path = join(DIST, `${PREFIX}${sources}-${target}`);
@@ -91,7 +95,7 @@ async function build(folder: string, target: string): Promise<void> {
   await run(["--new-key", key], {});
   for (const [index, version] of VERSIONS.entries()) {
     const before = VERSIONS[index - 1];
-    const deltas = before ? [`--deltas-from=${join(folder, before)}`] : [];
+    const deltas = before && HAS_ZSTD ? [`--deltas-from=${join(folder, before)}`] : [];
     const words = [`--version=${version}`, `--targets=${target}`, "--level=1", `--out=${join(folder, version)}`];
     await run([...words, ...deltas, `--publish=${join(folder, "feed")}`], { SVC_SIGNING_KEY_FILE: key });
   }
@@ -111,7 +115,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 function sourcesHash(): string {
-  const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
+  const hash = new Bun.CryptoHasher("sha256").update(`${Bun.version} ${HAS_ZSTD}`);
   for (const pattern of SOURCES)
     for (const file of [...new Bun.Glob(pattern).scanSync(ROOT)].sort())
       if (!file.includes("__pycache__")) hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));

@@ -9,6 +9,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lacksProgram } from "./needs.ts";
 
 /** Answers a request in its own way. */
 export type Fault = (response: ServerResponse, request: IncomingMessage) => void;
@@ -38,7 +39,12 @@ export class TestAuthority implements Disposable {
   /** Makes curl, GNU wget, openssl and Bun trust it. */
   readonly env: Readonly<Record<string, string>>;
 
-  constructor() {
+  /** The authority; undefined where there is no openssl to make it. */
+  static make(): TestAuthority | undefined {
+    return lacksProgram("openssl") ? undefined : new TestAuthority();
+  }
+
+  private constructor() {
     const wget = join(this.folder, "wgetrc");
     const made = Bun.spawnSync(
       [

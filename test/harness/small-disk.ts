@@ -2,12 +2,10 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { lacksNamespaces, lacksProgram } from "./needs.ts";
 
-/** Why there is none on this machine; undefined when there is. */
-export const noSmallDisk: string | undefined =
-  process.platform === "linux" && Bun.which("nsenter") !== null && Bun.spawnSync(["unshare", "-rm", "true"]).success
-    ? undefined
-    : "no mount namespaces here";
+/** Whether there can be none on this machine: see `lacksProgram`. */
+export const lacksSmallDisk = (): boolean => lacksNamespaces("-rm") || lacksProgram("nsenter");
 
 /** A mounted disk. */
 export class SmallDisk implements AsyncDisposable {

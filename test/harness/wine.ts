@@ -7,6 +7,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lacksProgram } from "./needs.ts";
 import type { Outcome, RunOptions } from "./sandbox.ts";
 
 const REPOSITORY = join(import.meta.dir, "../..");
@@ -25,12 +26,9 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
 }
 `;
 
-/** What is missing to run Windows programs here; undefined when nothing is. */
-export function missingForWine(): string | undefined {
-  if (process.platform !== "linux" || process.arch !== "x64") return "Wine runs the Windows build on x64 Linux only";
-  const missing = ["wine", "wineboot", "wineserver", COMPILER].filter((name) => Bun.which(name) === null);
-  return missing.length === 0 ? undefined : `not installed: ${missing.join(", ")} (Debian: wine wine64 gcc-mingw-w64-x86-64)`;
-}
+/** Whether Windows programs cannot run here: see `lacksProgram`. Wine runs the Windows build on x64 Linux only. */
+export const lacksWine = (): boolean =>
+  process.platform !== "linux" || process.arch !== "x64" || lacksProgram("wine", "wineboot", "wineserver", COMPILER);
 
 /** The path of a file of this machine, as Windows programs name it. */
 export function windowsPath(path: string): string {

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import { InstallMachine } from "./machine.ts";
 
@@ -25,7 +26,7 @@ test("the whole script ends with its one call", () => {
 });
 
 for (const shell of SHELLS)
-  test.skipIf(Bun.which(shell[0] ?? "") === null)(`cut off, under ${shell.join(" ")}`, async () => {
+  test.skipIf(lacksProgram(shell[0] ?? ""))(`cut off, under ${shell.join(" ")}`, async () => {
     const end = script.length;
     const step = shell[0] === "dash" ? STEP : STEP * 20;
     const inNames = [...script.toString("latin1").matchAll(/^[a-z_]+\(\)/gm)].map(({ index }) => index + 1);
@@ -44,7 +45,7 @@ for (const shell of SHELLS)
     await Promise.all([worker(), worker(), worker()]);
   });
 
-test("with its last line break missing it is whole", async () => {
+test.skipIf(lacksProgram("openssl"))("with its last line break missing it is whole", async () => {
   using machine = new InstallMachine(feed);
   const outcome = await machine.install(["--from", feed.dir, "--quiet"], { script: script.toString().trimEnd() });
   expect(outcome).toEqual({ exitCode: 0, stdout: "", stderr: "" });

@@ -3,6 +3,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import type { BuiltFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
@@ -24,6 +25,12 @@ export interface InstallOptions {
   readonly under?: readonly string[];
   readonly cwd?: string;
 }
+
+/** What a machine needs to download from a host of the tests, which is served with a certificate that openssl makes. */
+export const DOWNLOADING = ["curl", "openssl"];
+
+/** Whether any of these tools is absent here, named as in `InstallOptions`. */
+export const lacksTools = (tools: readonly string[]): boolean => lacksProgram(...tools.map((name) => name.replace(/:.*/, "")));
 
 let running = 0;
 const waiting: (() => void)[] = [];
@@ -57,7 +64,7 @@ export class InstallMachine implements Disposable {
     mkdirSync(this.home, { recursive: true });
   }
 
-  /** Runs the script to its end. */
+  /** Runs the script to its end; it writes no manual pages unless `SVC_NO_MANUAL` is emptied. */
   install(args: readonly string[], options: InstallOptions = {}): Promise<Outcome> {
     return inTurn(() => this.start(args, options).ended);
   }
@@ -68,7 +75,7 @@ export class InstallMachine implements Disposable {
     const path = options.tools ? this.toolbox(options.tools) : (process.env.PATH ?? "");
     const child = Bun.spawn([...(options.under ?? []), ...(options.shell ?? ["/bin/sh"]), "-s", "--", ...args], {
       cwd: options.cwd ?? this.root,
-      env: { HOME: this.home, SHELL: "/bin/sh", PATH: path, ...this.env, ...options.env },
+      env: { HOME: this.home, SHELL: "/bin/sh", PATH: path, SVC_NO_MANUAL: "1", ...this.env, ...options.env },
       stdin: new TextEncoder().encode(script),
       stdout: "pipe",
       stderr: "pipe",

@@ -17,25 +17,26 @@ import { join } from "node:path";
 import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost, stalls, TestAuthority } from "../harness/release-host.ts";
 import type { Outcome } from "../harness/sandbox.ts";
-import { InstallMachine } from "./machine.ts";
+import { DOWNLOADING, InstallMachine, lacksTools } from "./machine.ts";
 
 /** Tests wait for their turn. */
 setDefaultTimeout(240_000);
 
 const feed = await builtFeed();
-const authority = new TestAuthority();
+const authority = TestAuthority.make();
 const host = await ReleaseHost.serve(feed.dir, { authority });
 const plainHost = await ReleaseHost.serve(feed.dir);
 afterAll(async () => {
   await host[Symbol.asyncDispose]();
   await plainHost[Symbol.asyncDispose]();
-  authority[Symbol.dispose]();
+  authority?.[Symbol.dispose]();
 });
 
 const FROM_HOST = ["--from", host.url];
 const FROM_FOLDER = ["--from", feed.dir];
+const downloading = test.skipIf(lacksTools(DOWNLOADING));
 
-const newMachine = (home?: string) => new InstallMachine(feed, authority.env, home);
+const newMachine = (home?: string) => new InstallMachine(feed, authority?.env, home);
 
 function expectInstalled(machine: InstallMachine, { exitCode, stdout, stderr }: Outcome, dir = machine.dir): void {
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
@@ -49,7 +50,7 @@ function expectInstalled(machine: InstallMachine, { exitCode, stdout, stderr }: 
 
 describe("shells", () => {
   for (const shell of [["dash"], ["bash"], ["bash", "--posix"], ["busybox", "ash"], ["mksh"]])
-    test.skipIf(Bun.which(shell[0] ?? "") === null).concurrent(`from a host, under ${shell.join(" ")}`, async () => {
+    test.skipIf(lacksTools([shell[0] ?? "", ...DOWNLOADING])).concurrent(`from a host, under ${shell.join(" ")}`, async () => {
       using machine = newMachine();
       expectInstalled(machine, await machine.install(FROM_HOST, { shell }));
       const failed = await machine.install([...FROM_HOST, "--version=v3.2.1"], { shell });
@@ -75,31 +76,33 @@ describe("tools", () => {
     ["busybox for the sum alone", ["busybox", "minisign", "gzip"], FROM_FOLDER, "Signature checked with minisign."],
   ];
   for (const [name, tools, from, says] of cases)
-    test.concurrent(name, async () => {
+    test.skipIf(lacksTools([...tools, ...(from === FROM_HOST ? ["openssl"] : [])])).concurrent(name, async () => {
       using machine = newMachine();
       const outcome = await machine.install(from, { tools });
       expectInstalled(machine, outcome);
       expect(outcome.stderr).toMatch(says);
     });
 
-  test.concurrent("an openssl that cannot verify Ed25519, or says yes to everything, is not asked", async () => {
-    using machine = newMachine();
-    for (const [name, text] of [
-      ["old", `case " $* " in *" -rawin "*) echo "unknown option -rawin" >&2; exit 1 ;; esac\nexec ${Bun.which("openssl")} "$@"`],
-      [
-        "credulous",
-        `case " $* " in *" -verify "*) echo Signature Verified Successfully; exit 0 ;; esac\nexec ${Bun.which("openssl")} "$@"`,
-      ],
-    ] as const) {
-      const tools = machine.toolbox(["sha256sum", "gzip"]);
-      writeFileSync(join(tools, "openssl"), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-      const outcome = await machine.install([...FROM_FOLDER, "--dir", join(machine.root, name)], { env: { PATH: tools } });
-      expect(outcome.stderr).toContain("checked by the downloaded svc itself");
-      expect(outcome.exitCode).toBe(0);
-    }
-  });
+  test
+    .skipIf(lacksTools(["openssl"]))
+    .concurrent("an openssl that cannot verify Ed25519, or says yes to everything, is not asked", async () => {
+      using machine = newMachine();
+      for (const [name, text] of [
+        ["old", `case " $* " in *" -rawin "*) echo "unknown option -rawin" >&2; exit 1 ;; esac\nexec ${Bun.which("openssl")} "$@"`],
+        [
+          "credulous",
+          `case " $* " in *" -verify "*) echo Signature Verified Successfully; exit 0 ;; esac\nexec ${Bun.which("openssl")} "$@"`,
+        ],
+      ] as const) {
+        const tools = machine.toolbox(["sha256sum", "gzip"]);
+        writeFileSync(join(tools, "openssl"), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+        const outcome = await machine.install([...FROM_FOLDER, "--dir", join(machine.root, name)], { env: { PATH: tools } });
+        expect(outcome.stderr).toContain("checked by the downloaded svc itself");
+        expect(outcome.exitCode).toBe(0);
+      }
+    });
 
-  test.concurrent("without what is needed it says so, and does nothing", async () => {
+  test.skipIf(lacksTools(["curl"])).concurrent("without what is needed it says so, and does nothing", async () => {
     using machine = newMachine();
     const says = async (tools: readonly string[], args = FROM_HOST) => (await machine.install(args, { tools })).stderr;
     expect(await says(["curl"])).toBe("svc install: nothing here can check a SHA-256: install sha256sum, shasum or openssl\n");
@@ -132,7 +135,7 @@ describe("systems", () => {
 
   test.concurrent("a clock that is far ahead", async () => {
     using machine = newMachine();
-    const tools = machine.toolbox(["sha256sum", "minisign", "gzip"]);
+    const tools = machine.toolbox(["sha256sum", "gzip"]);
     Bun.spawnSync(["rm", join(tools, "date")]);
     writeFileSync(join(tools, "date"), "#!/bin/sh\necho 2140-01-01T00:00:00Z\n", { mode: 0o755 });
     const outcome = await machine.install(FROM_FOLDER, { env: { PATH: tools } });
@@ -147,7 +150,7 @@ describe("systems", () => {
   });
 
   function pretend(machine: InstallMachine, system: string, arch: string, sysctl: string): string {
-    const tools = machine.toolbox(["sha256sum", "minisign", "gzip"]);
+    const tools = machine.toolbox(["sha256sum", "gzip"]);
     const replace = (name: string, text: string) => {
       Bun.spawnSync(["rm", "-f", join(tools, name)]);
       writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
@@ -295,7 +298,7 @@ describe("what is in the way", () => {
   });
 
   const alone = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
-  test.skipIf(alone.length > 0 && Bun.which("setpriv") === null).concurrent("a HOME or a folder that cannot be written to", async () => {
+  test.skipIf(lacksTools([...DOWNLOADING, ...alone.slice(0, 1)])).concurrent("a HOME or a folder that cannot be written to", async () => {
     using machine = newMachine();
     const own = join(machine.root, "own");
     mkdirSync(own);
@@ -330,7 +333,7 @@ describe("while something happens", () => {
     await child.exited;
   });
 
-  test.concurrent("a second run changes nothing and downloads nothing", async () => {
+  downloading.concurrent("a second run changes nothing and downloads nothing", async () => {
     using machine = newMachine();
     await using own = await ReleaseHost.serve(feed.dir, { authority });
     expectInstalled(machine, await machine.install(["--from", own.url]));
@@ -342,7 +345,7 @@ describe("while something happens", () => {
     expect(own.requests.slice(asked)).toEqual(["/latest/SHA256SUMS.minisig", "/releases/v0.3.0/SHA256SUMS"]);
   });
 
-  test.concurrent("over http where that is what was named, and what a killed run left days ago is swept up", async () => {
+  downloading.concurrent("over http where that is what was named, and what a killed run left days ago is swept up", async () => {
     using machine = newMachine();
     const left = join(machine.dir, ".svc-install-AbCdEf");
     mkdirSync(left, { recursive: true });
@@ -360,7 +363,7 @@ describe("while something happens", () => {
     expectInstalled(machine, await machine.install(FROM_FOLDER));
   });
 
-  test.concurrent("two at once, of two versions, leave one of them whole", async () => {
+  downloading.concurrent("two at once, of two versions, leave one of them whole", async () => {
     using machine = newMachine();
     const outcomes = await Promise.all([
       machine.install([...FROM_HOST, "--version=v0.1.0"]),
@@ -379,7 +382,7 @@ describe("while something happens", () => {
     ["SIGINT", 130],
     ["SIGHUP", 129],
   ] as const)
-    test.concurrent(`${signal} in the middle of a download`, async () => {
+    downloading.concurrent(`${signal} in the middle of a download`, async () => {
       using machine = newMachine();
       machine.place("v0.1.0");
       const before = machine.files();

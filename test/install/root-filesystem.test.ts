@@ -7,6 +7,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { lacksNamespaces, lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
@@ -16,16 +17,14 @@ setDefaultTimeout(240_000);
 const feed = await builtFeed();
 const program = join(feed.dir, "latest", `svc-${feed.target}`);
 const ISOLATED = ["unshare", "-rmpf"];
-const usable =
-  process.platform === "linux" && Bun.which("busybox") !== null && Bun.spawnSync([...ISOLATED, "true"], { stderr: "ignore" }).success;
-if (!usable) console.warn("skipped: root file systems need busybox, and unshare with the right to make namespaces");
+const isAbsent = lacksNamespaces("-rmpf") || lacksProgram("busybox");
 
 /** The shared libraries that the binary names, with its loader. */
-const LIBRARIES = usable
-  ? (Bun.spawnSync(["ldd", program])
+const LIBRARIES = isAbsent
+  ? []
+  : (Bun.spawnSync(["ldd", program])
       .stdout.toString()
-      .match(/\/\S+(?= \(0x)/g) ?? [])
-  : [];
+      .match(/\/\S+(?= \(0x)/g) ?? []);
 
 /** A root file system with busybox, and the feed at /feed. */
 class RootFilesystem implements Disposable {
@@ -81,7 +80,7 @@ const INSTALL = `sh /feed/install.sh --from /feed/latest/svc-${feed.target} --no
 const CHOOSE = "sh /feed/install.sh --from /feed\n";
 const oneLine = (text: string) => ({ exitCode: 1, stdout: "", stderr: `svc install: ${text}\n` });
 
-describe.skipIf(!usable)("root file systems", () => {
+describe.skipIf(isAbsent)("root file systems", () => {
   test("the loader, the C library and /proc are enough", async () => {
     using system = new RootFilesystem();
     const { exitCode, stdout, stderr } = await system.run(

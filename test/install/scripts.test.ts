@@ -4,20 +4,21 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE_TARGETS } from "../../src/domain/release/target.ts";
+import { lacksProgram } from "../harness/needs.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const shell = readFileSync(join(ROOT, "install.sh"), "utf8");
 const powershell = readFileSync(join(ROOT, "install.ps1"), "utf8");
 
 describe("install.sh", () => {
-  test.skipIf(Bun.which("shellcheck") === null)("shellcheck has nothing to say", () => {
+  test.skipIf(lacksProgram("shellcheck"))("shellcheck has nothing to say", () => {
     const checked = Bun.spawnSync(["shellcheck", "--shell=sh", "--severity=style", join(ROOT, "install.sh")]);
     expect(checked.stdout.toString()).toBe("");
     expect(checked.exitCode).toBe(0);
   });
 
   for (const command of [["dash"], ["bash", "--posix"], ["busybox", "ash"], ["mksh"], ["zsh"]])
-    test.skipIf(Bun.which(command[0] ?? "") === null)(`${command.join(" ")} can read it`, () => {
+    test.skipIf(lacksProgram(command[0] ?? ""))(`${command.join(" ")} can read it`, () => {
       const read = Bun.spawnSync([...command, "-n", join(ROOT, "install.sh")], { stderr: "pipe" });
       expect({ exitCode: read.exitCode, stderr: read.stderr.toString() }).toEqual({ exitCode: 0, stderr: "" });
     });
@@ -25,7 +26,7 @@ describe("install.sh", () => {
   test("every option of the usage is taken, and every option that is taken is in the usage", () => {
     const taken = [...shell.matchAll(/^ {6}(--[a-z-]+)(?: \| -h)?\)/gm)].map(([, name]) => name);
     const described = [...shell.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
-    expect(described.length).toBe(8);
+    expect(described.length).toBe(9);
     expect([...new Set(taken)].sort()).toEqual(described.sort());
   });
 });
@@ -49,10 +50,10 @@ describe("install.ps1", () => {
     expect(named.sort()).toEqual(released.sort());
   });
 
-  const pwsh = ["pwsh", "powershell"].find((name) => Bun.which(name) !== null);
-  test.skipIf(pwsh === undefined)("PowerShell can read it", () => {
+  const powershellProgram = Bun.which("powershell") ? "powershell" : "pwsh";
+  test.skipIf(lacksProgram(powershellProgram))("PowerShell can read it", () => {
     const script = `$errors = $null; $null = [Management.Automation.Language.Parser]::ParseFile('${join(ROOT, "install.ps1")}', [ref]$null, [ref]$errors); $errors | ForEach-Object { $_.ToString() }; exit $errors.Count`;
-    const read = Bun.spawnSync([pwsh ?? "", "-NoProfile", "-Command", script]);
+    const read = Bun.spawnSync([powershellProgram, "-NoProfile", "-Command", script]);
     expect({ exitCode: read.exitCode, stdout: read.stdout.toString() }).toEqual({ exitCode: 0, stdout: "" });
   });
 });

@@ -3,6 +3,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
 import { InstallMachine } from "./machine.ts";
 
@@ -42,7 +43,7 @@ function found({ name, argv, env }: Shell, home: string): string {
 }
 
 for (const shell of SHELLS)
-  test.skipIf(Bun.which(shell.name) === null).concurrent(`${shell.name} reads ${shell.file}`, async () => {
+  test.skipIf(lacksProgram(shell.name)).concurrent(`${shell.name} reads ${shell.file}`, async () => {
     using machine = new InstallMachine(feed, {}, "ho me's");
     const env = { SHELL: `/usr/bin/${shell.name}`, ...shell.env?.(machine.home) };
     const own = shell.name === "fish" ? undefined : "# mine\n: nothing";
@@ -78,7 +79,7 @@ test.concurrent("what it says to type works in the terminal it is said in", asyn
     const { stderr } = await machine.install([...FROM, "--no-modify-path"], { env: { SHELL: shell } });
     const line = /^To use svc in this terminal: (.*)$/m.exec(stderr)?.[1] ?? "";
     expect(line.startsWith(prefix)).toBe(true);
-    if (Bun.which(shell) === null) continue;
+    if (lacksProgram(shell)) continue;
     const said = Bun.spawnSync([shell, "-c", `${line}\nsvc version --tag-only`], { env: { HOME: machine.home, PATH: "/usr/bin:/bin" } });
     expect(said.stdout.toString()).toBe("v0.3.0\n");
   }

@@ -18,7 +18,16 @@ describe("in a pipe", () => {
       ["longer", long],
       ["", ""],
     ]);
-    expect(text).toBe(`Name    Value\na       1\nlonger  ${long}\n\n`);
+    expect(text).toBe(`Name    Value\na       1\nlonger  ${long}\n-\n`);
+  });
+
+  test("an empty cell before another is a dash, so that programs find the columns", () => {
+    const rows = [
+      ["a", "", "3"],
+      ["", "2", ""],
+    ];
+    expect(new TableLayout(columns("A", "B", "C"), pipe).rows(rows)).toBe("A  B  C\na  -  3\n-  2\n");
+    expect(new TableLayout(columns("A", "B", "C"), terminal(80)).rows(rows)).not.toContain("-");
   });
 
   test("an empty table is its header", () => {

@@ -5,10 +5,13 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { resolve } from "../../src/cli/resolve.ts";
+import { commandTree } from "../../src/commands/index.ts";
 import type { ReleaseFile, ReleaseManifest } from "../../src/domain/release/manifest.ts";
 import { createSecretKey } from "../../src/domain/release/minisign.ts";
 import { archiveNames } from "../../src/packaging/archives.ts";
 import { describeArchives, fillTemplate, type LeftOut, templateNames, writePackages } from "../../src/packaging/packages.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { writeSmallRelease } from "./release-on-disk.ts";
 
 const BASE = "https://releases.example.com/svc";
@@ -73,7 +76,7 @@ test("Homebrew's formula has the archive of each machine", () => {
   expect(formula.match(/\b(do|def|class)\b/g)?.length).toBe(formula.match(/^\s*end$/gm)?.length ?? 0);
 });
 
-test.skipIf(Bun.which("ruby") === null)("ruby reads the formula", () => {
+test.skipIf(lacksProgram("ruby"))("ruby reads the formula", () => {
   const result = Bun.spawnSync(["ruby", "-c", join(packages, "svc.rb")]);
   expect(result.stderr.toString() + result.stdout.toString()).toContain("Syntax OK");
 });
@@ -113,9 +116,31 @@ test("winget's three manifests are YAML that speaks of one package", () => {
 test("the Dockerfile copies files of the release, checks their sums, and leaves no root behind", () => {
   const docker = read("Dockerfile");
   for (const arch of ["amd64", "arm64"]) expect(docker).toContain(`${arch}) sum=${sumOf(`svc-linux-${arch}`)} ;;`);
-  expect(docker).toMatch(/^FROM debian:12-slim$/m);
+  expect(docker).toMatch(/^FROM debian:12-slim AS base$/m);
   expect(docker.indexOf("sha256sum --check --strict")).toBeLessThan(docker.indexOf("USER svc"));
   for (const need of ["python3", "python3-venv", "git", "ca-certificates"]) expect(docker).toContain(` ${need}`);
+});
+
+test("its server starts for other machines, keeps everything in its volume, and is asked whether it runs; the image for CI is the last", () => {
+  const docker = read("Dockerfile");
+  const [, server = "", ci = ""] = docker.split(/^FROM base.*$/m);
+  const words = (instruction: string) =>
+    JSON.parse(new RegExp(`^${instruction} [^\\[]*(\\[.*\\])$`, "m").exec(server)?.[1] ?? "[]") as string[];
+  for (const instruction of ["HEALTHCHECK", "ENTRYPOINT"]) {
+    const [program, ...rest] = words(instruction);
+    const { path, entry, after } = resolve(commandTree, rest);
+    expect([program, path[0], entry?.load !== undefined, after.length]).toEqual([
+      "svc",
+      "server",
+      true,
+      instruction === "ENTRYPOINT" ? 2 : 0,
+    ]);
+  }
+  const volume = /^VOLUME (.*)$/m.exec(server)?.[1];
+  expect(server).toContain(`ENV SVC_HOME=${volume} XDG_CONFIG_HOME=${volume}`);
+  expect(server).toContain(`RUN mkdir -m 0700 ${volume}`);
+  expect(server).not.toContain("SVC_TRUSTED_PROJECTS");
+  expect(ci).toContain('CMD ["svc", "help"]');
 });
 
 describe("the action", () => {
@@ -152,15 +177,14 @@ describe("the action", () => {
     });
   }
 
-  test("is one step of bash that shellcheck has nothing to say about", async () => {
+  test.skipIf(lacksProgram("shellcheck"))("is one step of bash that shellcheck has nothing to say about", async () => {
     expect(action().runs).toMatchObject({ using: "composite", steps: [{ shell: "bash" }] });
-    if (Bun.which("shellcheck") === null) return console.log("skipped: shellcheck is not installed");
     const script = join(root, "step.sh");
     writeFileSync(script, `#!/bin/bash\n${action().runs.steps[0]?.run}`);
     expect(Bun.spawnSync(["shellcheck", script]).stdout.toString()).toBe("");
   });
 
-  test("installs what was released, for each machine that it knows, and puts it on the PATH", async () => {
+  test.skipIf(lacksProgram("curl"))("installs what was released, for each machine that it knows, and puts it on the PATH", async () => {
     using server = mirror(release);
     const file =
       existsSync("/lib/ld-musl-x86_64.so.1") && !existsSync("/lib64/ld-linux-x86-64.so.2")
@@ -178,19 +202,22 @@ describe("the action", () => {
     }
   });
 
-  test("refuses what a mirror changed, a file that is not there, and a machine without a build; the job stops", async () => {
-    const changed = join(root, "changed");
-    mkdirSync(changed);
-    writeFileSync(join(changed, "svc-darwin-arm64.gz"), Bun.gzipSync(Buffer.from("#!/bin/sh\necho evil\n")));
-    chmodSync(changed, 0o755);
-    using server = mirror(changed);
-    const refused = await runStep("macOS-ARM64", server.url.origin);
-    expect(refused).toMatchObject({ code: 1, path: "", output: "" });
-    expect(refused.said).toContain(`is not what was released: its SHA-256 is `);
-    expect((await runStep("macOS-X64", server.url.origin)).code).not.toBe(0);
-    expect(await runStep("Linux-X86", server.url.origin)).toMatchObject({
-      code: 1,
-      said: expect.stringContaining("no build for Linux-X86"),
-    });
-  });
+  test.skipIf(lacksProgram("curl"))(
+    "refuses what a mirror changed, a file that is not there, and a machine without a build; the job stops",
+    async () => {
+      const changed = join(root, "changed");
+      mkdirSync(changed);
+      writeFileSync(join(changed, "svc-darwin-arm64.gz"), Bun.gzipSync(Buffer.from("#!/bin/sh\necho evil\n")));
+      chmodSync(changed, 0o755);
+      using server = mirror(changed);
+      const refused = await runStep("macOS-ARM64", server.url.origin);
+      expect(refused).toMatchObject({ code: 1, path: "", output: "" });
+      expect(refused.said).toContain(`is not what was released: its SHA-256 is `);
+      expect((await runStep("macOS-X64", server.url.origin)).code).not.toBe(0);
+      expect(await runStep("Linux-X86", server.url.origin)).toMatchObject({
+        code: 1,
+        said: expect.stringContaining("no build for Linux-X86"),
+      });
+    },
+  );
 });

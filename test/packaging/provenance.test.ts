@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { provenanceOf } from "../../src/packaging/provenance.ts";
+import { lacksProgram } from "../harness/needs.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-provenance-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -17,7 +18,7 @@ function git(...args: string[]): string {
   return result.stdout.toString().trim();
 }
 
-test("the commit and its time; a changed tree says so; SOURCE_DATE_EPOCH wins", () => {
+test.skipIf(lacksProgram("git"))("the commit and its time; a changed tree says so; SOURCE_DATE_EPOCH wins", () => {
   git("init", "--quiet");
   writeFileSync(join(root, "a.txt"), "1");
   git("add", ".");
@@ -26,6 +27,7 @@ test("the commit and its time; a changed tree says so; SOURCE_DATE_EPOCH wins", 
   expect(provenanceOf(root, {})).toEqual({ commit, builtAt: "2021-03-04T05:06:07Z" });
   writeFileSync(join(root, "a.txt"), "2");
   expect(provenanceOf(root, { SOURCE_DATE_EPOCH: "0" })).toEqual({ commit: `${commit}-dirty`, builtAt: "1970-01-01T00:00:00Z" });
+  expect(provenanceOf(root, { SOURCE_DATE_EPOCH: "0", PATH: "/nonexistent" }).commit).toBe("unknown");
 });
 
 test("outside of a repository the commit is unknown, and the time is now", () => {

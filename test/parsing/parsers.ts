@@ -42,7 +42,9 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
+import { acceptedEncoding } from "../../src/server/http/content-encoding.ts";
 import { JsonRefused } from "../../src/server/http/json-text.ts";
+import { readTokenRequest, TokenRequestRefused } from "../../src/server/http/token-request.ts";
 import { QueryRefused } from "../../src/server/query/refusal.ts";
 import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/services/query-body.ts";
 import { countParameters, withoutTerminator } from "../../src/server/sql/statement-text.ts";
@@ -495,6 +497,24 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "planner options": {
     pieces: ["defer", "=", "true", "_", "1"],
     parse: (given) => readPlannerOptions({ [given]: given, pack_groups_into_super_joins: given }),
+  },
+  "an Accept-Encoding header": {
+    pieces: ["gzip", "zstd", "*", ";q=", "0.5", ",", " ", "identity"],
+    parse: (given) => acceptedEncoding(given),
+  },
+  "a form that asks for a token": {
+    pieces: ["grant_type=client_credentials", "&", "client_id=", "client_secret=", "%41", "%", "+", "scope=", "read"],
+    refuses: among(TokenRequestRefused),
+    parse: (given) => readTokenRequest(new Headers({ "content-type": "application/x-www-form-urlencoded" }), utf8(given)),
+  },
+  "HTTP Basic that asks for a token": {
+    pieces: ["a", ":", "%41", "%", "+", "\u00e9", "\0"],
+    refuses: among(TokenRequestRefused),
+    parse: (given) =>
+      readTokenRequest(
+        new Headers({ "content-type": "application/x-www-form-urlencoded", authorization: `Basic ${utf8(given).toBase64()}` }),
+        utf8("grant_type=client_credentials"),
+      ),
   },
   "a traceparent": {
     pieces: ["00", "-", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "01", "ff"],

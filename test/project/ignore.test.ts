@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { listFiles } from "../../src/project/ignore.ts";
 import { patience, seeded } from "../domain/seed.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { type Content, makeTree, removeTrees } from "./temp-tree.ts";
 
 afterAll(removeTrees);
@@ -236,9 +237,7 @@ describe("listFiles", () => {
   });
 });
 
-const git = Bun.which("git");
-
-test.skipIf(!git)(
+test.skipIf(lacksProgram("git"))(
   "what git would not ignore is what is listed, on random trees",
   async () => {
     const name = fc.constantFrom("a", "b", "ab", "a.log", "b.log", "x.tmp", "build", "A", "c d");

@@ -70,6 +70,14 @@ describe("search", () => {
     expect(search.searched).toContain(`${join(place, "python3")}: ${real.version}`);
   });
 
+  test("a pyenv whose versions cannot be listed is passed over", async () => {
+    const root = join(folder, "no-pyenv");
+    await mkdir(root);
+    await writeFile(join(root, "versions"), "a file");
+    const search = await searchInterpreter(undefined, machine(await bin({ python3: real.path }), { env: { PYENV_ROOT: root } }));
+    expect(search.found?.version).toBe(real.version);
+  });
+
   test("pyenv's versions are found without its shims", async () => {
     const root = join(folder, "pyenv");
     for (const version of [`3.${real.minor}.2`, `3.${real.minor}.10`]) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -115,6 +115,11 @@ test("a file that cannot be read or written is done without", async () => {
   await rm(cache, { recursive: true });
   writeFileSync(cache, "a file");
   expect((await find()).found).toEqual(real);
+});
+
+test("a place that cannot be looked at is none", async () => {
+  symlinkSync("versions", join(bin, "versions"));
+  expect((await find({ ...machine(), env: { PATH: bin, PYENV_ROOT: bin } })).found).toEqual(real);
 });
 
 test("that nothing was found is not remembered", async () => {

@@ -34,6 +34,23 @@ test("comments, blank lines and the SDK itself are dropped, continued lines join
   ]);
 });
 
+test("every line knows where it stands, in the file that it was included from", async () => {
+  const root = await mkdtemp(join(tmpdir(), "svc-req-"));
+  try {
+    await mkdir(join(root, "deps"));
+    await writeFile(join(root, "deps", "base.txt"), "# base\r\nsix \\\r\n  ==1.16\r\nattrs\r\n");
+    const found = await readRequirements("svc\n\nnumpy \\\n  >=1 \\\n  ,<3\n-r deps/base.txt\nlast", root, "requirements.txt");
+    expect(found.lines.map((line, index) => [line, found.places[index]])).toEqual([
+      ["numpy >=1 ,<3", { file: "requirements.txt", line: 3 }],
+      ["six ==1.16", { file: "deps/base.txt", line: 2 }],
+      ["attrs", { file: "deps/base.txt", line: 4 }],
+      ["last", { file: "requirements.txt", line: 7 }],
+    ]);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
 test("texts that install the same have the same hash", async () => {
   expect(await hash("a==1\nb")).toBe(await hash("# x\r\n a==1  \nsvc\n\nb # y"));
   expect(await hash("")).toBe(await hash("svc\n# nothing\n"));

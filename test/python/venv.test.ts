@@ -70,7 +70,12 @@ test("requirements are installed once for equal texts, whatever stands around th
   const options = { requirements: offline("tinypkg==1.0", "svc>=3"), onProgress: (line: string) => said.push(line) };
   const python = await toolchain(home).environmentPython(options);
   expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
-  expect(said.some((line) => line.includes("Successfully installed tinypkg-1.0"))).toBe(true);
+  expect(said).toEqual([
+    "making the virtual environment",
+    "installing the requirements",
+    expect.any(String),
+    "successfully installed tinypkg-1.0",
+  ]);
   said.length = 0;
   const again = await toolchain(home).environmentPython({ ...options, requirements: `# changed\n${offline("tinypkg==1.0   # pinned")}\n` });
   expect(again).toBe(python);
@@ -89,6 +94,21 @@ test("what cannot be installed is finding 102 with the end of the log", async ()
   expect(failure.diagnostics).toMatchObject([{ code: 102, message: failure.message }]);
   expect(failure.log.split("\n")[0]).toContain("-m venv");
   expect((await readdir(join(home, "venvs"))).filter((name) => !name.endsWith(".lock"))).toEqual([]);
+});
+
+test.each([
+  ["a package that nobody has", ["# ours", "tinypkg==1.0", "no-such_package==9"], 5, [4]],
+  ["a version that nobody has", ["otherpkg==2", "tinypkg==1.0"], 3, []],
+  ["a line that is no requirement", ["tinypkg==1.0", "", "foo bar baz"], 5, [5]],
+])("%s is shown in the requirements file, and no path of a copy is", async (_, wanted, line, told) => {
+  const requirements = ["--no-index", `--find-links ${wheels}`, ...wanted].join("\n");
+  const failure = await toolchain()
+    .environmentPython({ requirements, requirementsFile: "requirements.txt", root: folder })
+    .catch((error) => error);
+  expect(failure.diagnostics).toMatchObject([{ code: 102, span: { file: "requirements.txt", line } }]);
+  expect(failure.message).not.toContain("/venvs/");
+  const counted = [...failure.message.matchAll(/requirements\.txt, line (\d+)/g)].map(([, number]) => Number(number));
+  expect(counted).toEqual(told);
 });
 
 test("a requirements file that names a missing one is finding 102", async () => {
@@ -121,7 +141,7 @@ test("a build that was killed is never used", async () => {
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
     said += decoder.decode(chunk);
-    if (said.includes("pip install")) break;
+    if (said.includes("installing the requirements")) break;
   }
   child.kill("SIGKILL");
   await child.exited;

@@ -3,11 +3,20 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { seed } from "../domain/seed.ts";
+import { lacks } from "../harness/needs.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 const UNIT = join(import.meta.dir, "unit");
 
 console.log(`SDK unit tests run on Python ${INTERPRETERS.map((item) => item.version).join(", ") || "none"}`);
+
+for (const library of ["pandas", "polars", "pyarrow"])
+  lacks(
+    library,
+    INTERPRETERS.some(
+      ({ path }) => Bun.spawnSync([path, "-c", `from importlib.util import find_spec\nassert find_spec("${library}")`]).success,
+    ),
+  );
 
 test("a supported interpreter is installed", () => {
   expect(INTERPRETERS.length).toBeGreaterThan(0);

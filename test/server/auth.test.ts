@@ -40,7 +40,11 @@ describe("token exchange", () => {
       access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
       token_type: "Bearer",
       expires_in: 3600,
+      expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000000Z$/),
+      scope: "read query.online deploy admin",
+      api_server: server.url,
       primary_environment: server.credentials.environmentId,
+      environments: { [server.credentials.environmentId]: "default" },
       engines: { [server.credentials.environmentId]: server.url },
     });
   });
@@ -50,7 +54,7 @@ describe("token exchange", () => {
     const unknown = await server.exchange("client_nobody", "svcs_x");
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     const [first, second] = [await wrong.json(), await unknown.json()];
-    expect(first).toEqual({ error: "invalid_client", error_description: "The client id or secret is wrong." });
+    expect(first).toMatchObject({ error: "invalid_client", error_description: "The client id or secret is wrong." });
     expect(second).toEqual(first);
   });
 
@@ -59,7 +63,7 @@ describe("token exchange", () => {
     ["a list", "[]", "application/json", 400, "invalid_request"],
     ["no secret", '{"client_id":"a","grant_type":"client_credentials"}', "application/json", 400, "invalid_request"],
     ["another grant", '{"client_id":"a","client_secret":"b","grant_type":"password"}', "application/json", 400, "unsupported_grant_type"],
-    ["a form", "client_id=a", "application/x-www-form-urlencoded", 415, "invalid_request"],
+    ["another type", "client_id=a", "text/plain", 415, "invalid_request"],
     ["too long", `"${"x".repeat(20_000)}"`, "application/json", 413, "body_too_large"],
   ])("refuses %s", async (_name, body, type, status, code) => {
     const response = await fetch(`${server.url}/v1/oauth/token`, { method: "POST", headers: { "content-type": type }, body });
@@ -152,6 +156,7 @@ describe("scope", () => {
     const me = await server.client(AuthService).whoAmI({});
     const response = await fetch(`${server.url}/v1/who-am-i`, { headers: { authorization: `Bearer ${await server.token()}` } });
     expect(await response.json()).toMatchObject({
+      user: me.userId,
       user_id: me.userId,
       team_id: me.teamId,
       project_id: me.projectId,

@@ -10,14 +10,22 @@ const claims = () => new Headers({ "x-forwarded-proto": "https", "x-forwarded-fo
 describe("what a proxy says", () => {
   test.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("is believed of %s", (peer) => {
     const headers = claims();
-    dropForeignClaims(headers, () => peer);
+    dropForeignClaims(headers, { peer: () => peer });
     expect([isEncrypted(headers), clientAddress(headers, () => peer)]).toEqual([true, "198.51.100.7"]);
   });
 
   test.each(["192.0.2.1", "::ffff:192.0.2.1", "unknown"])("is taken from %s", (peer) => {
     const headers = claims();
-    dropForeignClaims(headers, () => peer);
+    dropForeignClaims(headers, { peer: () => peer });
     expect([isEncrypted(headers), clientAddress(headers, () => peer)]).toEqual([false, peer.replace("::ffff:", "")]);
+  });
+
+  test.each(["127.0.0.1", "192.0.2.1"])("of the scheme counts for nothing when %s speaks TLS to the server itself", (peer) => {
+    for (const claim of [undefined, "http"]) {
+      const headers = new Headers(claim === undefined ? {} : { "x-forwarded-proto": claim });
+      dropForeignClaims(headers, { peer: () => peer, encrypted: true });
+      expect(isEncrypted(headers)).toBe(true);
+    }
   });
 });
 

@@ -8,7 +8,7 @@ const folder = new TempFolder();
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await TestServer.start(folder.path);
+  server = await TestServer.start(folder.path, { allowedHosts: ["svc.internal"] });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -48,6 +48,13 @@ describe("Host and Origin", () => {
     ["a loopback name in front of another", () => ["Host: 127.0.0.1.evil.example:1"], 403],
     ["another name before the port", () => [`Host: evil.example@127.0.0.1:${server.server.port}`], 403],
     ["a name that begins like its own", () => [`Host: localhost.evil.example:${server.server.port}`], 403],
+    [
+      "a name of its own, as Go's client sends it",
+      () => [`Host: svc.internal:${server.server.port}`, "User-Agent: Go-http-client/1.1", "Accept-Encoding: gzip"],
+      200,
+    ],
+    ["a name of its own with another port", () => ["Host: svc.internal:1"], 403],
+    ["a name below one of its own", () => [`Host: a.svc.internal:${server.server.port}`], 403],
     ["an empty Host", () => ["Host:"], 403],
     ["its own Origin", () => [`Host: ${own()}`, `Origin: http://${own()}`], 200],
     ["a foreign Origin", () => [`Host: ${own()}`, "Origin: http://evil.example"], 403],

@@ -18,8 +18,10 @@ class User:
     name: str
     seen: str
     fragile: str
+    loud: str
 `,
-  "resolvers.py": `import svc
+  "resolvers.py": `import logging
+import svc
 from svc import online
 from features import User
 
@@ -30,6 +32,12 @@ def get_name(id: User.id) -> User.name:
 @online
 def seen(id: User.id) -> User.seen:
     return svc.traceparent()
+
+@online
+def loud(id: User.id) -> User.loud:
+    print("loud", id)
+    logging.warning("careful %s", id)
+    return "said"
 
 @online
 def fragile(id: User.id) -> User.fragile:
@@ -131,6 +139,25 @@ describe("a trace", () => {
     expect(await codeOf(spansOf({ case: "queryId", value: "" }))).toBe("InvalidArgument");
     expect(await codeOf(server.client(QueryService).getTrace({}))).toBe("InvalidArgument");
     expect(await codeOf(server.client(QueryService, { token: null }).getTrace({}))).toBe("Unauthenticated");
+  });
+});
+
+describe("the log of a run", () => {
+  test("has what its resolvers printed and logged, no more lines than are asked for, and none of another run", async () => {
+    const client = server.client(QueryService);
+    const { meta } = await post({ inputs: { "user.id": 41 }, outputs: ["user.loud"] });
+    await post({ inputs: { "user.id": 42 }, outputs: ["user.loud"] });
+    const read = async (queryId: string, limit = 0) =>
+      (await client.getQueryRunLog({ queryId, limit })).lines.map(({ level, logger, resolver, text }) => [level, logger, resolver, text]);
+    const lines = [
+      ["info", "stdout", "resolvers.loud", "loud 41"],
+      ["warning", "root", "resolvers.loud", "careful 41"],
+    ];
+    expect(await read(meta.query_id)).toEqual(lines);
+    expect(await read(meta.query_id, 1)).toEqual(lines.slice(1));
+    expect(await read("nothing")).toEqual([]);
+    expect(await codeOf(client.getQueryRunLog({}))).toBe("InvalidArgument");
+    expect(await codeOf(server.client(QueryService, { token: null }).getQueryRunLog({ queryId: meta.query_id }))).toBe("Unauthenticated");
   });
 });
 

@@ -7,6 +7,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { DeploymentService, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import type { InitialCredentials } from "../../src/server/start.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { TempFolder } from "./running-server.ts";
 import { spawnServer } from "./spawned-server.ts";
 import type { Acknowledged } from "./writing-process.ts";
@@ -30,10 +31,9 @@ const STATE_COLUMN: Readonly<Record<string, string>> = {
 
 /** Builds the library that keeps what a power cut would leave; undefined when this machine has no C compiler, or is not Linux. */
 export function buildPowerCut(folder: string): string | undefined {
-  const compiler = Bun.which("cc") ?? Bun.which("gcc");
-  if (process.platform !== "linux" || !compiler) return undefined;
+  if (process.platform !== "linux" || lacksProgram("cc")) return undefined;
   const library = join(folder, "power-cut.so");
-  const built = Bun.spawnSync([compiler, "-shared", "-fPIC", "-O2", "-o", library, join(import.meta.dir, "power-cut/power-cut.c"), "-ldl"]);
+  const built = Bun.spawnSync(["cc", "-shared", "-fPIC", "-O2", "-o", library, join(import.meta.dir, "power-cut/power-cut.c"), "-ldl"]);
   if (!built.success) throw new Error(built.stderr.toString());
   return library;
 }

@@ -718,6 +718,9 @@ export const LoginSessionStatusSchema: GenEnum<LoginSessionStatus> = /*@__PURE__
  * A browser session has two halves: the cookie `svc_session_<port>` (HttpOnly, SameSite=Strict), and a page key that pages keep in their storage and send as the
  * header `svc-page-key`. A call with both is a call of the session, with the session's permissions; one half alone is none. A bearer token goes before a session.
  *
+ * `POST /v1/oauth/token` gives a bearer token for client credentials (RFC 6749 section 4.4): a form or JSON, with the id and the secret in it or as HTTP Basic. A
+ * `scope` asks for some of the client's permissions only.
+ *
  * @generated from service svc.v1.AuthService
  */
 export const AuthService: GenService<{

@@ -656,7 +656,7 @@ export type WatchDeploymentResponse = Message<"svc.v1.WatchDeploymentResponse"> 
   deployment?: Deployment | undefined;
 
   /**
-   * What is being done, for example "installing requirements"; a line of pip's log; empty for a heartbeat.
+   * What is being done, for example "analyzing" or "installing requests 2.32.3"; a line of the installer's log when it failed; empty for a heartbeat.
    *
    * @generated from field: string progress = 2;
    */

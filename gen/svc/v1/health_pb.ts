@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/health.proto.
  */
 export const file_svc_v1_health: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0IjoKE0NoZWNrSGVhbHRoUmVzcG9uc2USIwoGY2hlY2tzGAEgAygLMhMuc3ZjLnYxLkhlYWx0aENoZWNrImsKC0hlYWx0aENoZWNrEgwKBG5hbWUYASABKAkSKQoGc3RhdHVzGAIgASgOMhkuc3ZjLnYxLkhlYWx0aENoZWNrU3RhdHVzEg8KB21lc3NhZ2UYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoASqdAQoRSGVhbHRoQ2hlY2tTdGF0dXMSIwofSEVBTFRIX0NIRUNLX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkhFQUxUSF9DSEVDS19TVEFUVVNfT0sQARIfChtIRUFMVEhfQ0hFQ0tfU1RBVFVTX0ZBSUxJTkcQAhImCiJIRUFMVEhfQ0hFQ0tfU1RBVFVTX05PVF9DT05GSUdVUkVEEAMyYAoNSGVhbHRoU2VydmljZRJPCgtDaGVja0hlYWx0aBIaLnN2Yy52MS5DaGVja0hlYWx0aFJlcXVlc3QaGy5zdmMudjEuQ2hlY2tIZWFsdGhSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0InYKE0NoZWNrSGVhbHRoUmVzcG9uc2USIwoGY2hlY2tzGAEgAygLMhMuc3ZjLnYxLkhlYWx0aENoZWNrEikKBnN0YXR1cxgCIAEoDjIZLnN2Yy52MS5IZWFsdGhDaGVja1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgJImsKC0hlYWx0aENoZWNrEgwKBG5hbWUYASABKAkSKQoGc3RhdHVzGAIgASgOMhkuc3ZjLnYxLkhlYWx0aENoZWNrU3RhdHVzEg8KB21lc3NhZ2UYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoASqdAQoRSGVhbHRoQ2hlY2tTdGF0dXMSIwofSEVBTFRIX0NIRUNLX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkhFQUxUSF9DSEVDS19TVEFUVVNfT0sQARIfChtIRUFMVEhfQ0hFQ0tfU1RBVFVTX0ZBSUxJTkcQAhImCiJIRUFMVEhfQ0hFQ0tfU1RBVFVTX05PVF9DT05GSUdVUkVEEAMyZAoNSGVhbHRoU2VydmljZRJTCgtDaGVja0hlYWx0aBIaLnN2Yy52MS5DaGVja0hlYWx0aFJlcXVlc3QaGy5zdmMudjEuQ2hlY2tIZWFsdGhSZXNwb25zZSILkAIBiLUYAZi1GAFiBnByb3RvMw", [file_svc_v1_options]);
 
 /**
  * Request of CheckHealth.
@@ -35,11 +35,25 @@ export const CheckHealthRequestSchema: GenMessage<CheckHealthRequest> = /*@__PUR
  */
 export type CheckHealthResponse = Message<"svc.v1.CheckHealthResponse"> & {
   /**
-   * The parts in a fixed order.
+   * The parts in a fixed order; none for callers without credentials.
    *
    * @generated from field: repeated svc.v1.HealthCheck checks = 1;
    */
   checks: HealthCheck[];
+
+  /**
+   * FAILING when a part that was probed fails, else OK.
+   *
+   * @generated from field: svc.v1.HealthCheckStatus status = 2;
+   */
+  status: HealthCheckStatus;
+
+  /**
+   * Version of the server.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
 };
 
 /**
@@ -139,7 +153,8 @@ export const HealthCheckStatusSchema: GenEnum<HealthCheckStatus> = /*@__PURE__*/
  */
 export const HealthService: GenService<{
   /**
-   * Probes every part with a real read or write and reports each; never fails because of a part.
+   * Without credentials: that the server answers, and its version; nothing is probed. With credentials, which need the permission READ: probes every part with
+   * a real read or write and reports each; never fails because of a part.
    *
    * @generated from rpc svc.v1.HealthService.CheckHealth
    */

@@ -9,7 +9,7 @@ import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@
 import type { ErrorDetail } from "./error_pb";
 import { file_svc_v1_error } from "./error_pb";
 import { file_svc_v1_options } from "./options_pb";
-import type { Value } from "./value_pb";
+import type { DataType, Value } from "./value_pb";
 import { file_svc_v1_value } from "./value_pb";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,11 +17,18 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/query.proto.
  */
 export const file_svc_v1_query: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUimgIKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkSEwoLcGxhbl9zdGFnZXMYCiABKAUiWgoQUXVlcnlCdWxrUmVxdWVzdBIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5RdWVyeVJlcXVlc3QSIQoGaW5wdXRzGAIgAygLMhEuc3ZjLnYxLkJ1bGtJbnB1dCJACglCdWxrSW5wdXQSDwoHZmVhdHVyZRgBIAEoCRIiCgZ2YWx1ZXMYAiADKAsyEi5zdmMudjEuUXVlcnlJbnB1dCLfAQoRUXVlcnlCdWxrUmVzcG9uc2USDAoEcm93cxgBIAEoBRIjCgdjb2x1bW5zGAIgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4SIQoGdGFibGVzGAMgAygLMhEuc3ZjLnYxLkJ1bGtUYWJsZRIhCgZlcnJvcnMYBCADKAsyES5zdmMudjEuQnVsa0Vycm9yEh8KBG1ldGEYBSABKAsyES5zdmMudjEuUXVlcnlNZXRhEhYKDmV4cGxhaW5fb3V0cHV0GAYgASgJEhgKEGluZmVycmVkX291dHB1dHMYByADKAkiSAoKQnVsa0NvbHVtbhINCgVmaWVsZBgBIAEoCRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSDAoEaGl0cxgDIAMoCCJQCglCdWxrVGFibGUSDQoFZmllbGQYASABKAkSDwoHcGFyZW50cxgCIAMoBRIjCgdjb2x1bW5zGAMgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4iPAoJQnVsa0Vycm9yEgsKA3JvdxgBIAEoBRIiCgVlcnJvchgCIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbCJCCg9HZXRUcmFjZVJlcXVlc3QSEgoIdHJhY2VfaWQYASABKAlIABISCghxdWVyeV9pZBgCIAEoCUgAQgcKBXRyYWNlIjQKEEdldFRyYWNlUmVzcG9uc2USIAoFc3BhbnMYASADKAsyES5zdmMudjEuVHJhY2VTcGFuIvgCCglUcmFjZVNwYW4SEAoIdHJhY2VfaWQYASABKAkSDwoHc3Bhbl9pZBgCIAEoCRIWCg5wYXJlbnRfc3Bhbl9pZBgDIAEoCRIjCgRraW5kGAQgASgOMhUuc3ZjLnYxLlRyYWNlU3BhbktpbmQSDAoEbmFtZRgFIAEoCRIuCgpzdGFydF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCghkdXJhdGlvbhgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhINCgVlcnJvchgIIAEoCRI1CgphdHRyaWJ1dGVzGAkgAygLMiEuc3ZjLnYxLlRyYWNlU3Bhbi5BdHRyaWJ1dGVzRW50cnkSEAoIcXVlcnlfaWQYCiABKAkSFQoNZGVwbG95bWVudF9pZBgLIAEoCRoxCg9BdHRyaWJ1dGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIsChhHZXRRdWVyeVJ1blN0YWdlc1JlcXVlc3QSEAoIcXVlcnlfaWQYASABKAkiPgoZR2V0UXVlcnlSdW5TdGFnZXNSZXNwb25zZRIhCgZzdGFnZXMYASADKAsyES5zdmMudjEuUGxhblN0YWdlIngKCVBsYW5TdGFnZRINCgVzdGFnZRgBIAEoBRIMCgRraW5kGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEgwKBHBhdGgYBCABKAkSDAoEcm93cxgFIAEoBRIPCgdjb2x1bW5zGAYgAygJEg8KB29taXR0ZWQYByABKAkiZQobR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0EhAKCHF1ZXJ5X2lkGAEgASgJEg0KBXN0YWdlGAIgASgFEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlsKHEdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2USIgoEcm93cxgBIAMoCzIULnN2Yy52MS5QbGFuU3RhZ2VSb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpsBCgxQbGFuU3RhZ2VSb3cSCwoDcm93GAEgASgFEh0KBnZhbHVlcxgCIAMoCzINLnN2Yy52MS5WYWx1ZRIwCgZlcnJvcnMYAyADKAsyIC5zdmMudjEuUGxhblN0YWdlUm93LkVycm9yc0VudHJ5Gi0KC0Vycm9yc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqzwEKDVRyYWNlU3BhbktpbmQSHwobVFJBQ0VfU1BBTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVFJBQ0VfU1BBTl9LSU5EX0dBVEVXQVkQARIYChRUUkFDRV9TUEFOX0tJTkRfUExBThACEhYKElRSQUNFX1NQQU5fS0lORF9PUBADEhoKFlRSQUNFX1NQQU5fS0lORF9XT1JLRVIQBBIXChNUUkFDRV9TUEFOX0tJTkRfU1FMEAUSGQoVVFJBQ0VfU1BBTl9LSU5EX1NUT1JFEAYytwMKDFF1ZXJ5U2VydmljZRJBCgVRdWVyeRIULnN2Yy52MS5RdWVyeVJlcXVlc3QaFS5zdmMudjEuUXVlcnlSZXNwb25zZSILiLUYBJC1GICAgAQSTQoJUXVlcnlCdWxrEhguc3ZjLnYxLlF1ZXJ5QnVsa1JlcXVlc3QaGS5zdmMudjEuUXVlcnlCdWxrUmVzcG9uc2UiC4i1GASQtRiAgIAQEkYKCEdldFRyYWNlEhcuc3ZjLnYxLkdldFRyYWNlUmVxdWVzdBoYLnN2Yy52MS5HZXRUcmFjZVJlc3BvbnNlIgeQAgGItRgEEmEKEUdldFF1ZXJ5UnVuU3RhZ2VzEiAuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VzUmVxdWVzdBohLnN2Yy52MS5HZXRRdWVyeVJ1blN0YWdlc1Jlc3BvbnNlIgeQAgGItRgEEmoKFEdldFF1ZXJ5UnVuU3RhZ2VSb3dzEiMuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVxdWVzdBokLnN2Yy52MS5HZXRRdWVyeVJ1blN0YWdlUm93c1Jlc3BvbnNlIgeQAgGItRgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUihwMKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkSEwoLcGxhbl9zdGFnZXMYCiABKAUSKwoFdHlwZXMYCyADKAsyHC5zdmMudjEuUXVlcnlNZXRhLlR5cGVzRW50cnkaPgoKVHlwZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5zdmMudjEuRGF0YVR5cGU6AjgBIoMBChBRdWVyeUJ1bGtSZXF1ZXN0EiMKBXF1ZXJ5GAEgASgLMhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBIhCgZpbnB1dHMYAiADKAsyES5zdmMudjEuQnVsa0lucHV0EicKA25vdxgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoJQnVsa0lucHV0Eg8KB2ZlYXR1cmUYASABKAkSIgoGdmFsdWVzGAIgAygLMhIuc3ZjLnYxLlF1ZXJ5SW5wdXQi3wEKEVF1ZXJ5QnVsa1Jlc3BvbnNlEgwKBHJvd3MYASABKAUSIwoHY29sdW1ucxgCIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uEiEKBnRhYmxlcxgDIAMoCzIRLnN2Yy52MS5CdWxrVGFibGUSIQoGZXJyb3JzGAQgAygLMhEuc3ZjLnYxLkJ1bGtFcnJvchIfCgRtZXRhGAUgASgLMhEuc3ZjLnYxLlF1ZXJ5TWV0YRIWCg5leHBsYWluX291dHB1dBgGIAEoCRIYChBpbmZlcnJlZF9vdXRwdXRzGAcgAygJIkgKCkJ1bGtDb2x1bW4SDQoFZmllbGQYASABKAkSHQoGdmFsdWVzGAIgAygLMg0uc3ZjLnYxLlZhbHVlEgwKBGhpdHMYAyADKAgiUAoJQnVsa1RhYmxlEg0KBWZpZWxkGAEgASgJEg8KB3BhcmVudHMYAiADKAUSIwoHY29sdW1ucxgDIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uIjwKCUJ1bGtFcnJvchILCgNyb3cYASABKAUSIgoFZXJyb3IYAiABKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwiQgoPR2V0VHJhY2VSZXF1ZXN0EhIKCHRyYWNlX2lkGAEgASgJSAASEgoIcXVlcnlfaWQYAiABKAlIAEIHCgV0cmFjZSI0ChBHZXRUcmFjZVJlc3BvbnNlEiAKBXNwYW5zGAEgAygLMhEuc3ZjLnYxLlRyYWNlU3BhbiL4AgoJVHJhY2VTcGFuEhAKCHRyYWNlX2lkGAEgASgJEg8KB3NwYW5faWQYAiABKAkSFgoOcGFyZW50X3NwYW5faWQYAyABKAkSIwoEa2luZBgEIAEoDjIVLnN2Yy52MS5UcmFjZVNwYW5LaW5kEgwKBG5hbWUYBSABKAkSLgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFZXJyb3IYCCABKAkSNQoKYXR0cmlidXRlcxgJIAMoCzIhLnN2Yy52MS5UcmFjZVNwYW4uQXR0cmlidXRlc0VudHJ5EhAKCHF1ZXJ5X2lkGAogASgJEhUKDWRlcGxveW1lbnRfaWQYCyABKAkaMQoPQXR0cmlidXRlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLAoYR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0EhAKCHF1ZXJ5X2lkGAEgASgJIj4KGUdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2USIQoGc3RhZ2VzGAEgAygLMhEuc3ZjLnYxLlBsYW5TdGFnZSJ4CglQbGFuU3RhZ2USDQoFc3RhZ2UYASABKAUSDAoEa2luZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIMCgRwYXRoGAQgASgJEgwKBHJvd3MYBSABKAUSDwoHY29sdW1ucxgGIAMoCRIPCgdvbWl0dGVkGAcgASgJImUKG0dldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVzdGFnZRgCIAEoBRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJbChxHZXRRdWVyeVJ1blN0YWdlUm93c1Jlc3BvbnNlEiIKBHJvd3MYASADKAsyFC5zdmMudjEuUGxhblN0YWdlUm93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKbAQoMUGxhblN0YWdlUm93EgsKA3JvdxgBIAEoBRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSMAoGZXJyb3JzGAMgAygLMiAuc3ZjLnYxLlBsYW5TdGFnZVJvdy5FcnJvcnNFbnRyeRotCgtFcnJvcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjgKFUdldFF1ZXJ5UnVuTG9nUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBSI7ChZHZXRRdWVyeVJ1bkxvZ1Jlc3BvbnNlEiEKBWxpbmVzGAEgAygLMhIuc3ZjLnYxLlJ1bkxvZ0xpbmUidQoKUnVuTG9nTGluZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsZXZlbBgCIAEoCRIOCgZsb2dnZXIYAyABKAkSEAoIcmVzb2x2ZXIYBCABKAkSDAoEdGV4dBgFIAEoCSrPAQoNVHJhY2VTcGFuS2luZBIfChtUUkFDRV9TUEFOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUUkFDRV9TUEFOX0tJTkRfR0FURVdBWRABEhgKFFRSQUNFX1NQQU5fS0lORF9QTEFOEAISFgoSVFJBQ0VfU1BBTl9LSU5EX09QEAMSGgoWVFJBQ0VfU1BBTl9LSU5EX1dPUktFUhAEEhcKE1RSQUNFX1NQQU5fS0lORF9TUUwQBRIZChVUUkFDRV9TUEFOX0tJTkRfU1RPUkUQBjKRBAoMUXVlcnlTZXJ2aWNlEkEKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIguItRgEkLUYgICABBJNCglRdWVyeUJ1bGsSGC5zdmMudjEuUXVlcnlCdWxrUmVxdWVzdBoZLnN2Yy52MS5RdWVyeUJ1bGtSZXNwb25zZSILiLUYBJC1GICAgBASRgoIR2V0VHJhY2USFy5zdmMudjEuR2V0VHJhY2VSZXF1ZXN0Ghguc3ZjLnYxLkdldFRyYWNlUmVzcG9uc2UiB5ACAYi1GAQSYQoRR2V0UXVlcnlSdW5TdGFnZXMSIC5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0GiEuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2UiB5ACAYi1GAQSagoUR2V0UXVlcnlSdW5TdGFnZVJvd3MSIy5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0GiQuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2UiB5ACAYi1GAQSWAoOR2V0UXVlcnlSdW5Mb2cSHS5zdmMudjEuR2V0UXVlcnlSdW5Mb2dSZXF1ZXN0Gh4uc3ZjLnYxLkdldFF1ZXJ5UnVuTG9nUmVzcG9uc2UiB5ACAYi1GARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading dot, or fully qualified;
  * windows in either spelling.
+ *
+ * The JSON query API, `POST /v1/query/online` and `/v1/query/bulk`, has these fields by these names; `inputs` is an object by feature, `tags` and the
+ * `environment` lie in `context`. Fields that it does not know are refused unless they are null, "", [] or {}. Beside them it has `encoding_options`:
+ * - `encode_structs_as_objects`, default true. Else a struct is a list of its fields' values, and whole rows of a has-many relation are
+ *   {"columns": [names], "values": [for each column, a value per row]}; inputs may have that form, whatever the option.
+ * - `encode_large_integers_as_numbers`, default false. Then an integer beyond 2^53 is text, and so is every other integer at its place in the output (the
+ *   value itself, the items of lists, one field of structs), so that a column has one type. Lengths of time that are no exact number do the same.
  *
  * @generated from message svc.v1.QueryRequest
  */
@@ -69,7 +76,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   queryName: string;
 
   /**
-   * Its version.
+   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning, and versions that are no numbers before all that are.
    *
    * @generated from field: string query_name_version = 7;
    */
@@ -126,7 +133,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   trace: boolean;
 
   /**
-   * Deployment to ask; empty = the live one of the scope.
+   * Deployment to ask; empty = that of the header `svc-deployment`, or the live one of the scope. INVALID_ARGUMENT when the header names another.
    *
    * @generated from field: string deployment_id = 15;
    */
@@ -388,7 +395,7 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
   queryId: string;
 
   /**
-   * The `now` of the query.
+   * The `now` of the query; of a bulk query whose rows have times of their own, when it arrived.
    *
    * @generated from field: google.protobuf.Timestamp query_timestamp = 6;
    */
@@ -421,6 +428,16 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
    * @generated from field: int32 plan_stages = 10;
    */
   planStages: number;
+
+  /**
+   * The type of each output, by its FQN or path. Rows of a has-many relation are a list of structs, an enumeration has the type of its values. A relation
+   * has none in a bulk answer all of whose rows were refused. The JSON query API has the same in `meta.types`: `int64`, `float64`, `string`, `bool`, `bytes`, `date`,
+   * `timestamp`, `duration`, `decimal` and `json`, {"type": "list", "items": <type>} (or "set"), and
+   * {"type": "struct", "fields": [{"name": ..., "type": <type>}]}.
+   *
+   * @generated from field: map<string, svc.v1.DataType> types = 11;
+   */
+  types: { [key: string]: DataType };
 };
 
 /**
@@ -449,6 +466,14 @@ export type QueryBulkRequest = Message<"svc.v1.QueryBulkRequest"> & {
    * @generated from field: repeated svc.v1.BulkInput inputs = 2;
    */
   inputs: BulkInput[];
+
+  /**
+   * The time to answer each row as of, as a query of that row alone with this `now` would: what was computed later is not seen, and windows end there.
+   * As many as there are rows, or one for all; empty = `query.now`, which must be absent otherwise. In the JSON query API `now` is then a list.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp now = 3;
+   */
+  now: Timestamp[];
 };
 
 /**
@@ -1008,6 +1033,104 @@ export const PlanStageRowSchema: GenMessage<PlanStageRow> = /*@__PURE__*/
   messageDesc(file_svc_v1_query, 20);
 
 /**
+ * Request of GetQueryRunLog.
+ *
+ * @generated from message svc.v1.GetQueryRunLogRequest
+ */
+export type GetQueryRunLogRequest = Message<"svc.v1.GetQueryRunLogRequest"> & {
+  /**
+   * The query.
+   *
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+
+  /**
+   * Lines at most, the newest ones; 0 = 100, at most 1000.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunLogRequest.
+ * Use `create(GetQueryRunLogRequestSchema)` to create a new message.
+ */
+export const GetQueryRunLogRequestSchema: GenMessage<GetQueryRunLogRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 21);
+
+/**
+ * Response of GetQueryRunLog.
+ *
+ * @generated from message svc.v1.GetQueryRunLogResponse
+ */
+export type GetQueryRunLogResponse = Message<"svc.v1.GetQueryRunLogResponse"> & {
+  /**
+   * The lines, oldest first.
+   *
+   * @generated from field: repeated svc.v1.RunLogLine lines = 1;
+   */
+  lines: RunLogLine[];
+};
+
+/**
+ * Describes the message svc.v1.GetQueryRunLogResponse.
+ * Use `create(GetQueryRunLogResponseSchema)` to create a new message.
+ */
+export const GetQueryRunLogResponseSchema: GenMessage<GetQueryRunLogResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 22);
+
+/**
+ * A line that a resolver printed or logged.
+ *
+ * @generated from message svc.v1.RunLogLine
+ */
+export type RunLogLine = Message<"svc.v1.RunLogLine"> & {
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * "debug", "info", "warning" or "error".
+   *
+   * @generated from field: string level = 2;
+   */
+  level: string;
+
+  /**
+   * Name of the Python logger; "stdout" or "stderr" for what was printed.
+   *
+   * @generated from field: string logger = 3;
+   */
+  logger: string;
+
+  /**
+   * FQN of the resolver.
+   *
+   * @generated from field: string resolver = 4;
+   */
+  resolver: string;
+
+  /**
+   * The line.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message svc.v1.RunLogLine.
+ * Use `create(RunLogLineSchema)` to create a new message.
+ */
+export const RunLogLineSchema: GenMessage<RunLogLine> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 23);
+
+/**
  * Kinds of work.
  *
  * @generated from enum svc.v1.TraceSpanKind
@@ -1070,14 +1193,16 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries.
+ * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in plain JSON; its `context` may name the `environment`, the `branch` and
+ * `tags`. An environment, a branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */
 export const QueryService: GenService<{
   /**
    * Computes or serves features for one row. A wrong request fails as a whole with INVALID_ARGUMENT and an ErrorDetail; what fails while it runs
-   * is an error beside the data. Not idempotent: fresh values are stored.
+   * is an error beside the data. Not idempotent: fresh values are stored. When the caller's deadline passes (`connect-timeout-ms`, which counts for the JSON
+   * API too, or `grpc-timeout`), what is there is answered, and every other feature has failed with ERROR_CODE_DEADLINE_EXCEEDED.
    *
    * @generated from rpc svc.v1.QueryService.Query
    */
@@ -1087,7 +1212,8 @@ export const QueryService: GenService<{
     output: typeof QueryResponseSchema;
   },
   /**
-   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole.
+   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole, and so does one whose deadline passes, with
+   * DEADLINE_EXCEEDED (504 from the JSON API).
    *
    * @generated from rpc svc.v1.QueryService.QueryBulk
    */
@@ -1125,6 +1251,16 @@ export const QueryService: GenService<{
     methodKind: "unary";
     input: typeof GetQueryRunStageRowsRequestSchema;
     output: typeof GetQueryRunStageRowsResponseSchema;
+  },
+  /**
+   * What the resolvers of a query printed and logged. Empty when that is nothing, when the run is older than the log, and for runs of other environments.
+   *
+   * @generated from rpc svc.v1.QueryService.GetQueryRunLog
+   */
+  getQueryRunLog: {
+    methodKind: "unary";
+    input: typeof GetQueryRunLogRequestSchema;
+    output: typeof GetQueryRunLogResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_query, 0);

@@ -13,8 +13,10 @@ import type { Context } from "../../context/context.ts";
 import { isError } from "../../domain/finding.ts";
 import { outlivingFeatures } from "../../domain/graph-diff.ts";
 import { escapeControls } from "../../domain/name.ts";
+import { sizeText } from "../../domain/size.ts";
 import { AbortedError, CliError } from "../../errors/cli-error.ts";
 import { countLine, formatDiagnostics, lspDiagnostic } from "../../output/diagnostic.ts";
+import { largeFiles } from "../../project/bundle.ts";
 import { secretsLeftOut } from "../../project/secrets.ts";
 import { type Validation, validateProject } from "../../project/validate.ts";
 import { followDeployment, statusName } from "./follow.ts";
@@ -92,8 +94,10 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
       }
     : undefined;
   if (payload !== undefined) yield { kind: "payload", payload };
-  const { secrets } = await project.list(environment.name);
+  const { files, secrets } = await project.list(environment.name);
   if (secrets.length > 0) context.progress.warn(secretsLeftOut(secrets.map(escapeControls)));
+  const large = largeFiles(files);
+  if (large !== undefined) context.progress.warn(large);
   const hasCache = validation.liveProject !== "" && !options.reset;
   const plan: Plan = { diff, outliving: hasCache ? outlivingFeatures(diff, graph) : [] };
   yield { kind: "diff", ...plan };
@@ -107,10 +111,13 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   }
 
   const service = await context.api.deployments();
-  const started = await context.progress.step("Uploading the source", async () => {
+  const started = await context.progress.step("Uploading the source", async (say) => {
+    say(`packing ${sizeText(files.reduce((sum, { size }) => sum + size, 0))}`);
     const bundle = await project.bundle(environment.name);
     const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
-    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes);
+    const { length } = bundle.bytes;
+    const tell = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
+    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, tell);
     return (await service.createDeployment({ ...request, uploadId: upload.uploadId })).deployment;
   });
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });

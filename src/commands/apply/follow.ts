@@ -22,13 +22,13 @@ export async function followDeployment(context: Context, id: string): Promise<De
   const service = await api.deployments();
   return progress.step(
     "Waiting for the deployment to go live",
-    async (update) => {
+    async (say) => {
       let last: Deployment | undefined;
       for (let tries = 0; ; tries++) {
         try {
           for await (const { deployment, progress: doing } of service.watchDeployment({ deploymentId: id }, { signal })) {
             last = deployment ?? last;
-            if (doing) update(`Waiting for the deployment to go live: ${escapeControls(doing)}`);
+            if (doing) say(escapeControls(doing));
           }
           if (last && isFinal(last)) return last;
         } catch (error) {

@@ -1,6 +1,6 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { defineCommand } from "../../cli/command.ts";
-import { formatTimestamp } from "../../domain/timestamp.ts";
+import { timestampToMicros } from "../../domain/proto-time.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import { tableView } from "../../output/view.ts";
 
 /** One branch; the age is counted from the time of the listing. */
@@ -18,11 +18,11 @@ export default defineCommand({
   async run({ api, clock }) {
     const { branches } = await (await api.deployments()).listBranches({});
     const rows = branches.map((branch): BranchRow => {
-      const last = branch.lastDeployedAt ? timestampMs(branch.lastDeployedAt) : undefined;
+      const last = branch.lastDeployedAt && timestampToMicros(branch.lastDeployedAt);
       return {
         name: branch.name,
         deploys: branch.deploys,
-        last_deployed_at: last === undefined ? null : formatTimestamp(last),
+        last_deployed_at: last === undefined ? null : formatMicros(last),
         latest_deployment_id: branch.latestDeploymentId,
       };
     });

@@ -36,7 +36,7 @@ async function candidates(context: Context, dataDir: string): Promise<Credential
   const server = apiServer.value ?? "";
   if (grpcServer.value !== server) return [];
   const owner = await readOwner(dataDir);
-  const { read } = await locateConfig(flags, surroundings);
+  const { read } = locateConfig(flags, surroundings);
   const entries = read === undefined ? new Map<string, ConfigEntry>() : await readEntries(read);
   const stored = [entries.get(configKey), entries.get(DEFAULT_KEY)].flatMap(({ apiServer: of, clientId, clientSecret } = {}) =>
     of !== undefined && clientId !== undefined && clientSecret !== undefined && normalizeAddress(of, "the config file") === server

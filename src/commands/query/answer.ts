@@ -2,12 +2,13 @@
 
 import { ErrorCategory, ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureResult, QueryMeta, QueryResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
-import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import type { DataType, Value } from "../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
+import { outputToJson, typeToJson } from "../../domain/output-json.ts";
 import { durationToMicros, timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
-import { formatInstant } from "../../domain/timestamp.ts";
+import { formatInstant, formatMicros } from "../../domain/timestamp.ts";
 import { plainLength, toPlainJson } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import type { Style } from "../../output/view.ts";
@@ -21,15 +22,14 @@ export function answerJson(response: QueryResponse, name: NameSpelling, spans: r
   return {
     data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
-    meta: response.meta && metaJson(response.meta, response.inferredOutputs.map(name), response.explainOutput, spans),
+    meta: response.meta && metaJson(response, name, spans),
   };
 }
 
 /** What is known of a query, as the JSON query API gives it. */
 export function metaJson(
-  meta: QueryMeta | undefined,
-  inferred: readonly string[],
-  explanation: string,
+  { meta, inferredOutputs, explainOutput }: Pick<QueryResponse, "meta" | "inferredOutputs" | "explainOutput">,
+  name: NameSpelling,
   spans: readonly TraceSpan[],
 ): Record<string, unknown> {
   return {
@@ -38,10 +38,11 @@ export function metaJson(
     environment_id: meta?.environmentId,
     environment_name: meta?.environmentName,
     query_id: meta?.queryId,
-    query_timestamp: meta?.queryTimestamp ? formatInstant(timestampToMicros(meta.queryTimestamp)) : undefined,
+    query_timestamp: meta?.queryTimestamp ? formatMicros(timestampToMicros(meta.queryTimestamp)) : undefined,
     query_hash: meta?.queryHash,
-    inferred_outputs: inferred.length > 0 ? inferred : undefined,
-    explain_output: explanation || undefined,
+    types: meta && Object.fromEntries(Object.entries(meta.types).map(([field, type]) => [name(field), typeToJson(type)])),
+    inferred_outputs: inferredOutputs.length > 0 ? inferredOutputs.map(name) : undefined,
+    explain_output: explainOutput || undefined,
     trace_id: meta?.traceId || undefined,
     spans: spans.length > 0 ? spansJson(spans) : undefined,
     plan_stages: meta?.planStages || undefined,
@@ -52,9 +53,9 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
   const observed = result.ts ?? meta?.queryTimestamp;
   return {
     field: name(result.field),
-    value: valueJson(result.value),
+    value: valuesJson([result.value], meta?.types[result.field])[0],
     pkey: result.pkey ? valueJson(result.pkey) : undefined,
-    ts: observed ? formatInstant(timestampToMicros(observed)) : null,
+    ts: observed ? formatMicros(timestampToMicros(observed)) : null,
     error: result.error ? errorJson(result.error, name) : undefined,
     meta: result.meta && {
       chosen_resolver_fqn: result.meta.chosenResolverFqn,
@@ -84,12 +85,21 @@ export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string
   };
 }
 
+/** The values of an output as plain JSON, of one type when theirs is known. */
+export function valuesJson(values: readonly (Value | undefined)[], type: DataType | undefined): unknown[] {
+  if (!type) return values.map(valueJson);
+  return outputToJson(
+    values.map((value) => (value ? fromProtoValue(value) : null)),
+    { type, isTable: false },
+  );
+}
+
 /** A value of the wire as plain JSON: see the table in `domain/value.ts`. */
 export function valueJson(value: Value | undefined): unknown {
   if (value === undefined) return null;
   switch (value.kind.case) {
     case "timestampValue":
-      return formatInstant(timestampToMicros(value.kind.value));
+      return formatMicros(timestampToMicros(value.kind.value));
     case "durationValue":
       return plainLength(durationToMicros(value.kind.value));
     case "listValue":
@@ -101,7 +111,7 @@ export function valueJson(value: Value | undefined): unknown {
   }
 }
 
-/** A value for a table's cell: text as it is, lengths of time with units, everything else as JSON. */
+/** A value for a table's cell: text as it is, times without needless digits, lengths of time with units, everything else as JSON. */
 export function valueText(value: Value | undefined): string {
   switch (value?.kind.case) {
     case "stringValue":
@@ -112,6 +122,8 @@ export function valueText(value: Value | undefined): string {
       return value.kind.value.toString();
     case "decimalValue":
       return value.kind.value;
+    case "timestampValue":
+      return formatInstant(timestampToMicros(value.kind.value));
     case "durationValue": {
       const ms = Number(durationToMicros(value.kind.value)) / 1000;
       return ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms);

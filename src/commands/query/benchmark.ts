@@ -54,7 +54,7 @@ export async function runBenchmark(
     concurrency: CONCURRENCY,
   };
   const label = `Asking ${plan.qps} queries a second for ${formatDuration(plan.durationMs)}`;
-  const result = await context.progress.step(label, async (update) => {
+  const result = await context.progress.step(label, async (say) => {
     let answered = 0;
     let failed = 0;
     let updated = 0;
@@ -67,7 +67,7 @@ export async function runBenchmark(
         if (sample.error !== undefined) failed++;
         if (performance.now() - updated < UPDATE_EVERY_MS) return;
         updated = performance.now();
-        update(`${label}: ${sample.measured ? `${answered} answered` : "warming up"}${failed > 0 ? `, ${failed} failed` : ""}`);
+        say(`${sample.measured ? `${answered} answered` : "warming up"}${failed > 0 ? `, ${failed} failed` : ""}`);
       },
     });
   });

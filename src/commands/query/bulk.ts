@@ -3,13 +3,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
 import type { BulkTable, QueryBulkRequestSchema, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
-import type { Value } from "../../../gen/svc/v1/value_pb.ts";
+import type { DataType, Value } from "../../../gen/svc/v1/value_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
-import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valueJson, valueText } from "./answer.ts";
+import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valuesJson, valueText } from "./answer.ts";
 import { type QueryFlags, queryInput, queryRequest, unrooted } from "./request.ts";
 import { spanTree } from "./trace.ts";
 
@@ -68,25 +68,28 @@ export async function bulkRequest(
 /** The answer as the JSON query API gives it: a list of values per output. */
 export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer): Record<string, unknown> {
   const name: NameSpelling = translate ? readableName : (field) => field;
-  const { columns, errors, explainOutput, inferredOutputs, meta, rows, tables } = response;
+  const { columns, errors, meta, rows, tables } = response;
+  const types = meta?.types ?? {};
   return {
     data: Object.fromEntries([
-      ...columns.map(({ field, values }) => [name(field), values.map(valueJson)]),
-      ...tables.map((table) => [name(table.field), childrenJson(table, rows, name)]),
+      ...columns.map(({ field, values }) => [name(field), valuesJson(values, types[field])]),
+      ...tables.map((table) => [name(table.field), childrenJson(table, rows, types[table.field], name)]),
     ]),
     hits: includeMeta
       ? Object.fromEntries(columns.map(({ field, hits, values }) => [name(field), values.map((_, at) => hits[at] ?? false)]))
       : undefined,
     errors: errors.length > 0 ? errors.map(({ row, error }) => ({ row, ...(error ? errorJson(error, name) : {}) })) : undefined,
-    meta: { rows, ...metaJson(meta, inferredOutputs.map(name), explainOutput, spans) },
+    meta: { rows, ...metaJson(response, name, spans) },
   };
 }
 
-function childrenJson({ columns, parents }: BulkTable, rows: number, name: NameSpelling): unknown[][] {
+function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataType | undefined, name: NameSpelling): unknown[][] {
   const lists: unknown[][] = Array.from({ length: rows }, () => []);
-  for (const [at, parent] of parents.entries()) {
-    lists[parent]?.push(Object.fromEntries(columns.map(({ field, values }) => [name(field), valueJson(values[at])])));
-  }
+  const row = type?.kind.case === "list" ? type.kind.value.element : undefined;
+  const types = new Map(row?.kind.case === "struct" ? row.kind.value.fields.map((field) => [field.name, field.dtype]) : []);
+  const children = columns.map(({ field, values }) => [name(field), valuesJson(values, types.get(field))] as const);
+  for (const [at, parent] of parents.entries())
+    lists[parent]?.push(Object.fromEntries(children.map(([field, values]) => [field, values[at]])));
   return lists;
 }
 

@@ -5,6 +5,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { rawName } from "../../domain/name.ts";
+import { readPlannerOptions } from "../../domain/planner-options.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
 import { readStaleness } from "../../domain/staleness.ts";
@@ -64,6 +65,8 @@ export function checkQueryFlags(flags: QueryFlags): void {
   checkOnce("--staleness", flags.staleness);
   checkOnce("--query-context", flags.queryContext);
   checkOnce("--planner-option", flags.plannerOption);
+  const { problems } = readPlannerOptions(Object.fromEntries(flags.plannerOption));
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
   if (flags.repeat !== undefined && !(flags.repeat > 0 && Number.isFinite(flags.repeat))) {
     throw new UsageError("--repeat needs an interval above zero", { hint: "For example: --repeat 5s" });
   }

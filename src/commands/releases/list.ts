@@ -13,8 +13,7 @@ interface ListedRelease extends Omit<ReleaseEntry, "manifest" | "published_at"> 
 /** The build that runs, as a release: what is known without a host. */
 async function thisBuild({ releases }: Context): Promise<ListedRelease> {
   const { version, builtAt } = buildInfo;
-  const entries = await releases.ownChangelog();
-  const own = entries.find((entry) => entry.version === version) ?? entries[0];
+  const own = (await releases.ownChangelog()).find((entry) => entry.version === version);
   return { version, component: "svc", published_at: builtAt === "unknown" ? null : builtAt, notes: own?.notes ?? "" };
 }
 

@@ -18,6 +18,9 @@ const LEVELS = ["debug", "info", "warning", "error"] as const;
 const DEFAULT_PORT = Number(new URL(DEFAULT_API_SERVER).port);
 const START_TIMEOUT_MS = 60_000;
 
+const UNENCRYPTED =
+  "other machines reach this server without encryption (--insecure-http): whoever can listen on the way reads secrets, tokens and data";
+
 /** A server that was started. Credentials are there when this start created them and nobody is logged in to it yet. */
 interface Started {
   readonly url: string;
@@ -26,6 +29,8 @@ interface Started {
   readonly detached: boolean;
   /** Folder of the releases that it serves. */
   readonly releases?: string;
+  /** Its address for other machines; null when they do not reach it, or by no name that is known. */
+  readonly remote_url: string | null;
   /** Config file that now holds the login; null when a start changed nothing there. */
   readonly logged_in: string | null;
   readonly client_id?: string;
@@ -39,6 +44,9 @@ interface Input {
   readonly detach: boolean;
   readonly headless: boolean;
   readonly allowedHost: readonly string[];
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly insecureHttp: boolean;
   readonly new: boolean;
   readonly releases: string | undefined;
   readonly logLevel: (typeof LEVELS)[number];
@@ -57,13 +65,19 @@ export default defineCommand({
     "With --releases, /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file> of that folder, a copy of a release host, are served " +
     "to everyone who can connect, without a login; what is downloaded is verified by its signature. Bound to an address that other machines reach (--host), the " +
     "server answers them with releases only; everything else stays with this machine.\n\n" +
-    "To be reached from other machines the server needs a proxy with TLS in front, on this machine. The proxy passes on the Host header, which --allowed-host names, and says " +
-    "`X-Forwarded-Proto: https`. Calls and pages need credentials, wherever they come from.",
+    "To be reached from other machines the server needs TLS, by a certificate of its own or by a proxy in front. With --tls-cert and --tls-key it speaks TLS at --host and " +
+    "--port, and this machine is served without it at a free port of 127.0.0.1; a renewed certificate counts from the next start. A proxy on this machine passes on the Host " +
+    "header, and says `X-Forwarded-Proto: https`. --allowed-host names the server as others do, in both cases. --insecure-http goes without TLS: whoever can listen on the way " +
+    "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.",
   examples: [
     "svc server start",
     "svc server start --detach",
     { run: "svc server start --port 0 --data-dir ./data", does: "Any free port, its own data" },
     { run: "svc server start --allowed-host svc.example.com", does: "Behind a proxy that serves https://svc.example.com" },
+    {
+      run: "svc server start --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allowed-host svc.example.com",
+      does: "For other machines, at https://svc.example.com:5757",
+    },
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: {
@@ -73,11 +87,17 @@ export default defineCommand({
     detach: bool("run in the background"),
     new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
     headless: bool("serve no dashboard pages but those of logging in"),
-    allowedHost: list(text("name of the server behind a proxy, as the Host header has it", { placeholder: "<host[:port]>" })),
+    allowedHost: list(text("name by which other machines reach the server, as the Host header has it", { placeholder: "<host[:port]>" })),
+    tlsCert: path("certificate in PEM form, with those between it and its authority", { placeholder: "<file>" }),
+    tlsKey: path("private key of the certificate, without a password", { placeholder: "<file>" }),
+    insecureHttp: bool("let other machines connect without encryption"),
     releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
     logLevel: choice("what is logged", LEVELS, { default: "info" }),
   },
-  check({ allowedHost, port }) {
+  check({ allowedHost, insecureHttp, port, tlsCert, tlsKey }) {
+    if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
+    if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
+
     for (const host of allowedHost)
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
@@ -88,6 +108,7 @@ export default defineCommand({
   },
   view: textView((started: Started, style) => {
     const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
+    if (started.remote_url !== null) lines.push(`  Other machines: ${started.remote_url}`);
     if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
     if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
     else if (started.client_id !== undefined) {
@@ -111,6 +132,8 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     headless: input.headless,
     allowedHosts: input.allowedHost,
     anew: input.new,
+    remote: input.insecureHttp,
+    ...(input.tlsCert === undefined || input.tlsKey === undefined ? {} : { tls: { cert: input.tlsCert, key: input.tlsKey } }),
     ...(input.releases === undefined ? {} : { releases: input.releases }),
     home: svcHome(surroundings),
     clock,
@@ -124,10 +147,18 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     },
   };
   const server = await start(options).catch((error) => explain(context, input, error));
+  if (input.insecureHttp) progress.warn(UNENCRYPTED);
   try {
     const login = await logIn(context, server.url, server.initialCredentials);
-    const { releases } = options;
-    yield { url: server.url, pid: surroundings.pid, data_dir: dataDir, detached: false, ...(releases ? { releases } : {}), ...login };
+    yield {
+      url: server.url,
+      remote_url: server.remoteUrl ?? null,
+      pid: surroundings.pid,
+      data_dir: dataDir,
+      detached: false,
+      ...(options.releases ? { releases: options.releases } : {}),
+      ...login,
+    };
     await aborted(signal);
   } finally {
     await server.stop();
@@ -145,6 +176,8 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.headless ? ["--headless"] : []),
     ...input.allowedHost.flatMap((name) => ["--allowed-host", name]),
+    ...(input.tlsCert === undefined || input.tlsKey === undefined ? [] : ["--tls-cert", input.tlsCert, "--tls-key", input.tlsKey]),
+    ...(input.insecureHttp ? ["--insecure-http"] : []),
     ...(input.new ? ["--new"] : []),
     ...(input.releases === undefined ? [] : ["--releases", input.releases]),
     ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
@@ -152,6 +185,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
   const { line } = await progress.step("Starting the server", () =>
     startInBackground({ argv, env: surroundings.env, dataDir, timeoutMs: START_TIMEOUT_MS, signal }),
   );
+  if (input.insecureHttp) progress.warn(UNENCRYPTED);
   return { ...(JSON.parse(line) as Started), detached: true };
 }
 
@@ -171,7 +205,7 @@ async function logIn(
   url: string,
   created: InitialCredentials | undefined,
 ): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
-  const { read } = await locateConfig(flags, surroundings);
+  const { read } = locateConfig(flags, surroundings);
   const stored = read === undefined ? undefined : (await readEntries(read)).get(DEFAULT_KEY);
   if (created && stored?.clientId === undefined) {
     const file = await updateEntry(flags, surroundings, DEFAULT_KEY, {

@@ -30,6 +30,7 @@ export function noSuchOutput(column: string, set: FeatureSet, span: Span | undef
       : `it has ${quoteList(names.slice(0, 3), names.length)}`;
   return errorAt(153, span, `output feature '${column}' does not exist in class ${set.className}; ${closest}`, {
     label: "no such feature",
+    replacements: close,
   });
 }
 

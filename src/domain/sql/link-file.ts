@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import {
   type FeatureSet,
+  type Graph,
   type Resolver,
   ResolverSchema,
   SourceKind,
@@ -21,7 +22,7 @@ import type { Knowledge, SqlFile } from "./link.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
-import { readSettings, type SqlSettings } from "./settings.ts";
+import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
 import type { SqlDialect } from "./tokenize.ts";
 
 const DIALECTS: Partial<Record<SourceKind, SqlDialect>> = {
@@ -62,7 +63,7 @@ export class SqlFileLinker {
     const set = this.#resolvedClass();
     const source = this.#value("source");
     if (!source && this.#mayMiss("source")) this.#missing("source", "the data source it reads, for example `-- source: pg`");
-    const dialect = source ? this.#dialectOf(source) : undefined;
+    const dialect = source ? dialectOf(source, this.index.graph) : undefined;
     const list = selectList(report.body, dialect);
     const parameters = new PlaceholderReader(report, this.index, this.known, set).read(dialect);
     const reader = new ColumnReader(report, this.known, list, settings.fields ?? []);
@@ -158,7 +159,10 @@ export class SqlFileLinker {
       const message = isUnsupported(key)
         ? `header key '${key}' is not supported by this version of svc`
         : `unknown header key '${key}'; ${didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`}`;
-      this.#report.error(152, keyStart, keyEnd, message, { label: isUnsupported(key) ? "not supported" : "unknown key" });
+      const details = isUnsupported(key)
+        ? { label: "not supported" }
+        : { label: "unknown key", replacements: closestNames(key, HEADER_KEYS) };
+      this.#report.error(152, keyStart, keyEnd, message, details);
     }
   }
 
@@ -168,7 +172,14 @@ export class SqlFileLinker {
     return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));
   }
 
+  /** Reports that a key is not there or empty; what is wrong with a value is said by rule 146. */
   #missing(key: HeaderKey, meaning: string): void {
+    const entry = this.#entry(key);
+    if (entry && !isEmptyText(entry.value)) return;
+    if (entry) {
+      this.#report.error(150, entry.keyStart, entry.keyEnd, `the header's \`${key}\` is empty: ${meaning}`, { label: "nothing behind it" });
+      return;
+    }
     const { start } = this.#header;
     const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
     this.#report.error(150, start, start + first, `the header has no \`${key}\`: ${meaning}`, {
@@ -195,18 +206,19 @@ export class SqlFileLinker {
     const set = this.index.set(written);
     if (!set && this.known.allClasses) {
       const names = [...this.index.sets.values()].map((known) => known.className).sort();
-      const close = didYouMean(written, /[A-Z]/.test(written) ? names : this.index.sets.keys());
-      const message = `no feature class is called '${written}'; ${close || listOf(names)}`;
-      this.#report.error(151, start, end, message, { label: "no such class" });
+      const candidates = /[A-Z]/.test(written) ? names : [...this.index.sets.keys()];
+      const message = `no feature class is called '${written}'; ${didYouMean(written, candidates) || listOf(names)}`;
+      this.#report.error(151, start, end, message, { label: "no such class", replacements: closestNames(written, candidates) });
     }
     return set;
   }
+}
 
-  #dialectOf(source: string): SqlDialect | undefined {
-    const declared = this.index.graph.sources.find((candidate) => candidate.name === source);
-    if (declared) return DIALECTS[declared.kind];
-    return (["postgresql", "mysql", "sqlite"] as const).find((kind) => kind === source.toLowerCase());
-  }
+/** The dialect of a source that a header names: a declared one, or a kind of database. */
+export function dialectOf(source: string, { sources }: Pick<Graph, "sources">): SqlDialect | undefined {
+  const declared = sources.find((candidate) => candidate.name === source);
+  if (declared) return DIALECTS[declared.kind];
+  return (["postgresql", "mysql", "sqlite"] as const).find((kind) => kind === source.toLowerCase());
 }
 
 function listOf(names: readonly string[]): string {

@@ -2,7 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { type FeatureSet, type SqlColumn, SqlColumnSchema } from "../../../gen/svc/v1/graph_pb.ts";
-import { didYouMean } from "../closest.ts";
+import { closestNames, didYouMean } from "../closest.ts";
 import { entryOf, type YamlNode } from "../yaml-tree.ts";
 import { featureOfColumn, noSuchOutput } from "./columns.ts";
 import type { FileReport } from "./file-report.ts";
@@ -122,7 +122,7 @@ export class ColumnReader {
       const names = list.items.flatMap((item) => item.name ?? []);
       const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
       const message = `\`fields\` names column '${field.column}', which the query does not return; ${near}`;
-      report.error(152, keyStart, keyEnd, message, { label: "no such column" });
+      report.error(152, keyStart, keyEnd, message, { label: "no such column", replacements: closestNames(field.column, names) });
     }
   }
 }

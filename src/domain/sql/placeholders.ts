@@ -16,6 +16,12 @@ import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 const SHOWN_NAME = 60;
 
+/** What is wrong with a placeholder, and what could stand in its place. */
+interface Problem {
+  readonly message: string;
+  readonly replacements?: readonly string[];
+}
+
 /** Finds and checks the placeholders of one file. */
 export class PlaceholderReader {
   constructor(
@@ -59,39 +65,49 @@ export class PlaceholderReader {
     if (written === "now") return "";
     const problem = this.#problem(written);
     if (problem !== undefined) {
-      if (problem !== "") this.report.errorInBody(155, start, end, problem, { label: "no feature" });
+      const { message, replacements = [] } = problem;
+      if (message !== "") this.report.errorInBody(155, start, end, message, { label: "no feature", replacements });
       return undefined;
     }
     const resolved = this.index.resolvePath(written);
     return resolved.found ? resolved.path : undefined;
   }
 
-  /** What is wrong with a path; empty when it may be right but is not known, undefined when it is right. */
-  #problem(written: string): string | undefined {
+  /** What is wrong with a path, in no words when it may be right but is not known; undefined when it is right. */
+  #problem(written: string): Problem | undefined {
     if (!/^[\w.]+$/.test(written))
-      return `'${written.slice(0, SHOWN_NAME)}' in a placeholder is neither a feature such as \${user.id} nor now`;
+      return { message: `'${written.slice(0, SHOWN_NAME)}' in a placeholder is neither a feature such as \${user.id} nor now` };
     const resolved = this.index.resolvePath(written);
     if (!resolved.found) return this.#broken(written, resolved);
-    if (resolved.feature.kind.case !== "scalar") return `\${${written}} is a relation; bind one of its values, for example its key`;
+    if (resolved.feature.kind.case !== "scalar")
+      return { message: `\${${written}} is a relation; bind one of its values, for example its key` };
     const many = resolved.relations.find((relation) => relation.kind.case === "hasMany");
-    if (many) return `\${${written}} is any number of values, through the has-many relation ${many.fqn}; bind a value of the row itself`;
+    if (many)
+      return {
+        message: `\${${written}} is any number of values, through the has-many relation ${many.fqn}; bind a value of the row itself`,
+      };
     const { set } = this;
     if (!set || resolved.root === set) return undefined;
     const isWay = (feature: FeatureSet["features"][number]): boolean =>
       feature.kind.case === "hasOne" && feature.kind.value.foreignNamespace === resolved.root.namespace;
     const relation = set.features.find(isWay);
     const rest = resolved.path.slice(resolved.root.namespace.length);
-    const cure = relation ? `write \${${relation.fqn}${rest}}` : `use features of ${set.namespace}`;
-    return `\${${written}} is a feature of class ${resolved.root.className}, but the file resolves ${set.className}: ${cure}`;
+    const own = relation && `\${${relation.fqn}${rest}}`;
+    const cure = own ? `write ${own}` : `use features of ${set.namespace}`;
+    const message = `\${${written}} is a feature of class ${resolved.root.className}, but the file resolves ${set.className}: ${cure}`;
+    return { message, replacements: own ? [own] : [] };
   }
 
-  #broken(written: string, { within, segment, index }: BrokenPath): string {
-    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return "";
-    if (!within && index > 0) return `\${${written}} goes on behind a feature that is no has-one relation`;
+  #broken(written: string, { within, segment, index }: BrokenPath): Problem {
+    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return { message: "" };
+    if (!within && index > 0) return { message: `\${${written}} goes on behind a feature that is no has-one relation` };
     const names = within ? within.features.map((feature) => feature.name) : [...this.index.sets.keys(), "now"];
-    const near = closestNames(segment, names).map((name) => `'${name}'`);
+    const near = closestNames(segment, names);
     const where = within ? `'${segment}' is no feature of class ${within.className}` : `'${segment}' is no feature class`;
-    return `\${${written}} is neither a feature nor now: ${where}${near.length > 0 ? `; did you mean ${near.join(" or ")}?` : ""}`;
+    const cure = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : "";
+    const segments = written.split(".");
+    const replacements = near.map((name) => `\${${[...segments.slice(0, index), name, ...segments.slice(index + 1)].join(".")}}`);
+    return { message: `\${${written}} is neither a feature nor now: ${where}${cure}`, replacements };
   }
 }
 

@@ -66,7 +66,7 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
       return [];
     });
   };
-  for (const key of ["resolves", "source"] as const) text(key);
+  for (const key of ["resolves", "source"] as const) if (!isEmptyText(nodeOf(key))) text(key);
   const environments = texts("environment");
   const wrong = environments.find((name) => !ENVIRONMENT_NAME.test(name));
   if (wrong !== undefined)
@@ -88,6 +88,11 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
     ...(timeout ? { timeout } : {}),
     ...(fields ? { fields } : {}),
   };
+}
+
+/** Whether a value is a text in which nothing stands. */
+export function isEmptyText(node: YamlNode | undefined): boolean {
+  return node?.kind === "scalar" && (scalarText(node) ?? "").trim() === "";
 }
 
 function readTimeout(text: string | undefined, node: YamlNode | undefined, bad: BadValue): SqlSettings["timeout"] {

@@ -1,20 +1,38 @@
-/** The language server: one project, live findings, completion, hover and definitions. It speaks through `send` and hears through `receive`. */
+/** The language server: one project, live findings, completion, hover, names and their places, renaming. It speaks through `send` and hears through `receive`. */
 
 import { dirname } from "node:path";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { isError } from "../../domain/finding.ts";
-import { type LintInput, type ReadFile, readProjectText } from "../lint/lint.ts";
+import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
 import type { Validation } from "../validate.ts";
 import { completionsAt, definitionAt, hoverAt, type Place } from "./answers.ts";
 import { CatchUp } from "./catch-up.ts";
+import { type EditorAbilities, editorAbilities } from "./editor-abilities.ts";
 import { type AnalyzedFindings, currentFindings } from "./findings.ts";
-import { changedText, type DocumentParams, documentOf, type Params, positionOf, rootFolders } from "./params.ts";
+import { Occurrences } from "./occurrences.ts";
+import { documentSymbols, workspaceSymbols } from "./outline.ts";
+import {
+  asksForDefinition,
+  changedText,
+  type DocumentParams,
+  documentOf,
+  type Params,
+  positionOf,
+  rangeIn,
+  rootFolders,
+  textIn,
+} from "./params.ts";
 import { filePath, ProjectTexts } from "./project-texts.ts";
 import { Publisher } from "./publisher.ts";
+import { QUICK_FIX, quickFixes } from "./quick-fix.ts";
+import { definitionsOf, highlightsOf, referencesOf, renamableAt } from "./references.ts";
+import { RenameRefused, renameEdits } from "./rename.ts";
 import { createRpc, type Handler, RPC_ERRORS, type RpcConnection, RpcError } from "./rpc.ts";
+import type { Occurrence } from "./symbol.ts";
 import { offsetOf } from "./text-position.ts";
 import { Vocabulary } from "./vocabulary.ts";
+import { workspaceEdit } from "./workspace-edit.ts";
 
 /** What the server works with. */
 export interface LanguageServerDeps {
@@ -47,7 +65,11 @@ export class LanguageServer {
   private readonly stopped = new AbortController();
   private state: "new" | "running" | "shut down" = "new";
   private texts: ProjectTexts | undefined;
-  private written: { readonly diagnostics: AnalyzedFindings["written"]; readonly graph: Graph } | undefined;
+  private written: ProjectText | undefined;
+  /** Which revision of the texts that is. */
+  private revision: number | undefined;
+  /** Where names are written in the text that was read last; made when it is asked for. */
+  private places: Occurrences | undefined;
   private vocabulary: Vocabulary | undefined;
   private analyzed: AnalyzedFindings | undefined;
   private graph: Graph | undefined;
@@ -59,8 +81,7 @@ export class LanguageServer {
   });
   private analysis: Promise<void> | undefined;
   private analyzeAgain = false;
-  /** Whether the editor tells of files that change on the disk. */
-  private watchesFiles = false;
+  private editor: EditorAbilities = editorAbilities({});
   private readonly publisher = new Publisher((params) => this.rpc.notify("textDocument/publishDiagnostics", params));
   /** Whether the editor asked to end (`exit`), and whether it did so in order. */
   ended: { readonly inOrder: boolean } | undefined;
@@ -121,16 +142,25 @@ export class LanguageServer {
     "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
     "textDocument/hover": async (params) => hoverAt(await this.at(params)),
-    "textDocument/definition": async (params) => definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? ""),
+    "textDocument/definition": async (params) =>
+      definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? "") ??
+      this.named(params, ({ texts, occurrences, at }) => definitionsOf(texts, occurrences, at)),
+    "textDocument/references": (params) =>
+      this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, asksForDefinition(params))),
+    "textDocument/documentHighlight": (params) => this.named(params, ({ texts, occurrences, at }) => highlightsOf(texts, occurrences, at)),
+    "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => orRefusal(() => renamableAt(text, at))),
+    "textDocument/rename": (params) => this.rename(params),
+    "textDocument/codeAction": (params) => this.fix(params),
+    "textDocument/documentSymbol": (params) =>
+      this.document(params, ({ occurrences, path, text }) => documentSymbols(occurrences, path, text)),
+    "workspace/symbol": (params) => this.symbols(textIn(params, "query")),
     "$/cancelRequest": () => undefined,
     "$/setTrace": () => undefined,
   };
 
   private async initialize(params: Params): Promise<unknown> {
     this.state = "running";
-    const workspace = (params.capabilities as { workspace?: { didChangeWatchedFiles?: { dynamicRegistration?: boolean } } } | undefined)
-      ?.workspace;
-    this.watchesFiles = workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    this.editor = editorAbilities(params);
     await this.loadFirst(rootFolders(params));
     return {
       capabilities: {
@@ -139,6 +169,12 @@ export class LanguageServer {
         completionProvider: { triggerCharacters: [".", "{"] },
         hoverProvider: true,
         definitionProvider: true,
+        referencesProvider: true,
+        documentHighlightProvider: true,
+        renameProvider: this.editor.preparesRename ? { prepareProvider: true } : true,
+        documentSymbolProvider: this.editor.takesTrees,
+        workspaceSymbolProvider: true,
+        codeActionProvider: this.editor.takesCodeActions ? { codeActionKinds: [QUICK_FIX] } : false,
         workspace: { fileOperations: { didCreate: OPERATIONS, didRename: OPERATIONS, didDelete: OPERATIONS } },
       },
       serverInfo: { name: "svc", version: this.deps.version },
@@ -173,7 +209,7 @@ export class LanguageServer {
   }
 
   private initialized(_params: Params): void {
-    if (this.watchesFiles) {
+    if (this.editor.watchesFiles) {
       const watchers = WATCHED.map((globPattern) => ({ globPattern }));
       const registration = { id: "svc-files", method: "workspace/didChangeWatchedFiles", registerOptions: { watchers } };
       this.rpc.request("client/registerCapability", { registrations: [registration] });
@@ -198,7 +234,6 @@ export class LanguageServer {
     const path = await this.texts?.pathOf(uri);
     if (path === undefined || text === undefined) return;
     this.texts?.open(path, { uri, version, text });
-    this.written = undefined;
     this.catchUp.soon("text");
   }
 
@@ -246,6 +281,8 @@ export class LanguageServer {
     const before = this.vocabulary;
     const read = this.readText(texts.project, texts.files());
     this.written = read;
+    this.revision = texts.revision;
+    this.places = undefined;
     if (before && read.diagnostics.some(({ code }) => code === 101)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
       read.graph.featureSets.push(...[...before.sets.values()].filter(({ namespace }) => !now.has(namespace)));
@@ -253,9 +290,9 @@ export class LanguageServer {
     this.vocabulary = new Vocabulary(read.graph, this.graph, (path) => texts.text(path));
   }
 
-  private readText(project: Project, files: LintInput["files"]): ReturnType<typeof readProjectText> {
+  private readText(project: Project, files: LintInput["files"], known = this.known): ProjectText {
     const runtime = this.runtimeOf(project);
-    return readProjectText({ files, policy: project.validation, skipDrivers: true, known: this.known, ...(runtime ? { runtime } : {}) });
+    return readProjectText({ files, policy: project.validation, skipDrivers: true, known, ...(runtime ? { runtime } : {}) });
   }
 
   private runtimeOf(project: Project): string | undefined {
@@ -292,21 +329,95 @@ export class LanguageServer {
 
   private publish(): void {
     const { texts, written } = this;
-    if (texts && written)
-      this.publisher.publish(
-        texts,
-        currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path)),
-      );
+    if (texts && written) this.publisher.publish(texts, this.findings(texts, written));
   }
 
-  /** The document that a request is about, read as it stands. */
+  private findings(texts: ProjectTexts, written: ProjectText): ReturnType<typeof currentFindings> {
+    return currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path));
+  }
+
+  /** The project, read as it stands; undefined when there is none. */
+  private current(): Current | undefined {
+    const { texts } = this;
+    if (texts?.revision !== this.revision) this.readAndPublish();
+    const { written } = this;
+    if (!texts || !written) return undefined;
+    this.places ??= new Occurrences(written, texts.allFiles(), this.known);
+    return { texts, written, occurrences: this.places };
+  }
+
+  /** Answers about the document that a request is about; null when it is not of the project. */
+  private async document<T>(params: Params, answer: (document: CurrentDocument) => T): Promise<T | null> {
+    const path = await this.texts?.pathOf(documentOf(params).uri);
+    const current = this.current();
+    const text = path === undefined ? undefined : current?.texts.text(path);
+    return current && path !== undefined && text !== undefined ? answer({ ...current, path, text }) : null;
+  }
+
+  /** Answers about the name that a request is about; null when there is none of the project's. */
+  private named<T>(params: Params, answer: (name: CurrentDocument & { readonly at: Occurrence }) => T): Promise<T | null> {
+    const position = positionOf(params);
+    return this.document(params, (document) => {
+      const at = document.occurrences.at(document.path, offsetOf(document.text, position));
+      return at ? answer({ ...document, at }) : null;
+    });
+  }
+
+  private rename(params: Params): Promise<unknown> {
+    const newName = textIn(params, "newName");
+    return this.named(params, ({ texts, written, occurrences, at }) => {
+      const readText = (files: LintInput["files"]) => this.readText(texts.project, files, new Map(this.known));
+      const edits = orRefusal(() => renameEdits(at, newName, { occurrences, read: written, readText }));
+      return workspaceEdit(texts, edits, this.editor.takesVersions);
+    });
+  }
+
+  private fix(params: Params): Promise<unknown> {
+    const { start, end } = rangeIn(params);
+    const { only } = (params.context ?? {}) as { only?: unknown };
+    if (Array.isArray(only) && !only.some((kind) => kind === "" || kind === QUICK_FIX)) return Promise.resolve([]);
+    return this.document(params, ({ texts, written, path, text }) => {
+      const [from, to] = [offsetOf(text, start), offsetOf(text, end)];
+      return quickFixes(texts, this.findings(texts, written), { path, from, to, byVersion: this.editor.takesVersions });
+    });
+  }
+
+  private symbols(query: string): unknown[] {
+    const current = this.current();
+    return current ? workspaceSymbols(current.texts, current.occurrences, query) : [];
+  }
+
+  /** The place that a request is about, in the text as it stands. */
   private async at(params: Params): Promise<Place | undefined> {
     const { texts } = this;
     const path = await texts?.pathOf(documentOf(params).uri);
     const text = path === undefined ? undefined : texts?.text(path);
     if (path === undefined || text === undefined) return undefined;
-    if (!this.written) this.readAndPublish();
+    if (texts?.revision !== this.revision) this.readAndPublish();
     const { vocabulary } = this;
     return vocabulary && { vocabulary, path, text, offset: offsetOf(text, positionOf(params)) };
+  }
+}
+
+/** A project as its text stands. */
+interface Current {
+  readonly texts: ProjectTexts;
+  readonly written: ProjectText;
+  readonly occurrences: Occurrences;
+}
+
+/** One of its documents. */
+interface CurrentDocument extends Current {
+  /** Relative to the root. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What renaming gives; what it refuses is the answer of a request that failed. Throws RpcError. */
+function orRefusal<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof RenameRefused ? new RpcError(RPC_ERRORS.requestFailed, error.message) : error;
   }
 }

@@ -1,6 +1,6 @@
 /** What an editor's messages carry, checked where a broken one would otherwise be taken for something else. */
 
-import type { LspPosition } from "../../output/diagnostic.ts";
+import type { LspPosition, LspRange } from "../../output/diagnostic.ts";
 import { filePath } from "./project-texts.ts";
 import { RPC_ERRORS, RpcError } from "./rpc.ts";
 
@@ -23,8 +23,26 @@ export function documentOf({ textDocument }: Params): DocumentParams {
 /** The place in a document that a request is about. Throws RpcError. */
 export function positionOf({ position }: Params): LspPosition {
   const { line, character } = (position ?? {}) as Partial<LspPosition>;
-  if (!Number.isInteger(line) || !Number.isInteger(character)) throw invalid("position is no line and character");
+  if (!Number.isInteger(line) || !Number.isInteger(character)) throw invalid("a position is no line and character");
   return position as LspPosition;
+}
+
+/** The part of a document that a request is about. Throws RpcError. */
+export function rangeIn({ range }: Params): LspRange {
+  const { start, end } = (range ?? {}) as Partial<LspRange>;
+  return { start: positionOf({ position: start }), end: positionOf({ position: end }) };
+}
+
+/** A text among the parameters. Throws RpcError. */
+export function textIn(params: Params, name: string): string {
+  const text = params[name];
+  if (typeof text !== "string") throw invalid(`${name} is no text`);
+  return text;
+}
+
+/** Whether references are to have the definition among them. */
+export function asksForDefinition({ context }: Params): boolean {
+  return (context as { includeDeclaration?: unknown } | undefined)?.includeDeclaration !== false;
 }
 
 /** The text of a document after its changes, each of which is the whole of it. Throws RpcError. */

@@ -2,8 +2,9 @@
 
 import { realpath } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { analyzedFiles } from "../../domain/source-file.ts";
+import { analyzedFiles, isSqlFile } from "../../domain/source-file.ts";
 import type { Project } from "../project.ts";
+import type { NamedText } from "./occurrences.ts";
 
 /** A file that is open in the editor. */
 interface OpenFile {
@@ -16,7 +17,8 @@ interface OpenFile {
 export class ProjectTexts {
   readonly #disk = new Map<string, string>();
   readonly #open = new Map<string, OpenFile>();
-  readonly #paths = new Map<string, Promise<string | undefined>>();
+  #revision = 0;
+  readonly #byUri = new Map<string, Promise<string | undefined>>();
 
   /** @param project as its file says now */
   constructor(
@@ -25,10 +27,16 @@ export class ProjectTexts {
     private readonly readText: (path: string) => Promise<string | undefined>,
   ) {}
 
+  /** Another number after each change of a text. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Reads from the disk again. */
   async reload(): Promise<void> {
-    const paths = analyzedFiles((await this.project.files(this.environment)).map((file) => file.path));
+    const paths = (await this.project.files(this.environment)).map((file) => file.path).filter(isRead);
     const texts = await Promise.all(paths.map((path) => this.readText(join(this.project.root, path)).catch(() => undefined)));
+    this.#revision++;
     this.#disk.clear();
     for (const [at, path] of paths.entries()) {
       const text = texts[at];
@@ -38,16 +46,18 @@ export class ProjectTexts {
 
   /** Path of a document relative to the root; undefined when it is outside of the project. */
   pathOf(uri: string): Promise<string | undefined> {
-    const known = this.#paths.get(uri) ?? findPath(this.project.root, uri);
-    this.#paths.set(uri, known);
+    const known = this.#byUri.get(uri) ?? findPath(this.project.root, uri);
+    this.#byUri.set(uri, known);
     return known;
   }
 
   open(path: string, file: OpenFile): void {
+    this.#revision++;
     this.#open.set(path, file);
   }
 
   close(path: string): void {
+    this.#revision++;
     this.#open.delete(path);
   }
 
@@ -72,10 +82,26 @@ export class ProjectTexts {
   }
 
   /** The files that are analyzed, as they stand. */
-  files(): { path: string; text: string }[] {
-    const paths = analyzedFiles(new Set([...this.#disk.keys(), ...this.#open.keys()]));
+  files(): NamedText[] {
+    return this.#named(analyzedFiles(this.#paths()));
+  }
+
+  /** The Python and SQL files of the project, tests and scripts beside those that are analyzed, as they stand. */
+  allFiles(): NamedText[] {
+    return this.#named([...this.#paths()].filter(isRead).sort());
+  }
+
+  #paths(): Set<string> {
+    return new Set([...this.#disk.keys(), ...this.#open.keys()]);
+  }
+
+  #named(paths: readonly string[]): NamedText[] {
     return paths.map((path) => ({ path, text: this.text(path) ?? "" }));
   }
+}
+
+function isRead(path: string): boolean {
+  return path.endsWith(".py") || isSqlFile(path);
 }
 
 async function findPath(root: string, uri: string): Promise<string | undefined> {

@@ -8,6 +8,7 @@ export const RPC_ERRORS = {
   invalidParams: -32602,
   internal: -32603,
   notInitialized: -32002,
+  requestFailed: -32803,
 } as const;
 
 /** A request that is answered with an error. */

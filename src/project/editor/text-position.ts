@@ -33,6 +33,22 @@ export function rangeOf(text: string, from: number, to: number): LspRange {
   return { start: positionOf(text, from), end: positionOf(text, to) };
 }
 
+/** The ranges between many offsets of one text. */
+export function rangesOf(text: string, places: readonly { readonly from: number; readonly to: number }[]): LspRange[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  const position = (offset: number): LspPosition => {
+    let [low, high] = [0, starts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] as number) <= offset) low = middle;
+      else high = middle;
+    }
+    return { line: low, character: offset - (starts[low] as number) };
+  };
+  return places.map(({ from, to }) => ({ start: position(from), end: position(to) }));
+}
+
 /** Offsets of a span, whose columns count code points from 1. */
 export function offsetsOf(text: string, span: Span): { readonly from: number; readonly to: number } {
   return { from: offsetOfColumn(text, span.line, span.column), to: offsetOfColumn(text, span.endLine, span.endColumn) };

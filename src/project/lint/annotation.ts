@@ -199,7 +199,7 @@ function followPath(model: ProjectModel, root: ClassModel, expression: Expressio
 }
 
 /** The windowed feature that an attribute such as `fails__600__` is one window of. */
-function windowOf(owner: ClassModel, attribute: string): FieldModel | undefined {
+export function windowOf(owner: ClassModel, attribute: string): FieldModel | undefined {
   const match = /^(.+?)__([1-9]\d*)__$/.exec(attribute);
   const field = match && owner.fields.get(match[1] as string);
   return field && (field.open || field.windows?.includes(Number(match[2]))) ? field : undefined;

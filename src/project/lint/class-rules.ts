@@ -1,7 +1,7 @@
 /** Rules about feature classes: 110, 111, 112, 113, 117, 119, 124, 125, 142, 146. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
-import { didYouMean } from "../../domain/closest.ts";
+import { closestNames, didYouMean } from "../../domain/closest.ts";
 import { errorAt, warningAt } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
 import { type Core, readAnnotation } from "./annotation.ts";
@@ -162,9 +162,11 @@ export function quoteFindings(model: ProjectModel, module: PythonModule, places:
 export function nameFindings(model: ProjectModel, module: PythonModule, places: Places, core: Core): Diagnostic[] {
   if (core.kind === "missing") {
     const owner = core.model.definition.name;
-    const near = didYouMean(core.attribute, core.model.fields.keys());
+    const names = [...core.model.fields.keys()];
+    const near = didYouMean(core.attribute, names);
     const text = `${owner} has no feature '${core.attribute}'${near ? `; ${near}` : ""}`;
-    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such feature" })];
+    const replacements = closestNames(core.attribute, names);
+    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such feature", replacements })];
   }
   if (core.kind === "no window") {
     const { path, written } = core;
@@ -177,7 +179,8 @@ export function nameFindings(model: ProjectModel, module: PythonModule, places: 
     const names = [...model.classes.map((item) => item.definition.name), "int", "float", "str", "bool", "bytes", "list", "set", "dict"];
     const near = didYouMean(core.name, names);
     const text = `'${core.name}' in this annotation is never defined${near ? `; ${near}` : ""}`;
-    return [errorAt(124, places.span(module, core.from, core.to), text, { label: "never defined" })];
+    const replacements = closestNames(core.name, names);
+    return [errorAt(124, places.span(module, core.from, core.to), text, { label: "never defined", replacements })];
   }
   return [];
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
-import { didYouMean } from "../../domain/closest.ts";
+import { closestNames, didYouMean } from "../../domain/closest.ts";
 import { AGGREGATIONS } from "../../domain/expressions/aggregations.ts";
 import { PYTHON_NAMES } from "../../domain/expressions/python-module.ts";
 import { errorAt } from "../../domain/finding.ts";
@@ -136,14 +136,19 @@ class ExpressionLinter {
       const object = node.firstChild && readExpression(node.firstChild, this.module.text);
       const isModule = object && this.#isFunctionModule(dottedPath(object));
       if (isModule && !name.startsWith("_") && name !== "call" && !PYTHON_NAMES.includes(name))
-        this.#report(133, property, `there is no function '${name}'${near(name, PYTHON_NAMES)}`, "unknown function");
+        this.#unknown(property, "function", PYTHON_NAMES);
     }
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     const method = callee?.name === "MemberExpression" ? callee.getChild("PropertyName") : null;
     if (!callee || !method || !context.isClassBody || !this.#isRowChain(callee) || !hasBrackets(callee.firstChild)) return;
     const name = this.#text(method);
-    if (!METHODS.includes(name))
-      this.#report(133, method, `there is no aggregation '${name}'${near(name, METHODS)}`, "unknown aggregation");
+    if (!METHODS.includes(name)) this.#unknown(method, "aggregation", METHODS);
+  }
+
+  #unknown(node: PythonNode, what: string, known: readonly string[]): void {
+    const name = this.#text(node);
+    const near = didYouMean(name, known);
+    this.#report(133, node, `there is no ${what} '${name}'${near ? `; ${near}` : ""}`, `unknown ${what}`, closestNames(name, known));
   }
 
   #isFunctionModule(path: readonly string[] | undefined): boolean {
@@ -236,8 +241,8 @@ class ExpressionLinter {
     return this.module.text.slice(node.from, node.to);
   }
 
-  #report(code: number, node: PythonNode, text: string, label: string): void {
-    this.#findings.push(errorAt(code, this.places.span(this.module, node.from, node.to), text, { label }));
+  #report(code: number, node: PythonNode, text: string, label: string, replacements: readonly string[] = []): void {
+    this.#findings.push(errorAt(code, this.places.span(this.module, node.from, node.to), text, { label, replacements }));
   }
 }
 
@@ -248,11 +253,6 @@ interface Context {
   readonly inBrackets: boolean;
   /** In the body of a resolver that does not use `_` as a name of its own. */
   readonly inResolver: boolean;
-}
-
-function near(name: string, known: readonly string[]): string {
-  const found = didYouMean(name, known);
-  return found ? `; ${found}` : "";
 }
 
 function hasBrackets(node: PythonNode | null): boolean {

@@ -53,16 +53,22 @@ export function lintStatically(input: LintInput): Diagnostic[] {
   return readProjectText(input).diagnostics;
 }
 
-/** Lints a project's files, and gives what their text shows of the graph beside the findings. Never throws. */
-export function readProjectText(input: LintInput): { readonly diagnostics: Diagnostic[]; readonly graph: Graph } {
+/** What the text of a project's files shows. */
+export interface ProjectText {
+  /** Findings in the order of file and line. */
+  readonly diagnostics: Diagnostic[];
+  readonly graph: Graph;
+  readonly model: ProjectModel;
+}
+
+/** Lints a project's files, and gives what their text shows beside the findings. Never throws. */
+export function readProjectText(input: LintInput): ProjectText {
   const findings: Diagnostic[] = [];
   const modules: PythonModule[] = [];
   let whole = true;
   for (const { path, text } of input.files) {
     if (!isPythonModule(path)) continue;
-    const known = input.known?.get(path);
-    const read = known?.text === text ? known : { text, ...readFile(path, text, input.runtime) };
-    input.known?.set(path, read);
+    const read = readPythonFile(path, text, input);
     findings.push(...read.findings);
     if (read.module) modules.push(read.module);
     else whole = false;
@@ -78,7 +84,15 @@ export function readProjectText(input: LintInput): { readonly diagnostics: Diagn
     knowledge,
   );
   graph.resolvers.push(...linked.resolvers);
-  return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph };
+  return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph, model };
+}
+
+/** Reads one Python file, unless it is known with this text. Never throws. */
+export function readPythonFile(path: string, text: string, { known, runtime }: Pick<LintInput, "known" | "runtime">): ReadFile {
+  const before = known?.get(path);
+  const read = before?.text === text ? before : { text, ...readFile(path, text, runtime) };
+  known?.set(path, read);
+  return read;
 }
 
 function readFile(path: string, text: string, runtime: string | undefined): { findings: Diagnostic[]; module?: PythonModule } {

@@ -53,6 +53,7 @@ export interface ResolverModel {
 /** What a dotted name means. */
 export type Meaning =
   | { readonly kind: "class"; readonly model: ClassModel }
+  | { readonly kind: "resolver"; readonly model: ResolverModel }
   | { readonly kind: "sdk"; readonly name: string }
   /** A type of Python or of the project that is no feature class. */
   | { readonly kind: "type" }
@@ -86,7 +87,8 @@ export class ProjectModel {
   readonly classes: ClassModel[] = [];
   readonly resolvers: ResolverModel[] = [];
   readonly #modules = new Map<string, PythonModule>();
-  readonly #byDefinition = new Map<PythonClass, ClassModel>();
+  readonly #classes = new Map<PythonClass, ClassModel>();
+  readonly #resolvers = new Map<PythonFunction, ResolverModel>();
 
   /**
    * @param modules the files that could be read
@@ -127,8 +129,11 @@ export class ProjectModel {
     if (own.length > 0) {
       const last = own.at(-1);
       if (rest.length > 0 || own.some((definition) => definition.conditional) || module.imports.has(first)) return UNKNOWN;
-      if (last?.kind !== "class") return UNKNOWN;
-      const model = this.#byDefinition.get(last);
+      if (last?.kind !== "class") {
+        const resolver = last && this.#resolvers.get(last);
+        return resolver ? { kind: "resolver", model: resolver } : UNKNOWN;
+      }
+      const model = this.#classes.get(last);
       if (model) return { kind: "class", model };
       return last.decorators.some((decorator) => decorator.path.length === 0 || !isDataclass(decorator)) ? UNKNOWN : TYPE;
     }
@@ -176,7 +181,7 @@ export class ProjectModel {
     const complete = !definition.open && !hasBases && !definition.conditional && definition.decorators.length === 1;
     const model = { module, definition, decorator, namespace, named: nameOption?.value ?? definition, fields, complete };
     this.classes.push(model);
-    this.#byDefinition.set(definition, model);
+    this.#classes.set(definition, model);
   }
 
   #field(module: PythonModule, source: ClassField): FieldModel {
@@ -228,7 +233,9 @@ export class ProjectModel {
     const name = nameOption ? literalText(nameOption.value) : decorator.call.open ? undefined : definition.name;
     const fqn = name === undefined || definition.conditional ? undefined : `${module.module}.${name}`;
     const named = nameOption?.value ?? definition;
-    this.resolvers.push({ module, definition, decorator, fqn, named, plain: definition.decorators.length === 1 });
+    const model = { module, definition, decorator, fqn, named, plain: definition.decorators.length === 1 };
+    this.resolvers.push(model);
+    this.#resolvers.set(definition, model);
   }
 }
 

@@ -162,7 +162,7 @@ function readString(own: string, place: Placed, depth: number): Expression {
 
 /** A quoted annotation; undefined when the text is no expression. */
 function readQuoted(body: string, start: number, depth: number): Expression | undefined {
-  if (body.length > LONGEST_QUOTED || !/^[\s\w.|[\]()"',\-@<>=&]+$/u.test(body)) return undefined;
+  if (body.length > LONGEST_QUOTED || !/^[\s\p{ID_Continue}.|[\]()"',\-@<>=&]+$/u.test(body)) return undefined;
   const leading = body.length - body.trimStart().length;
   const source = body.trimStart();
   const tree = parser.parse(source);

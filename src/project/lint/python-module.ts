@@ -80,6 +80,8 @@ export interface PythonModule {
   readonly calls: readonly TopLevelCall[];
   /** Names bound at the top level in any way, imports included. */
   readonly names: ReadonlySet<string>;
+  /** Modules that all names are taken from, with `import *`. */
+  readonly stars: readonly string[];
   /** More names may exist than are written: a star import, `globals()`, `exec`, or text that was not understood. */
   readonly open: boolean;
   /** The tree of the file; its offsets are those of the text. */
@@ -107,7 +109,8 @@ export function readPythonModule(path: string, text: string, parseable: string):
     definitions: reader.definitions,
     calls: reader.calls,
     names: reader.names,
-    open: hasErrors || reader.star || DYNAMIC.test(text.replace(/\btype\s*\(\s*self\s*\)/g, "")),
+    stars: reader.stars,
+    open: hasErrors || reader.stars.length > 0 || DYNAMIC.test(text.replace(/\btype\s*\(\s*self\s*\)/g, "")),
     tree: tree.topNode,
   };
 }
@@ -117,16 +120,12 @@ class ModuleReader {
   readonly definitions: (PythonClass | PythonFunction)[] = [];
   readonly calls: TopLevelCall[] = [];
   readonly names = new Set<string>();
-  star = false;
-  readonly #package: readonly string[];
+  readonly stars: string[] = [];
 
   constructor(
-    path: string,
+    readonly path: string,
     readonly text: string,
-  ) {
-    const folders = path.split("/").slice(0, -1);
-    this.#package = folders;
-  }
+  ) {}
 
   statements(parent: PythonNode, conditional: boolean): void {
     for (let node = parent.firstChild; node; node = node.nextSibling) this.#statement(node, conditional);
@@ -193,42 +192,12 @@ class ModuleReader {
   }
 
   #import(node: PythonNode): void {
-    const words: string[] = [];
-    for (let child = node.firstChild; child; child = child.nextSibling)
-      if (child.name !== "Comment") words.push(child.name === "VariableName" || child.name === "." ? this.#slice(child) : child.name);
-    if (words[0] === "from") this.#importFrom(words);
-    else for (const item of splitAt(words.slice(1), ",")) this.#importModule(item);
-  }
-
-  #importFrom(words: readonly string[]): void {
-    const at = words.indexOf("import");
-    const source = words.slice(1, at);
-    const level = source.findIndex((word) => word !== "." && word !== "...");
-    const dots = (level < 0 ? source : source.slice(0, level)).join("").length;
-    const tail = level < 0 ? [] : source.slice(level).filter((word) => word !== ".");
-    const base = dots === 0 ? [] : this.#package.slice(0, this.#package.length - (dots - 1));
-    const module = [...base, ...tail].join(".");
-    const items = splitAt(
-      words.slice(at + 1).filter((word) => word !== "(" && word !== ")"),
-      ",",
-    );
-    for (const [name, , alias] of items) {
-      if (name === "*") this.star = true;
-      else if (name !== undefined) this.#bindImport(alias ?? name, { module, name });
+    const { bound, star } = readImports(node, this.path, this.text);
+    if (star !== undefined) this.stars.push(star);
+    for (const [name, item] of bound) {
+      this.names.add(name);
+      this.imports.set(name, item);
     }
-  }
-
-  #importModule(item: readonly string[]): void {
-    const as = item.indexOf("as");
-    const path = (as < 0 ? item : item.slice(0, as)).filter((word) => word !== ".");
-    const alias = as < 0 ? undefined : item[as + 1];
-    if (alias) this.#bindImport(alias, { module: path.join("."), name: undefined });
-    else if (path[0]) this.#bindImport(path[0], { module: path[0], name: undefined });
-  }
-
-  #bindImport(name: string, item: Import): void {
-    this.names.add(name);
-    this.imports.set(name, item);
   }
 
   #decorator(node: PythonNode): Decorator {
@@ -311,6 +280,50 @@ class ModuleReader {
     const returns = node.getChild("TypeDef")?.lastChild;
     return { parameters, returns: returns ? readExpression(returns, this.text) : undefined };
   }
+}
+
+/** What an import statement binds. */
+export interface BoundImports {
+  /** By name, in order. */
+  readonly bound: [string, Import][];
+  /** The module that all names are taken from, with `import *`. */
+  readonly star?: string;
+}
+
+/** Reads an import statement of the file with that path, which relative imports start from. */
+export function readImports(node: PythonNode, path: string, text: string): BoundImports {
+  const words: string[] = [];
+  for (let child = node.firstChild; child; child = child.nextSibling)
+    if (child.name !== "Comment")
+      words.push(child.name === "VariableName" || child.name === "." ? text.slice(child.from, child.to) : child.name);
+  if (words[0] === "from") return readFromImport(words, path.split("/").slice(0, -1));
+  return { bound: splitAt(words.slice(1), ",").flatMap(readModuleImport) };
+}
+
+function readFromImport(words: readonly string[], folders: readonly string[]): BoundImports {
+  const at = words.indexOf("import");
+  const source = words.slice(1, at);
+  const level = source.findIndex((word) => word !== "." && word !== "...");
+  const dots = (level < 0 ? source : source.slice(0, level)).join("").length;
+  const tail = level < 0 ? [] : source.slice(level).filter((word) => word !== ".");
+  const base = dots === 0 ? [] : folders.slice(0, folders.length - (dots - 1));
+  const module = [...base, ...tail].join(".");
+  const items = splitAt(
+    words.slice(at + 1).filter((word) => word !== "(" && word !== ")"),
+    ",",
+  );
+  const bound = items.flatMap(([name, , alias]): [string, Import][] =>
+    name === undefined || name === "*" ? [] : [[alias ?? name, { module, name }]],
+  );
+  return items.some(([name]) => name === "*") ? { bound, star: module } : { bound };
+}
+
+function readModuleImport(item: readonly string[]): [string, Import][] {
+  const as = item.indexOf("as");
+  const path = (as < 0 ? item : item.slice(0, as)).filter((word) => word !== ".");
+  const alias = as < 0 ? undefined : item[as + 1];
+  if (alias) return [[alias, { module: path.join("."), name: undefined }]];
+  return path[0] ? [[path[0], { module: path[0], name: undefined }]] : [];
 }
 
 function splitAt(words: readonly string[], sign: string): string[][] {

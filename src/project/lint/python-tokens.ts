@@ -32,7 +32,8 @@ export interface PythonTokens {
   readonly reusedQuotes: readonly { readonly start: number; readonly end: number }[];
 }
 
-const KEYWORDS = new Set(
+/** Words of Python that are no names. */
+export const PYTHON_KEYWORDS = new Set(
   "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
     " ",
   ),
@@ -164,7 +165,7 @@ class PythonTokenizer {
     else if (this.#skip(NAME)) {
       this.#push("name", start, this.#at);
       const word = this.tokens.at(-1) as PythonToken;
-      if (KEYWORDS.has(word.text)) this.tokens[this.tokens.length - 1] = { ...word, kind: "keyword" };
+      if (PYTHON_KEYWORDS.has(word.text)) this.tokens[this.tokens.length - 1] = { ...word, kind: "keyword" };
     } else if ((sign >= "0" && sign <= "9") || (sign === "." && /\d/.test(this.text[start + 1] ?? ""))) {
       this.#skip(NUMBER);
       this.#push("number", start, this.#at);

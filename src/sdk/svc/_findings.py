@@ -41,6 +41,8 @@ class Finding:
     severity: str = ERROR
     related: tuple[tuple[Span, str], ...] = ()
     hint: str = ""
+    #: What could stand at the span instead, best first.
+    replacements: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """The finding as proto3 JSON of `svc.v1.Diagnostic`."""
@@ -53,6 +55,8 @@ class Finding:
             document["related"] = [{"span": span.json(), "message": well_formed(text)} for span, text in self.related]
         if self.hint:
             document["hint"] = well_formed(self.hint)
+        if self.replacements:
+            document["replacements"] = list(self.replacements)
         return document
 
     def __str__(self) -> str:

@@ -58,6 +58,8 @@ __all__ = [
 #: A feature such as `User.id`, or its name.
 Feature = Any
 Inputs = Mapping[Feature, Any]
+#: One time for all rows of a query, or one for each.
+Times = Union[datetime, str, Sequence[Union[datetime, str]], None]
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class SvcClient:
 
     client_id, client_secret, environment, api_server: without them the environment variables ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``,
     ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else the command line's config file, which `svc login` writes.
-    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take.
+    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take;
+    what is not there by then has failed with the code DEADLINE_EXCEEDED.
 
     Nothing is sent before the first call. Raises ConfigError when there are no credentials.
     """
@@ -129,7 +132,7 @@ class SvcClient:
         context: Optional[OnlineQueryContext] = None,
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
         tags: Union[str, Sequence[str], None] = None,
-        now: Union[datetime, str, None] = None,
+        now: Times = None,
         query_context: Optional[Mapping[str, Any]] = None,
         query_name: Optional[str] = None,
         query_name_version: Optional[str] = None,
@@ -148,7 +151,7 @@ class SvcClient:
         context: Optional[OnlineQueryContext] = None,
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
         tags: Union[str, Sequence[str], None] = None,
-        now: Union[datetime, str, None] = None,
+        now: Times = None,
         query_context: Optional[Mapping[str, Any]] = None,
         query_name: Optional[str] = None,
         query_name_version: Optional[str] = None,
@@ -163,8 +166,8 @@ class SvcClient:
 
         input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``, or a list of such rows that all name the same features. output: features, feature classes or names; without any, what the
         named query says, or the class of the input. context: the environment to ask and the query's tags, when `tags` says none. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
-        now: the time to answer as of. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
-        that is stored with the code. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
+        now: the time to answer as of; for a list of rows it may be a list too, with a time for each. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
+        that is stored with the code; without a version, its latest. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
         the plan. planner_options: what `svc query --help` lists, such as ``{"disable_cache_reads": True}``; they come before the named query's.
         trace: spans are kept, under `meta.trace_id`. store_plan_stages: what every step gave is kept, as long as the run is; much slower.
 
@@ -192,7 +195,7 @@ class SvcClient:
         context: Optional[OnlineQueryContext] = None,
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None,
         tags: Union[str, Sequence[str], None] = None,
-        now: Union[datetime, str, None] = None,
+        now: Times = None,
         query_context: Optional[Mapping[str, Any]] = None,
         query_name: Optional[str] = None,
         query_name_version: Optional[str] = None,
@@ -204,7 +207,8 @@ class SvcClient:
     ) -> BulkQueryResult:
         """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
 
-        input: a list of values per feature, all of one length, or of length 1, which then stands for every row. The rest as for `query`.
+        input: a list of values per feature, all of one length, or of length 1, which then stands for every row. now: one time for all rows, or a list of them,
+        as `input` has of values: each row is then answered as a query of it alone with that time is. The rest as for `query`.
         """
         given = {feature: _column(feature, values) for feature, values in input.items()}
         tags = tags if tags or context is None else context.tags
@@ -256,7 +260,7 @@ class SvcClient:
         output: Sequence[Feature],
         staleness: Optional[Mapping[Feature, Union[str, timedelta]]],
         tags: Union[str, Sequence[str], None],
-        now: Union[datetime, str, None],
+        now: Times,
         query_context: Optional[Mapping[str, Any]],
         query_name: Optional[str],
         query_name_version: Optional[str],
@@ -278,11 +282,14 @@ class SvcClient:
             "query_name": query_name,
             "query_name_version": query_name_version,
             "correlation_id": correlation_id,
-            "now": instant_text(now) if isinstance(now, datetime) else now,
             "planner_options": dict(planner_options or {}),
             "deployment_id": self._deployment_id,
+            "encoding_options": {"encode_large_integers_as_numbers": True},
         }
-        return {name: value for name, value in fields.items() if value or name == "inputs"}
+        body = {name: value for name, value in fields.items() if value or name == "inputs"}
+        if now is not None:
+            body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in now]
+        return body
 
     def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext]) -> Mapping[str, Any]:
         environment = (context.environment if context is not None else None) or self._settings.environment
@@ -348,6 +355,10 @@ def _column(feature: Feature, values: Any) -> list[Any]:
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
         raise TypeError(f"query_bulk takes a list of values per input; {feature_name(feature)} has {values!r}")
     return list(values)
+
+
+def _instant(time: Union[datetime, str]) -> str:
+    return instant_text(time) if isinstance(time, datetime) else time
 
 
 def _staleness(feature: Feature, value: Union[str, timedelta]) -> str:

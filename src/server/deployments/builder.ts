@@ -3,7 +3,7 @@
 import { chmodSync, existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
@@ -97,7 +97,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   const requirementsText = async (deployment: DeploymentRecord, source: string): Promise<string> => {
     if (deployment.requirements === "") return "";
     const files = await listFiles(source);
-    const name = deployment.requirements.replace(/^\.\//, "");
+    const name = requirementsFile(deployment);
     if (!files.includes(name)) {
       throw new BuildFailed(
         `The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
@@ -133,6 +133,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     const chain = await python();
     const interpreter = await chain.environmentPython({
       requirements: await requirementsText(deployment, source),
+      requirementsFile: requirementsFile(deployment),
       root: source,
       signal,
       onProgress: note,
@@ -174,6 +175,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
           root: source,
           files,
           requirements,
+          requirementsFile: requirementsFile(deployment),
           environmentName: environment.name,
           signal,
           onProgress: note,
@@ -272,6 +274,11 @@ async function listFiles(source: string): Promise<string[]> {
         .slice(source.length + 1)
         .replaceAll("\\", "/"),
     );
+}
+
+/** Path of the requirements file as the source's files are named; empty = none. */
+function requirementsFile({ requirements }: DeploymentRecord): string {
+  return requirements && posix.normalize(requirements);
 }
 
 /** The pool of a deployment without Python resolvers: there is nothing to run. */

@@ -1,11 +1,21 @@
 /** Reading request bodies: each has a longest length and a deadline, and all together have the server's budget. */
 
 import type { BodyShare } from "./body-budget.ts";
+import { ENCODINGS, type Encoding, encodingOf, inflated } from "./content-encoding.ts";
 
-/** Why a body is refused: it did not come in time, is longer than it may be, or there is no room for it now. */
-export type BodyStatus = 408 | 413 | 503;
+/**
+ * Why a body is refused: it is not what it was compressed to, did not come in time, is longer than it may be, is compressed in a way that is not known, or there is
+ * no room for it now.
+ */
+export type BodyStatus = 400 | 408 | 413 | 415 | 503;
 
-const CODES: Readonly<Record<BodyStatus, string>> = { 408: "body_too_slow", 413: "body_too_large", 503: "server_busy" };
+const CODES: Readonly<Record<BodyStatus, string>> = {
+  400: "body_broken",
+  408: "body_too_slow",
+  413: "body_too_large",
+  415: "unknown_encoding",
+  503: "server_busy",
+};
 
 /** A body that was not read to its end. */
 export class BodyRefused extends Error {
@@ -13,6 +23,8 @@ export class BodyRefused extends Error {
   constructor(
     message: string,
     readonly status: BodyStatus,
+    /** What its answer says beside. */
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
@@ -40,6 +52,8 @@ export interface BodyOptions {
   /** Where its bytes are counted, if it may be longer than a short one. */
   readonly share?: BodyShare;
   readonly deadlineMs?: number;
+  /** Whether it may be compressed; the callers of such doors are known. */
+  readonly inflates?: boolean;
 }
 
 /** Whether a request comes with a body of which nothing was read. */
@@ -50,22 +64,71 @@ export function hasUnreadBody(request: Request): boolean {
 }
 
 /**
- * Reads a whole body. A length that is announced, and a body for which there is no room, is refused before a byte is read.
- * @throws BodyRefused when it exceeds `maxBytes`, the deadline, or what the server has room for
+ * Reads a whole body, and takes its encoding away with the headers that tell of it: `maxBytes` and the room that it takes are of what it holds. A length that is
+ * announced, and a body for which there is no room, is refused before a byte is read.
+ * @throws BodyRefused when it exceeds `maxBytes`, the deadline, or what the server has room for, and when its encoding is unknown or broken
  */
 export async function readBody(request: Request, maxBytes: number, options: BodyOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
   const { share, deadlineMs = BODY_DEADLINE_MS } = options;
+  const encoding = contentEncoding(request.headers, options);
   const announced = request.headers.get("content-length");
+  if (encoding) for (const name of [ENCODING, "content-length"]) request.headers.delete(name);
   if (announced === null && !request.body) return new Uint8Array(0);
   const length = announced === null ? undefined : Number(announced);
   if (length !== undefined && length > maxBytes) throw tooLong(maxBytes);
+  if (encoding && request.body) return inflateBody(request.body, encoding, maxBytes, options);
   const taken = maxBytes <= SHORT_BODY_BYTES || !share || share.take(length ?? Math.max(maxBytes, UNANNOUNCED_BYTES));
   if (taken !== true && !(await taken)) throw noRoom();
-  return length === undefined ? readUpTo(request, maxBytes, deadlineMs) : inTime(request.bytes(), deadlineMs);
+  return length === undefined
+    ? readUpTo(request.body as ReadableStream<Uint8Array>, maxBytes, deadlineMs)
+    : inTime(request.bytes(), deadlineMs);
 }
 
-async function readUpTo(request: Request, maxBytes: number, deadlineMs: number): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+const ENCODING = "content-encoding";
+
+/** The encoding that a body comes in; undefined = as it is. */
+function contentEncoding(headers: Headers, { inflates }: BodyOptions): Encoding | undefined {
+  const name = headers.get(ENCODING) ?? "identity";
+  if (name === "identity") return undefined;
+  const encoding = inflates ? encodingOf(name) : undefined;
+  if (encoding) return encoding;
+  const taken = inflates ? ENCODINGS : ["identity"];
+  const message = `The body comes with a Content-Encoding that is not taken here. Use ${taken.join(" or ")}.`;
+  throw new BodyRefused(message, 415, { "accept-encoding": taken.join(", ") });
+}
+
+/** What a stream of compressed bytes holds. Throws BodyRefused. */
+export async function inflateBody(
+  stream: ReadableStream<Uint8Array>,
+  encoding: Encoding,
+  maxBytes: number,
+  { share, deadlineMs = BODY_DEADLINE_MS }: BodyOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  let room = SHORT_BODY_BYTES;
+  const makeRoom = async (length: number): Promise<void> => {
+    while (share && room < length) {
+      const next = Math.min(room * ROOM_GROWTH, maxBytes);
+      if (!(await share.take(next - room))) throw noRoom();
+      room = next;
+    }
+  };
+  try {
+    return await readUpTo(inflated(stream, encoding), maxBytes, deadlineMs, makeRoom);
+  } catch (error) {
+    throw error instanceof TypeError ? new BodyRefused(`The body is not whole ${encoding}.`, 400) : error;
+  }
+}
+
+/** How much more room a compressed body takes each time that it turns out to hold more: nothing that can be believed says how much it is. */
+const ROOM_GROWTH = 4;
+
+async function readUpTo(
+  stream: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  deadlineMs: number,
+  makeRoom?: (length: number) => Promise<void>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
   let late = false;
@@ -80,11 +143,12 @@ async function readUpTo(request: Request, maxBytes: number, deadlineMs: number):
       if (done) return joined(chunks, length);
       chunks.push(value);
       length += value.length;
-      if (length > maxBytes) {
-        reader.cancel().catch(() => undefined);
-        throw tooLong(maxBytes);
-      }
+      if (length > maxBytes) throw tooLong(maxBytes);
+      await makeRoom?.(length);
     }
+  } catch (error) {
+    reader.cancel().catch(() => undefined);
+    throw error;
   } finally {
     clearTimeout(timer);
     for (const chunk of chunks) free(chunk);
@@ -124,5 +188,7 @@ function tooSlow(deadlineMs: number): BodyRefused {
 }
 
 function noRoom(): BodyRefused {
-  return new BodyRefused("The server has no room for the body now: it is busy with other requests. Send it again in a moment.", 503);
+  return new BodyRefused("The server has no room for the body now: it is busy with other requests. Send it again in a moment.", 503, {
+    "retry-after": "1",
+  });
 }

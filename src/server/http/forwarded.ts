@@ -3,20 +3,22 @@
  * the proxy is; from elsewhere it is the client's own claim, and taken away before anything reads it.
  */
 
+import type { Connection } from "../router.ts";
 import { isLoopbackPeer } from "./guard.ts";
 
 const SCHEME = "x-forwarded-proto";
 const CLIENT = "x-forwarded-for";
 
-/** Takes away what a client elsewhere claims. */
-export function dropForeignClaims(headers: Headers, peer: (() => string | undefined) | undefined): void {
+/** Takes away what a client elsewhere claims, and puts down what is seen: a connection over TLS is encrypted whatever the headers say. */
+export function dropForeignClaims(headers: Headers, { peer, encrypted }: Connection): void {
+  if (encrypted) headers.set(SCHEME, "https");
   if (!headers.has(SCHEME) && !headers.has(CLIENT)) return;
   if (peer === undefined || isLoopbackPeer(peer())) return;
-  headers.delete(SCHEME);
+  if (!encrypted) headers.delete(SCHEME);
   headers.delete(CLIENT);
 }
 
-/** Whether the client's own connection is encrypted: a proxy in front says so. */
+/** Whether the client's own connection is encrypted: that to this server, or that to a proxy in front, which says so. */
 export function isEncrypted(headers: Headers): boolean {
   return headers.get(SCHEME)?.trim().toLowerCase() === "https";
 }

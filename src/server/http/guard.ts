@@ -40,13 +40,26 @@ export function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
-/** The Host headers that allowed hosts stand for. */
-export function proxyHosts(allowedHosts: readonly string[], port: number): ReadonlySet<string> {
+/** Where a server listens, and under which further names. */
+type Names = Pick<GuardOptions, "host" | "port" | "allowedHosts">;
+
+/** The Host headers that other machines may send: what the allowed hosts stand for, and the address that is bound unless it is this machine's alone. */
+export function remoteHosts({ host, port, allowedHosts }: Names): ReadonlySet<string> {
+  const bound = isLoopback(host) ? [] : [urlHost(host)];
   return new Set(
-    allowedHosts
+    [...allowedHosts, ...bound]
       .map((name) => name.toLowerCase())
       .flatMap((name) => (/:\d+$/.test(name) && !name.endsWith("]") ? [name.replace(/:(80|443)$/, ""), name] : [name, `${name}:${port}`])),
   );
+}
+
+/** An address for other machines; undefined when every address of this machine is bound and none of its names is allowed. */
+export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { readonly encrypted: boolean }): string | undefined {
+  const bound = ["0.0.0.0", "::", "[::]"].includes(host) || isLoopback(host) ? [] : [urlHost(host)];
+  const [name] = [...allowedHosts, ...bound];
+  if (name === undefined) return undefined;
+  const named = /:\d+$/.test(name) && !name.endsWith("]") ? name : `${name}:${port}`;
+  return new URL(`${encrypted ? "https" : "http"}://${named}`).origin;
 }
 
 /**
@@ -56,12 +69,12 @@ export function proxyHosts(allowedHosts: readonly string[], port: number): Reado
 export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);
   const bound = urlHost(host).toLowerCase();
-  const hosts = new Set([port === 80 ? bound : `${bound}:${port}`, ...proxyHosts(allowedHosts, port)]);
+  const hosts = new Set([port === 80 ? bound : `${bound}:${port}`, ...remoteHosts({ host, port, allowedHosts })]);
   return (headers, peer) => {
     if (othersRefused !== undefined && !isThisMachine(peer?.(), host)) return othersRefused;
     const given = headers.get("host")?.toLowerCase();
     if (given === undefined || !(hosts.has(given) || names.has(given.replace(/:\d+$/, ""))))
-      return "The Host header does not name this server.";
+      return "The Host header does not name this server. `svc server start --allowed-host <name>` gives it further names.";
     const origin = headers.get("origin")?.toLowerCase();
     if (origin !== undefined && origin !== `http://${given}` && origin !== `https://${given}`)
       return "Requests from other origins are not allowed.";

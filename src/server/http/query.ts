@@ -1,31 +1,37 @@
 /** `POST /v1/query/online` and `POST /v1/query/bulk`: the JSON query API for thin clients. */
 
-import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../access.ts";
 import type { Caller } from "../auth/tokens.ts";
 import { Failure } from "../failure.ts";
-import { FAILURE_CODES } from "../failure-codes.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
 import type { Connection } from "../router.ts";
 import type { QueryDoorDeps } from "../services/query-door.ts";
-import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_BYTES } from "../services/query-http.ts";
+import {
+  createBulkQueryHttp,
+  createQueryHttp,
+  MAX_BULK_QUERY_BYTES,
+  MAX_QUERY_BYTES,
+  NO_COLUMNS,
+  NO_RESULTS,
+} from "../services/query-http.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { failureStatus, json } from "./respond.ts";
+import { failureResponse } from "./respond.ts";
 
 type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
-/** A door of the JSON query API: what its handler is, and how long a body may be. */
+/** A door of the JSON query API: what its handler is, how long a body may be, and `data` of a refused query. */
 interface Door {
   readonly create: (deps: QueryDoorDeps<Caller>) => Handler;
   readonly maxBytes: number;
+  readonly noData: object;
   readonly handlers: WeakMap<Platform, Promise<Handler>>;
 }
 
-const ONLINE: Door = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, handlers: new WeakMap() };
-const BULK: Door = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, handlers: new WeakMap() };
+const ONLINE: Door = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, noData: NO_RESULTS, handlers: new WeakMap() };
+const BULK: Door = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, noData: NO_COLUMNS, handlers: new WeakMap() };
 
 /** Answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's errors. */
 export function serveQuery(platform: Platform, request: Request, connection: Connection, share: BodyShare): Promise<Response> {
@@ -43,16 +49,13 @@ async function serve(door: Door, platform: Platform, request: Request, connectio
     if (!caller) throw new Error("queries need credentials");
     const handle = await handlerOf(door, platform);
     return await handle(request, caller, async () => {
-      const body = await readBody(request, door.maxBytes, { share });
+      const body = await readBody(request, door.maxBytes, { share, inflates: true });
       connection.unhurried?.();
       return body;
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const [code, category] = FAILURE_CODES[error.kind];
-    const message = error.detail.hint ? `${error.message} ${error.detail.hint}` : error.message;
-    const named = code === ErrorCode.UNSPECIFIED ? ErrorCode.INVALID_QUERY : code;
-    return json({ data: [], errors: [{ code: ErrorCode[named], category: ErrorCategory[category], message }] }, failureStatus(error));
+    return failureResponse(error, { data: door.noData });
   }
 }
 

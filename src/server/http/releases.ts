@@ -10,7 +10,7 @@ import { systemWords } from "../../disk/disk-error.ts";
 import { parseFeed, parseManifest, ReleaseFormatError, type ReleaseManifest } from "../../domain/release/manifest.ts";
 import { NO_BUILD_FOR_386 } from "../../domain/release/no-build.ts";
 import { StartError } from "../failure.ts";
-import { isLoopbackPeer } from "./guard.ts";
+import { isEncrypted } from "./forwarded.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 const AT_THE_ROOT = /^(?:install\.(?:sh|ps1)|changelog\.md|index\.json(?:\.minisig)?)$/;
@@ -39,9 +39,9 @@ export interface ReleaseMirror {
   has(path: string): boolean;
   /**
    * Answers a request for a file of the folder. Only plain names that a release host has are looked for, so that no path leads elsewhere, and a link that leads
-   * out of the folder is not followed. `peer` is the address of the other side.
+   * out of the folder is not followed.
    */
-  serve(request: Request, url: URL, peer: string | undefined): Promise<Response>;
+  serve(request: Request, url: URL): Promise<Response>;
 }
 
 /** Opens a folder of releases. Throws StartError "releases_unusable" when it holds none. */
@@ -49,7 +49,7 @@ export function openReleaseMirror(folder: string): ReleaseMirror {
   checkFolder(folder);
   return {
     has: (path) => /^\/(?:latest|releases)\//.test(path) || AT_THE_ROOT.test(path.slice(1)),
-    serve: (request, url, peer) => serveFile(folder, request, url, peer),
+    serve: (request, url) => serveFile(folder, request, url),
   };
 }
 
@@ -75,7 +75,7 @@ function checkFolder(folder: string): void {
   }
 }
 
-async function serveFile(folder: string, request: Request, url: URL, peer: string | undefined): Promise<Response> {
+async function serveFile(folder: string, request: Request, url: URL): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed("GET, HEAD");
   const parts = pathParts(url.pathname);
   if (BINARY.exec(parts?.at(-1) ?? "")?.[1] === NO_BUILD_FOR_386.target) return notBuilt(NO_BUILD_FOR_386.text, request);
@@ -83,7 +83,7 @@ async function serveFile(folder: string, request: Request, url: URL, peer: strin
   if (!file) return parts ? missing(folder, parts, request) : jsonError(404, "not_found", `A release host has nothing at ${url.pathname}.`);
   const name = parts.at(-1) ?? "";
   const script =
-    /^install\.(sh|ps1)$/.test(name) && parts.length === 1 ? fillBase(await readFile(file.path, "utf8"), request, url, peer) : undefined;
+    /^install\.(sh|ps1)$/.test(name) && parts.length === 1 ? fillBase(await readFile(file.path, "utf8"), request, url) : undefined;
   const etag = `"${script === undefined ? file.tag : Bun.hash(script).toString(16)}"`;
   const headers: Record<string, string> = { ...SAFE_HEADERS, "cache-control": "no-cache", "content-type": contentType(name), etag };
   if (matches(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
@@ -152,11 +152,10 @@ function matches(ifNoneMatch: string | null, etag: string): boolean {
  * Makes an install script fetch from this mirror, whichever host it was published for. The address is the one that the request was sent to, once it is seen to be
  * an address and nothing else; behind a TLS proxy of this machine it is that proxy's.
  */
-function fillBase(script: string, request: Request, url: URL, peer: string | undefined): string {
+function fillBase(script: string, request: Request, url: URL): string {
   const host = request.headers.get("host") ?? url.host;
   if (!/^(?:[a-z0-9](?:[a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(host)) return script;
-  const secure = isLoopbackPeer(peer) && request.headers.get("x-forwarded-proto") === "https";
-  return script.replace(BASE_LINE, (_line, name: string) => `${name}"${secure ? "https" : "http"}://${host}"`);
+  return script.replace(BASE_LINE, (_line, name: string) => `${name}"${isEncrypted(request.headers) ? "https" : "http"}://${host}"`);
 }
 
 async function readManifest(folder: string, release: readonly string[]): Promise<ReleaseManifest | undefined> {

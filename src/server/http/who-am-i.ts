@@ -5,12 +5,13 @@ import type { Platform } from "../platform.ts";
 import { resolveScope } from "../scope.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
-/** Answers with the ids of the user, the team, the project and the environment that the headers select. */
+/** Answers with the ids of the user (by both names that clients know it by), the team, the project and the environment that the headers select. */
 export async function whoAmI(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
   const caller = await authenticate(platform.callers, request.headers);
   const { environment } = await resolveScope(platform.metadata, caller, request.headers);
   return json({
+    user: caller.clientId,
     user_id: caller.clientId,
     team_id: caller.teamId,
     project_id: environment.projectId,

@@ -22,6 +22,7 @@ import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
 import type { Ask, BulkAsk } from "./request/request.ts";
 import { Execution } from "./run/executor.ts";
+import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run-context.ts";
 
 /** Rows that run together. */
@@ -98,7 +99,7 @@ export class BulkRun {
       this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);
-      if (context.signal?.aborted) throw context.signal.reason;
+      context.signal?.throwIfAborted();
       this.#columns ??= prepared.outputs.map(({ path, feature, pick }) => ({
         path,
         feature,
@@ -107,14 +108,15 @@ export class BulkRun {
         hits: new Array<boolean>(rows).fill(false),
       }));
       await this.#runBatch(prepared, context, started);
+      context.signal?.throwIfAborted();
       if (from + BATCH_ROWS < rows) await Bun.sleep(0);
     }
-    const { deployment, queryId, nowMicros, observer } = context as BulkContext;
+    const { deployment, queryId, now, observer } = context as BulkContext;
     return {
       queryId,
       deployment,
       queryHash: this.#hash,
-      nowMicros,
+      nowMicros: now.micros,
       durationMs: performance.now() - started,
       rows,
       columns: this.#columns ?? [],
@@ -139,7 +141,7 @@ export class BulkRun {
         });
     for (const group of prepared.groups.flatMap(inParts)) {
       if (group.rows.length === 0) continue;
-      const execution = new Execution(group.plan, group.rows.length, context);
+      const execution = new Execution(group.plan, group.rows.length, context, this.#timesOf(group.rows));
       context.observer?.stages?.number(execution, group.rows);
       await execution.run(group.columns);
       await this.keep(execution, context);
@@ -152,6 +154,19 @@ export class BulkRun {
         });
       this.#take(execution, group.rows);
     }
+  }
+
+  /** The times of rows, one object for equal ones; undefined when they have the query's. */
+  #timesOf(rows: readonly number[]): readonly QueryTime[] | undefined {
+    const { now } = this.bulk;
+    if (!now) return undefined;
+    const known = new Map<bigint, QueryTime>();
+    return rows.map((row) => {
+      const micros = now[now.length === 1 ? 0 : row] as bigint;
+      const time = known.get(micros) ?? new QueryTime(micros);
+      known.set(micros, time);
+      return time;
+    });
   }
 
   #take(execution: Execution, rows: readonly number[]): void {
@@ -180,8 +195,9 @@ function inParts(group: RowGroup): RowGroup[] {
 }
 
 /** The rows of a query: the length of its columns, of which those of length 1 stand for every row. Throws QueryRefused when two differ. */
-function rowsOf({ columns }: BulkAsk): number {
-  const [first, ...others] = columns.filter((column) => column.length !== 1);
+function rowsOf({ columns, now }: BulkAsk): number {
+  const times = now ? [{ name: "now", length: now.length }] : [];
+  const [first, ...others] = [...columns, ...times].filter((column) => column.length !== 1);
   const other = others.find((column) => column.length !== first?.length);
   if (first && other)
     throw new QueryRefused([
@@ -201,7 +217,7 @@ const MAX_SUMMARY_ERRORS = 100;
 export function bulkSummary(answer: BulkAnswer): QueryResponse {
   return create(QueryResponseSchema, {
     errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),
-    meta: answerMeta(answer),
+    meta: answerMeta(answer, []),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });
@@ -243,7 +259,7 @@ export function bulkAnswerToProto(answer: BulkAnswer): QueryBulkResponse {
       ),
     tables: answer.columns.filter((column) => column.isTable).map(tableToProto),
     errors: answer.failures.map((failure) => create(BulkErrorSchema, { row: failure.row, error: errorDetail(failure) })),
-    meta: answerMeta(answer),
+    meta: answerMeta(answer, answer.columns),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });

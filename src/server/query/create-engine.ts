@@ -2,7 +2,6 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
 import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
@@ -18,6 +17,7 @@ import { type Prepared, Preparer } from "./request/prepare.ts";
 import type { Ask, BulkAsk } from "./request/request.ts";
 import { Execution } from "./run/executor.ts";
 import { RunObserver } from "./run/observer.ts";
+import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run-context.ts";
 import { storeFresh } from "./run/store-access.ts";
 import { Trace } from "./run/trace.ts";
@@ -74,7 +74,8 @@ class Engine implements OnlineEngine {
     signal?: AbortSignal,
     tracing?: Tracing,
   ): Promise<BulkAnswer> {
-    checkNow(bulk.ask);
+    checkNow(bulk.ask.now);
+    bulk.now?.forEach(checkNow);
     const preparer = this.#preparer(deployment);
     const { log } = this.options;
     const { compile } = preparer.index;
@@ -96,7 +97,7 @@ class Engine implements OnlineEngine {
     tracing?: Tracing,
   ): Answer | Promise<Answer> {
     const started = performance.now();
-    checkNow(ask);
+    checkNow(ask.now);
     const preparer = this.#preparer(deployment);
     const planning = tracing?.spans?.open("plan", "plan");
     const prepared = preparer.prepare(ask);
@@ -121,8 +122,8 @@ class Engine implements OnlineEngine {
   }
 }
 
-function checkNow(ask: Ask): void {
-  if (ask.now !== undefined && (ask.now > LAST_MICROS || ask.now < FIRST_MICROS))
+function checkNow(now: bigint | undefined): void {
+  if (now !== undefined && (now > LAST_MICROS || now < FIRST_MICROS))
     throw new QueryRefused([refusal(ErrorCode.PARSE_FAILED, "now must lie between the years 1 and 9999")]);
 }
 
@@ -142,13 +143,11 @@ class QueryContext implements RunContext {
   readonly signal: AbortSignal | undefined;
   readonly compile: RunContext["compile"];
   readonly queryId: string;
-  readonly nowMicros: bigint;
-  readonly nowMs: number;
+  readonly now: QueryTime;
   readonly queryContext: Ask["queryContext"];
   readonly trace: Trace | undefined;
   readonly observer: RunObserver | undefined;
   readonly #tracing: Tracing | undefined;
-  #nowText: string | undefined;
 
   constructor({ deployment, ask, tags, arrival, log, signal, compile, tracing }: QueryWorld) {
     this.deployment = deployment;
@@ -157,8 +156,7 @@ class QueryContext implements RunContext {
     this.signal = signal;
     this.compile = compile;
     this.queryId = Bun.randomUUIDv7("hex", arrival);
-    this.nowMicros = ask.now ?? BigInt(Math.round(arrival * 1000));
-    this.nowMs = ask.now === undefined ? arrival : Number(ask.now) / 1000;
+    this.now = ask.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(ask.now);
     this.queryContext = ask.queryContext;
     this.trace = ask.explain ? new Trace() : undefined;
     this.#tracing = tracing;
@@ -174,11 +172,6 @@ class QueryContext implements RunContext {
 
   get traceparent(): string {
     return this.#tracing?.parent ? formatTraceparent(this.#tracing.parent) : "";
-  }
-
-  get nowText(): string {
-    this.#nowText ??= formatMicros(this.nowMicros);
-    return this.#nowText;
   }
 }
 
@@ -200,12 +193,12 @@ function conclude(
   return storing ? storing.then(() => assemble(execution, prepared, context, started)) : assemble(execution, prepared, context, started);
 }
 
-/** Stores what is fresh. What was computed for a time yet to come is not stored: it would hide the present. */
+/** Stores what is fresh. */
 function keep(execution: Execution, context: QueryContext, arrival: number): undefined | Promise<void> {
   if (execution.covered.length > 0 && context.log.enabled("debug"))
     for (const failure of execution.covered)
       context.log.debug("a default stands in for a failure", { queryId: context.queryId, feature: failure.path, error: failure.message });
-  return context.nowMs <= arrival ? storeFresh(execution) : undefined;
+  return storeFresh(execution, arrival);
 }
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {
@@ -215,7 +208,7 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     queryId: context.queryId,
     deployment: context.deployment,
     queryHash: prepared.plan.hash,
-    nowMicros: context.nowMicros,
+    nowMicros: context.now.micros,
     durationMs,
     fields,
     failures: answerFailures(fields),

@@ -1,6 +1,7 @@
 /** Bulk requests as bytes: where their values lie is found in one pass, and each is decoded when its row is run, so that a query of many rows is never objects all at once. */
 
 import { create, type DescField, fromBinary, mergeFromBinary } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import {
   BulkInputSchema,
   QueryBulkRequestSchema,
@@ -8,6 +9,7 @@ import {
   type QueryRequest,
   QueryRequestSchema,
 } from "../../../gen/svc/v1/query_pb.ts";
+import { timestampToMicros } from "../../domain/proto-time.ts";
 import { MAX_FIELDS, messageCheck, WireCursor } from "../http/message-check.ts";
 import { type BulkColumnAsk, inputFromProto } from "../query/request/request.ts";
 
@@ -22,10 +24,16 @@ export interface BulkMessage {
   /** Everything but the columns; absent when the request does not have it. */
   readonly query: QueryRequest | undefined;
   readonly columns: readonly BulkColumnAsk[];
+  /** The time of each row, microseconds since 1970; empty = the query's. */
+  readonly now: readonly bigint[];
 }
 
 /** Tags of the fields that are read here, all of which have a length. */
-const [QUERY, INPUTS] = [QueryBulkRequestSchema.field.query, QueryBulkRequestSchema.field.inputs].map(tagOf);
+const [QUERY, INPUTS, NOW] = [
+  QueryBulkRequestSchema.field.query,
+  QueryBulkRequestSchema.field.inputs,
+  QueryBulkRequestSchema.field.now,
+].map(tagOf);
 const [FEATURE, VALUES] = [BulkInputSchema.field.feature, BulkInputSchema.field.values].map(tagOf);
 
 function tagOf({ number }: DescField): number {
@@ -45,22 +53,31 @@ export async function readBulkMessage(bytes: Uint8Array): Promise<BulkMessage> {
   const check = {
     query: messageCheck(QueryRequestSchema, bytes, MAX_FIELDS),
     value: messageCheck(QueryInputSchema, bytes, MAX_BULK_FIELDS),
+    time: messageCheck(TimestampSchema, bytes, MAX_BULK_FIELDS),
   };
   let query: QueryRequest | undefined;
   const columns: BulkColumnAsk[] = [];
+  const now: bigint[] = [];
   const progress: Progress = { fields: 0 };
   const top = new WireCursor(bytes);
   for (let fields = 0; top.at < bytes.length; ) {
-    if (++fields > MAX_COLUMNS) throw top.wrong(`it has more than ${MAX_COLUMNS} columns`);
     const tag = top.tag(bytes.length);
     const from = top.skip(tag & 7, bytes.length);
+    if (tag === NOW) {
+      check.time(from, top.at);
+      now.push(timestampToMicros(fromBinary(TimestampSchema, bytes.subarray(from, top.at), { readUnknownFields: false })));
+      if (now.length > MAX_BULK_VALUES) throw top.wrong(`it has more than ${MAX_BULK_VALUES} times; send it in parts`);
+      if (now.length % FIELDS_AT_ONCE === 0) await Bun.sleep(0);
+      continue;
+    }
+    if (++fields > MAX_COLUMNS) throw top.wrong(`it has more than ${MAX_COLUMNS} columns`);
     if (tag === QUERY) {
       check.query(from, top.at);
       query ??= create(QueryRequestSchema);
       mergeFromBinary(QueryRequestSchema, query, bytes.subarray(from, top.at), { readUnknownFields: false });
     } else if (tag === INPUTS) columns.push(await readColumn(bytes, from, top.at, check.value, progress));
   }
-  return { query, columns };
+  return { query, columns, now };
 }
 
 async function readColumn(

@@ -2,13 +2,15 @@
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { compressedFlag } from "@connectrpc/connect/protocol";
 import { parseContentType as connectForm } from "@connectrpc/connect/protocol-connect";
 import { parseContentType as grpcWebForm } from "@connectrpc/connect/protocol-grpc-web";
+import { checkJsonFields } from "../http/json-fields.ts";
 import { JsonRefused, jsonText } from "../http/json-text.ts";
 import { checkMessage, MessageRefused } from "../http/message-check.ts";
 
 /** Bytes before a message in an envelope: its flags and its length. */
-const ENVELOPE_BYTES = 5;
+export const ENVELOPE_BYTES = 5;
 
 /**
  * Checks a body by the content type that it was sent with, as the handlers read that: a form that is known here and not there, or the other way round, would be a
@@ -18,7 +20,9 @@ export function checkCallBody(type: DescMessage, contentType: string, body: Uint
   const connect = connectForm(contentType);
   const form = connect ?? grpcWebForm(contentType);
   if (!form) return;
-  const check = form.binary ? (bytes: Uint8Array) => checkMessage(type, bytes) : (bytes: Uint8Array) => void jsonText(bytes);
+  const check = form.binary
+    ? (bytes: Uint8Array) => checkMessage(type, bytes)
+    : (bytes: Uint8Array) => checkJsonFields(type, jsonText(bytes).text);
   try {
     if (connect?.stream === false) check(body);
     else for (const message of enveloped(body)) check(message);
@@ -35,6 +39,8 @@ export function invalidArgument(error: unknown): unknown {
 function* enveloped(body: Uint8Array): Iterable<Uint8Array> {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   for (let at = 0; at + ENVELOPE_BYTES <= body.length; ) {
+    if ((body[at] ?? 0) & compressedFlag)
+      throw new ConnectError("a message is compressed in a way that is not known here", Code.Unimplemented);
     const from = at + ENVELOPE_BYTES;
     at = from + view.getUint32(at + 1);
     yield body.subarray(from, Math.min(at, body.length));

@@ -1,8 +1,10 @@
-/** HealthService: a probe of every part that really reads or writes. What this installation does not have says so. */
+/** HealthService: for those who may read, a probe of every part that really reads or writes; what this installation does not have says so. */
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { CheckHealthResponseSchema, HealthCheckSchema, HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import { Permission } from "../../../gen/svc/v1/options_pb.ts";
+import { authorize, hasCredentials } from "../access.ts";
 import type { Platform } from "../platform.ts";
 
 const PROBE_DEADLINE_MS = 5_000;
@@ -18,8 +20,13 @@ interface Part {
 export function register(router: ConnectRouter, platform: Platform): void {
   const parts = partsOf(platform);
   router.service(HealthService, {
-    async checkHealth() {
-      return create(CheckHealthResponseSchema, { checks: await Promise.all(parts.map(check)) });
+    async checkHealth(_, { requestHeader }) {
+      const { version } = platform;
+      if (!hasCredentials(requestHeader)) return create(CheckHealthResponseSchema, { status: HealthCheckStatus.OK, version });
+      await authorize(platform.callers, requestHeader, Permission.READ);
+      const checks = await Promise.all(parts.map(check));
+      const fails = checks.some(({ status }) => status === HealthCheckStatus.FAILING);
+      return create(CheckHealthResponseSchema, { checks, status: fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK, version });
     },
   });
 }

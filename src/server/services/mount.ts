@@ -4,13 +4,16 @@ import { getOption } from "@bufbuild/protobuf";
 import { type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalServerResponseToFetch } from "@connectrpc/connect/protocol";
-import { max_body_bytes, permission } from "../../../gen/svc/v1/options_pb.ts";
+import { max_body_bytes, Permission, permission } from "../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../access.ts";
 import type { Caller } from "../auth/tokens.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
+import type { BodyShare } from "../http/body-budget.ts";
+import { MIN_COMPRESSED_BYTES } from "../http/content-encoding.ts";
 import { admit, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { checkCallBody } from "./call-body.ts";
+import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
 
 /**
  * Answers a call whose caller may make it and whose body was read. `caller` is undefined for methods that need no credentials; `address` gives the client's, where
@@ -22,8 +25,8 @@ export type CallHandler = (request: Request, body: Uint8Array, caller: Caller | 
 export interface CallMethod {
   /** Who calls, before anything of the body is read; undefined for methods that need no credentials. Throws Failure when the caller may not. */
   readonly authorize: (headers: Headers) => Promise<Caller | undefined>;
-  /** Longest body. */
-  readonly maxBodyBytes: number;
+  /** Reads the body of a call that may be made. Throws BodyRefused. */
+  readonly receive: (request: Request, share: BodyShare) => Promise<Uint8Array>;
   readonly handle: CallHandler;
   /** Answers a call that is refused before its body was read, in the words of the call's protocol. */
   readonly refuse: (request: Request, error: unknown) => Promise<Response>;
@@ -65,18 +68,22 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
       interceptors: [errorInterceptor(platform)],
       requestGate,
       grpc: false,
+      acceptCompression: [...COMPRESSIONS],
+      compressMinBytes: MIN_COMPRESSED_BYTES,
       binaryOptions: { readUnknownFields: false },
     });
     module?.register(router, platform);
     return new Map(
-      router.handlers.map((handler) => {
+      router.handlers.map((made) => {
+        const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
         const general = generalHandler(handler);
         const needed = getOption(handler.method, permission);
+        const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
         return [
           handler.requestPath,
           {
             authorize: (headers) => authorize(platform.callers, headers, needed),
-            maxBodyBytes: getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES,
+            receive: (request, share) => readCallBody(request, maxBytes, { share, inflates: needed !== Permission.PUBLIC }),
             handle: module?.direct?.[handler.requestPath]?.(platform, general) ?? general,
             refuse: (request, error) =>
               respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error))),
@@ -122,10 +129,9 @@ async function respond(handler: UniversalHandler, request: Request, body: Uint8A
     contextValues,
   });
   if (handler.method.methodKind !== "unary" || !response.body) return universalServerResponseToFetch(response);
-  return new Response(await collect(response.body), {
-    status: response.status,
-    ...(response.header ? { headers: response.header } : {}),
-  });
+  const headers = new Headers(response.header);
+  headers.set("vary", "accept-encoding");
+  return new Response(await collect(response.body), { status: response.status, headers });
 }
 
 async function* once(body: Uint8Array): AsyncIterable<Uint8Array> {

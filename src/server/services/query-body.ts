@@ -1,10 +1,10 @@
 /** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
 
-import { didYouMean } from "../../domain/closest.ts";
 import { DURATION_GRAMMAR } from "../../domain/duration.ts";
 import { readStaleness } from "../../domain/staleness.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
-import { describeValue, type FeatureValue, parseExactJson } from "../../domain/value.ts";
+import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../domain/value.ts";
+import { unknownField } from "../http/json-fields.ts";
 import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../query/request/prepare.ts";
@@ -20,12 +20,14 @@ export interface QueryBody {
   readonly ask: Ask;
   /** Environment named in `context`; empty = not named. */
   readonly environment: string;
+  /** Branch named in `context`; empty = not named. */
+  readonly branch: string;
   /** Empty = not named. */
   readonly deploymentId: string;
   /** The caller's own key-value pairs. */
   readonly meta: Readonly<Record<string, string>>;
-  /** Whether structs are written as objects; else as lists of their fields' values. */
-  readonly structsAsObjects: boolean;
+  /** What the values of its answer are to be where JSON may be this or that. */
+  readonly form: JsonForm;
 }
 
 const FIELDS = new Set([
@@ -47,8 +49,8 @@ const FIELDS = new Set([
   "trace",
   "store_plan_stages",
 ]);
-const CONTEXT_FIELDS = new Set(["environment", "tags"]);
-const ENCODING_FIELDS = new Set(["encode_structs_as_objects"]);
+const CONTEXT_FIELDS = new Set(["environment", "branch", "tags"]);
+const ENCODING_FIELDS = new Set(["encode_structs_as_objects", "encode_large_integers_as_numbers"]);
 const NONE: Readonly<Record<string, never>> = {};
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -73,18 +75,25 @@ export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
 
 /** Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them. Throws BodyInvalid, JsonRefused, QueryRefused. */
 export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
-  const { body, inputs, text } = readFields(bytes, maxValues);
+  const { body, inputs, times, text } = readFields(bytes, maxValues);
   const columns = Object.keys(inputs).map((name) => {
     const values = inputs[name];
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
-  return { body: { ...body, bulk: { ask: body.ask, columns } }, text };
+  return { body: { ...body, bulk: { ask: body.ask, columns, now: times } }, text };
 }
 
 const INPUTS = quoted("inputs");
 
-function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: QueryBody; readonly inputs: Fields; readonly text: string } {
+interface ReadFields extends Read<QueryBody> {
+  readonly inputs: Fields;
+  /** `now` where it is a list, which that of a bulk query may be: microseconds since 1970. */
+  readonly times: readonly bigint[] | undefined;
+}
+
+/** @param maxValues given for a bulk query, the most values that it may have */
+function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
   if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
   let parsed: unknown;
@@ -101,6 +110,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
   const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
   onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
   const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
+  const times = maxValues !== undefined && Array.isArray(body.now) ? body.now.map((time, row) => instant(time, `now[${row}]`)) : undefined;
   if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
   const query: QueryBody = {
     ask: {
@@ -112,7 +122,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
       queryName: optional(body.query_name, "query_name", string) ?? "",
       queryNameVersion: optional(body.query_name_version, "query_name_version", string) ?? "",
       correlationId: optional(body.correlation_id, "correlation_id", string) ?? "",
-      now: optional(body.now, "now", instant),
+      now: times ? undefined : optional(body.now, "now", instant),
       plannerOptions: optional(body.planner_options, "planner_options", mapOf(option)) ?? NONE,
       explain: optional(body.explain, "explain", boolean) ?? false,
       includeMeta: optional(body.include_meta, "include_meta", boolean) ?? false,
@@ -120,11 +130,16 @@ function readFields(bytes: Uint8Array, maxValues?: number): { readonly body: Que
       storePlanStages: optional(body.store_plan_stages, "store_plan_stages", boolean) ?? false,
     },
     environment: optional(context.environment, "context.environment", string) ?? "",
+    branch: optional(context.branch, "context.branch", string) ?? "",
     deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",
     meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
-    structsAsObjects: optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true,
+    form: {
+      structsAsLists: !(optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true),
+      largeNumbers:
+        optional(encoding.encode_large_integers_as_numbers, "encoding_options.encode_large_integers_as_numbers", boolean) ?? false,
+    },
   };
-  return { body: query, inputs, text };
+  return { body: query, inputs, times, text };
 }
 
 function givenTwice(name: string | undefined, where: string): BodyInvalid {
@@ -140,11 +155,8 @@ function wrong(at: string, wanted: string, value: unknown): BodyInvalid {
 }
 
 function onlyKnown(given: Fields, known: ReadonlySet<string>, prefix: string): void {
-  for (const name in given) {
-    if (known.has(name)) continue;
-    const hint = didYouMean(name, known);
-    throw new BodyInvalid(`unknown field '${prefix}${name}'; ${hint || `the fields are ${[...known].join(", ")}`}`);
-  }
+  const wrong = unknownField(given, known, prefix);
+  if (wrong !== undefined) throw new BodyInvalid(wrong);
 }
 
 function fields(value: unknown, at: string): Fields {

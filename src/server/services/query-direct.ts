@@ -1,14 +1,15 @@
 /**
  * `QueryService/Query` and `QueryBulk` without the general handler, which costs several times what a query does, and makes objects of every value of a bulk query
  * at once: unary calls with binary messages over Connect. Its answers and errors are the general handler's, which serves every other kind of call: another
- * encoding, compression, gRPC-web.
+ * encoding, gRPC-web.
  */
 
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { createDeadlineSignal } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { QueryBulkResponseSchema, QueryRequestSchema, QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import type { Caller } from "../auth/tokens.ts";
+import { encodedAnswer } from "../http/content-encoding.ts";
+import { type Deadline, deadlineOf } from "../http/deadline.ts";
 import { checkMessage } from "../http/message-check.ts";
 import { toConnectError } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -30,7 +31,6 @@ export const DIRECT_CALLS: Readonly<Record<string, (platform: Platform, otherwis
 /** Fields that a single query may have in all: others wait while they are decoded. */
 const MAX_QUERY_FIELDS = 500_000;
 
-const TIMEOUT = "connect-timeout-ms";
 const PROTO = { "content-type": "application/proto" };
 const JSON_ERROR = { "content-type": "application/json" };
 
@@ -67,35 +67,23 @@ function directly(
 ): CallHandler {
   return async (request, received, caller, address) => {
     if (!caller || !isPlainCall(request)) return otherwise(request, received, caller, address);
-    const deadline = deadlineOf(request);
+    let deadline: Deadline | undefined;
     try {
+      deadline = deadlineOf(request);
       const response = await answer({ received, headers: request.headers, auth: caller, signal: deadline.signal });
-      return new Response(response, { headers: PROTO });
+      return await encodedAnswer(request.headers, response, PROTO);
     } catch (error) {
       const shown = toConnectError(platform, path.slice(1), invalidArgument(error));
       const body = errorToJsonBytes(shown, undefined) as Uint8Array<ArrayBuffer>;
       return new Response(body, { status: codeToHttpStatus(shown.code), headers: JSON_ERROR });
     } finally {
-      deadline.cleanup();
+      deadline?.clear();
     }
   };
 }
 
 function isPlainCall({ method, headers }: Request): boolean {
-  return (
-    method === "POST" &&
-    headers.get("content-type") === PROTO["content-type"] &&
-    /^\d{1,10}$/.test(headers.get(TIMEOUT) ?? "0") &&
-    (headers.get("content-encoding") ?? "identity") === "identity"
-  );
-}
-
-/** Ends with the caller's connection, or when the caller's time is up. */
-function deadlineOf({ headers, signal }: Request): ReturnType<typeof createDeadlineSignal> {
-  const given = headers.get(TIMEOUT);
-  if (given === null) return { signal, cleanup: () => undefined };
-  const deadline = createDeadlineSignal(Number(given));
-  return { ...deadline, signal: AbortSignal.any([signal, deadline.signal]) };
+  return method === "POST" && headers.get("content-type") === PROTO["content-type"];
 }
 
 function read(body: Uint8Array) {

@@ -2,14 +2,16 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { parseTraceparent, type TraceParent } from "../../domain/traceparent.ts";
+import { Failure } from "../failure.ts";
 import type { QueryScope } from "../queries.ts";
 import { type Answer, type AnswerHead, answerOrigins } from "../query/answer/answer.ts";
 import { type SpanFacts, SpanRecorder } from "../query/answer/spans.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
 import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
-import { hinted, QueryRefused } from "../query/refusal.ts";
+import { clipped, hinted, QueryRefused } from "../query/refusal.ts";
 import type { Ask, BulkAsk } from "../query/request/request.ts";
+import { SCOPE_HEADERS, scopeHeader } from "../scope.ts";
 import type { Body, BodyEncoding, SpanRecord } from "../stores/telemetry/store.ts";
 
 /** A deployment that stays up until it is released. */
@@ -53,13 +55,18 @@ export interface Arrival<A = Ask> {
   readonly ask: () => A;
 }
 
-/** The scope that headers name; an environment or a deployment that the query itself names comes before theirs. */
-export function scopeOf(headers: Headers, named: { readonly environment?: string; readonly deployment: string }): QueryScope {
-  return {
-    environment: named.environment || (headers.get("svc-environment") ?? ""),
-    branch: headers.get("svc-branch") ?? "",
-    deployment: named.deployment || (headers.get("svc-deployment") ?? ""),
+/** The scope that a query and its headers name, each part in either place. Throws Failure invalid_argument when they name different ones. */
+export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScope {
+  const part = (name: keyof QueryScope): string => {
+    const [inQuery = "", inHeader] = [named[name], scopeHeader(headers, name)];
+    if (inQuery !== "" && inHeader !== "" && inQuery !== inHeader)
+      throw new Failure(
+        "invalid_argument",
+        `The query names the ${name} '${clipped(inQuery, 200)}', its header ${SCOPE_HEADERS[name]} '${clipped(inHeader, 200)}'. Name one.`,
+      );
+    return inQuery || inHeader;
   };
+  return { environment: part("environment"), branch: part("branch"), deployment: part("deployment") };
 }
 
 /** The caller's span, from a request's headers. */

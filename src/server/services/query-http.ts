@@ -1,12 +1,15 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ErrorCategory, ErrorCode, type ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import { formatInstant } from "../../domain/timestamp.ts";
+import { outputToJson, typeToJson } from "../../domain/output-json.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
+import { encodedAnswer } from "../http/content-encoding.ts";
+import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
-import type { Answer, AnswerField, AnswerHead } from "../query/answer/answer.ts";
+import { errorAnswer } from "../http/respond.ts";
+import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request/request.ts";
@@ -23,13 +26,17 @@ const MAX_BULK_VALUES = 2_000_000;
 /** Errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
+/** `data` of a refused query, of the type that it has in an answer: results one by one, or columns by name. */
+export const NO_RESULTS: readonly never[] = [];
+export const NO_COLUMNS: Readonly<Record<string, never>> = {};
+
 /** Answers a request of a caller who may make it. `receive` reads its body. */
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, (body, request, text, auth) =>
-    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, request, text), auth, (answer) =>
+  return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
+    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) =>
       JSON.stringify(answerToJson(answer, body)),
     ),
   );
@@ -39,9 +46,10 @@ export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
-    (body, request, _text, auth) => {
+    NO_COLUMNS,
+    (body, call, _text, auth) => {
       const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, request, asked), auth, (answer) => {
+      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, call, asked), auth, (answer) => {
         const json = bulkAnswerToJson(answer, body);
         const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
         return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
@@ -52,41 +60,55 @@ export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Au
 
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
-  answer: (body: B, request: Request, text: string, auth: Auth) => Promise<string>,
+  noData: object,
+  answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
+  const more = { data: noData };
+  const refuse = (status: number, message: string, headers?: Record<string, string>): Response =>
+    errorAnswer({ status, message: clipped(message), more }, headers);
   return async (request, auth, receive) => {
-    if (request.method !== "POST")
-      return refuse([requestError(ErrorCode.INVALID_QUERY, `use POST, not ${request.method}`)], 405, { allow: "POST" });
+    if (request.method !== "POST") return refuse(405, `use POST, not ${request.method}`, { allow: "POST" });
     const type = request.headers.get("content-type");
-    if (type !== null && !JSON_TYPE.test(type))
-      return refuse([requestError(ErrorCode.PARSE_FAILED, `send JSON with Content-Type: application/json, not ${type}`)], 415);
+    if (type !== null && !JSON_TYPE.test(type)) return refuse(415, `send JSON with Content-Type: application/json, not ${type}`);
+    const deadline = deadlineOf(request);
     try {
       const { body, text } = read(await receive());
-      return new Response(await answer(body, request, text, auth), { headers: JSON_HEADERS });
+      const call = { headers: request.headers, signal: deadline.signal };
+      return await encodedAnswer(request.headers, await answer(body, call, text, auth), JSON_HEADERS);
     } catch (error) {
-      if (error instanceof BodyInvalid || error instanceof JsonRefused)
-        return refuse([requestError(ErrorCode.PARSE_FAILED, error.message)], 400);
-      if (error instanceof QueryRefused) return refuse(error.errors, 400);
+      if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
+      if (error instanceof QueryRefused) {
+        const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
+        return errorAnswer({ status: 400, message: error.message, errors, more });
+      }
       throw error;
+    } finally {
+      deadline.clear();
     }
   };
+}
+
+/** What a query is told of its request. */
+interface HttpCall {
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
 }
 
 /** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, request: Request, sent: string): Arrival<A> {
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
   const { queryName, correlationId }: Ask = body.ask;
   return {
-    scope: scopeOf(request.headers, { environment: body.environment, deployment: body.deploymentId }),
+    scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",
     request: sent,
     queryName,
     correlationId,
-    signal: request.signal,
+    signal,
     door,
     trace: body.ask.trace,
-    parent: parentOf(request.headers),
+    parent: parentOf(headers),
     ask: () => ask,
   };
 }
@@ -100,19 +122,6 @@ interface JsonError {
   readonly feature?: string | undefined;
   readonly resolver?: string | undefined;
   readonly exception?: Partial<ExceptionInfo> | undefined;
-}
-
-function refuse(
-  errors: readonly MessageInitShape<typeof ErrorDetailSchema>[],
-  status: number,
-  headers: Record<string, string> = {},
-): Response {
-  const text = JSON.stringify({ data: [], errors: errors.map((error) => errorToJson(error as JsonError)) });
-  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
-}
-
-function requestError(code: ErrorCode, message: string): JsonError & MessageInitShape<typeof ErrorDetailSchema> {
-  return { code, category: ErrorCategory.REQUEST, message: clipped(message) };
 }
 
 function errorToJson(error: JsonError): Record<string, unknown> {
@@ -135,25 +144,36 @@ function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> 
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const nowMs = Number(answer.nowMicros) / 1000;
-  const now = formatInstant(answer.nowMicros);
+  const now = formatMicros(answer.nowMicros);
   let latest = { at: nowMs, text: now };
   const timeText = (at: number): string => {
-    if (at !== latest.at) latest = { at, text: formatInstant(BigInt(Math.round(at * 1000))) };
+    if (at !== latest.at) latest = { at, text: formatMicros(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
-  const field = (one: AnswerField): Record<string, unknown> => {
-    const json: Record<string, unknown> = { field: one.path, value: plain(one.value, one.feature.dtype, body) };
-    if (one.key) json.pkey = plain(one.key.value, one.key.feature.dtype, body);
-    json.ts = one.observedAt === undefined ? now : timeText(one.observedAt);
-    if (one.failure) json.error = errors.get(one.failure);
-    if (body.ask.includeMeta)
-      json.meta = { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 };
-    return json;
+  const plain = (value: FeatureValue, type: DataType, isTable: boolean): unknown => {
+    const { case: kind } = type.kind;
+    if (kind === "primitive" || kind === "enum") return toPlainJson(value, type, body.form);
+    return outputToJson([value], { type, isTable }, body.form)[0];
   };
+  let latestKey: { readonly of: AnswerField["key"]; readonly json: unknown } = { of: undefined, json: undefined };
+  const keyJson = (key: AnswerField["key"]): unknown => {
+    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, false) };
+    return latestKey.json;
+  };
+  const field = (one: AnswerField): Record<string, unknown> => ({
+    field: one.path,
+    value: plain(one.value, one.feature.dtype, one.isTable),
+    pkey: keyJson(one.key),
+    ts: one.observedAt === undefined ? now : timeText(one.observedAt),
+    error: one.failure && errors.get(one.failure),
+    meta: body.ask.includeMeta
+      ? { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 }
+      : undefined,
+  });
   return {
     data: answer.fields.map(field),
-    ...(errors.size > 0 ? { errors: [...errors.values()] } : {}),
-    meta: metaJson(answer, body, now),
+    errors: errors.size > 0 ? [...errors.values()] : undefined,
+    meta: metaJson(answer, answer.fields, body, now),
   };
 }
 
@@ -167,15 +187,20 @@ interface BulkJson {
 function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
   return {
     data: Object.fromEntries(
-      answer.columns.map(({ path, feature, values }) => [path, values.map((value) => plain(value, feature.dtype, body))]),
+      answer.columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, body.form)]),
     ),
     ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, body, formatInstant(answer.nowMicros)) },
+    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatMicros(answer.nowMicros)) },
   };
 }
 
-function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<string, unknown> {
+function metaJson(
+  answer: AnswerHead,
+  outputs: readonly Pick<AnswerField, "path" | "feature">[],
+  body: QueryBody,
+  now: string,
+): Record<string, unknown> {
   const { deployment } = answer;
   return {
     execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
@@ -185,35 +210,10 @@ function metaJson(answer: AnswerHead, body: QueryBody, now: string): Record<stri
     query_id: answer.queryId,
     query_timestamp: now,
     query_hash: answer.queryHash,
-    ...(answer.inferred.length > 0 ? { inferred_outputs: answer.inferred } : {}),
-    ...(body.ask.explain ? { explain_output: answer.explanation } : {}),
-    ...(answer.traceId === "" ? {} : { trace_id: answer.traceId }),
-    ...(body.ask.storePlanStages ? { plan_stages: answer.stages.length } : {}),
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, typeToJson(feature.dtype)])),
+    inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
+    explain_output: body.ask.explain ? answer.explanation : undefined,
+    trace_id: answer.traceId || undefined,
+    plan_stages: body.ask.storePlanStages ? answer.stages.length : undefined,
   };
-}
-
-/** A value as plain JSON; the common kinds are that already. */
-function plain(value: FeatureValue, type: DataType, body: QueryBody): unknown {
-  if (value === null || typeof value === "boolean") return value;
-  if (!body.structsAsObjects) return toPlainJson(flatten(value, type));
-  return toPlainJson(value, type);
-}
-
-/** A value in plain form whose structs are lists of their fields' values, in order. */
-function flatten(value: FeatureValue, type: DataType | undefined): FeatureValue {
-  if (
-    value !== null &&
-    type?.kind.case === "struct" &&
-    typeof value === "object" &&
-    !Array.isArray(value) &&
-    !(value instanceof Uint8Array)
-  ) {
-    const given = value;
-    return type.kind.value.fields.map((one) => flatten(given[one.name] ?? null, one.dtype));
-  }
-  if (Array.isArray(value)) {
-    const element = type?.kind.case === "list" ? type.kind.value.element : undefined;
-    return value.map((item) => flatten(item, element));
-  }
-  return toPlainJson(value, type) as FeatureValue;
 }

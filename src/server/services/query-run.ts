@@ -1,8 +1,9 @@
-/** What QueryService tells of queries that ran: their spans, and what their steps gave. Runs of other environments are not found. */
+/** What QueryService tells of queries that ran: their spans, what their steps gave, and what their resolvers printed. Runs of other environments are not found. */
 
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  GetQueryRunLogResponseSchema,
   GetQueryRunStageRowsResponseSchema,
   GetQueryRunStagesResponseSchema,
   GetTraceResponseSchema,
@@ -34,7 +35,7 @@ const KINDS: Readonly<Record<SpanKind, TraceSpanKind>> = {
 /** The methods. */
 export function queryRunMethods(
   platform: Platform,
-): Pick<ServiceImpl<typeof QueryService>, "getTrace" | "getQueryRunStages" | "getQueryRunStageRows"> {
+): Pick<ServiceImpl<typeof QueryService>, "getTrace" | "getQueryRunStages" | "getQueryRunStageRows" | "getQueryRunLog"> {
   const { keys, metadata, objects } = platform;
 
   const environmentOf = async (context: HandlerContext): Promise<string> =>
@@ -88,6 +89,24 @@ export function queryRunMethods(
       return create(GetQueryRunStageRowsResponseSchema, {
         rows: rows.map(({ row, values, errors }) => ({ row, values: values.map((value, at) => toProtoValue(value, types[at])), errors })),
         nextPageToken: stage.sha256 !== "" && to < stage.rows ? pageToken(keys.objects, filter, String(to)) : "",
+      });
+    },
+
+    async getQueryRunLog({ queryId, limit }, context) {
+      const environmentId = await environmentOf(context);
+      if (queryId === "") throw new Failure("invalid_argument", "Give the id of a query.");
+      const most = Math.min(limit > 0 ? limit : DEFAULT_PAGE, MAX_PAGE);
+      const lines = (await (await platform.telemetry()).logs({ queryId, limit: most })).filter(
+        (line) => line.environmentId === environmentId,
+      );
+      return create(GetQueryRunLogResponseSchema, {
+        lines: lines.map(({ timestampMs, level, logger, resolver, text }) => ({
+          time: msToTimestamp(timestampMs),
+          level,
+          logger,
+          resolver,
+          text,
+        })),
       });
     },
   };

@@ -1,7 +1,7 @@
 /** QueryService: online queries over Connect. */
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { ConnectRouter } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import {
   type QueryBulkResponse,
   type QueryRequest,
@@ -9,7 +9,9 @@ import {
   QueryResponseSchema,
   QueryService,
 } from "../../../gen/svc/v1/query_pb.ts";
+import { timestampToMicros } from "../../domain/proto-time.ts";
 import type { Caller } from "../auth/tokens.ts";
+import { deadlinePassed } from "../failure.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
@@ -83,7 +85,7 @@ export function answerBulkCall<Auth>(
     door: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkAskFromProto(query, message.columns),
+    ask: () => bulkAskFromProto(query, message.columns, message.now),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);
@@ -130,14 +132,24 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async query(message, context) {
       const answer = await queryCallsOf(platform);
       const received = toBinary(QueryRequestSchema, message);
-      const { requestHeader: headers, signal } = context;
+      const { requestHeader: headers } = context;
+      const signal = signalOf(context);
       return fromBinary(QueryResponseSchema, await answer({ message, received, headers, auth: callerOf(context), signal }));
     },
     async queryBulk(message, context) {
-      const { requestHeader, signal } = context;
-      const bulk = { query: message.query, columns: bulkColumnsFromProto(message) };
-      return answerBulkCall(await bulkCallsOf(platform), bulk, requestHeader, callerOf(context), signal);
+      const bulk = { query: message.query, columns: bulkColumnsFromProto(message), now: message.now.map(timestampToMicros) };
+      return answerBulkCall(await bulkCallsOf(platform), bulk, context.requestHeader, callerOf(context), signalOf(context));
     },
     ...queryRunMethods(platform),
   });
+}
+
+/** The signal of a call as the engine knows it: ended by the caller's deadline, its reason is a Failure that says so. */
+function signalOf({ signal }: HandlerContext): AbortSignal {
+  const controller = new AbortController();
+  const end = (): void =>
+    controller.abort(ConnectError.from(signal.reason).code === Code.DeadlineExceeded ? deadlinePassed() : signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  return controller.signal;
 }

@@ -5,6 +5,7 @@ import { ChangeKind, type DeploymentDiff } from "../../../gen/svc/v1/deployment_
 import { type Feature, type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { diffGraphs, featuresOf } from "../../domain/graph-diff.ts";
+import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { typeName } from "../../domain/value.ts";
 import type { Platform } from "../platform.ts";
@@ -99,9 +100,9 @@ function changeTable({ resolvers, features }: DeploymentDiff): Html {
         kind(change),
         "resolver",
         html`<code>${fqn}</code>`,
-        `version ${oldVersion} -> ${newVersion}`,
+        `version ${oldVersion || "-"} -> ${newVersion || "-"}`,
       ]),
-      ...features.map(({ fqn, change, details }) => [kind(change), "feature", html`<code>${fqn}</code>`, details.join("; ")]),
+      ...features.map(({ fqn, change, details }) => [kind(change), "feature", html`<code>${readableName(fqn)}</code>`, details.join("; ")]),
     ],
     "No resolver and no feature changed.",
   );
@@ -114,7 +115,7 @@ ${table(
   graph.resolvers.map((resolver) => [
     html`<code>${resolver.fqn}</code>`,
     resolver.body.case === "sql" ? html`SQL on ${resolver.body.value.source}` : "Python",
-    resolver.outputs.join(", "),
+    resolver.outputs.map(readableName).join(", "),
     place(resolver),
     resolver.owner,
   ]),
@@ -124,7 +125,7 @@ ${table(
 ${table(
   ["Feature", "Type", "Cached for", "Owner", "Description"],
   featuresOf(graph).map((feature) => [
-    html`<code>${feature.fqn}</code>`,
+    html`<code>${readableName(feature.fqn)}</code>`,
     featureType(feature),
     staleness(feature),
     feature.owner,

@@ -5,7 +5,7 @@
 
 import { PAGE_KEY_HEADER } from "../auth/browser-sessions.ts";
 import type { Caller } from "../auth/tokens.ts";
-import { methodNotAllowed } from "../http/respond.ts";
+import { errorAnswer, methodNotAllowed } from "../http/respond.ts";
 import type { Platform } from "../platform.ts";
 import { assetResponse } from "./assets.ts";
 import { messagePage } from "./layout.ts";
@@ -14,28 +14,36 @@ import { entrance, shell } from "./shell.ts";
 /** A page of an address, for a caller that may read. */
 type Show = (caller: Caller) => Promise<Response>;
 
-/** Answers a request for a page, an asset or the entrance. */
+/** Answers a request for a page, an asset or the entrance. Whoever does not read HTML is refused in JSON. */
 export async function servePage(platform: Platform, request: Request, url: URL): Promise<Response> {
   const { headless } = platform;
   const path = url.pathname;
   const login = /^\/cli\/(login_[0-9a-f]+)$/.exec(path)?.[1];
   const isRead = request.method === "GET" || request.method === "HEAD";
-  if (!isRead && login === undefined) return methodNotAllowed("GET");
+  const refuse = (status: number, title: string, text: string): Response =>
+    readsPages(request.headers) ? messagePage(status, title, text, headless) : errorAnswer({ status, message: text });
   const asset = assetResponse(request, path);
-  if (asset) return asset;
-  if (path === "/enter") return entrance(headless);
+  const isEntrance = path === "/enter";
   const show = login === undefined ? (headless ? undefined : pageAt(platform, url)) : await loginPage(platform, request, login);
-  if (!show)
-    return messagePage(404, "Nothing here", headless ? "This server has no dashboard: it was started with --headless." : NO_PAGE, headless);
+  if (!show && !asset && !isEntrance)
+    return refuse(404, "Nothing here", headless ? "This server has no dashboard: it was started with --headless." : NO_PAGE);
+  if (!isRead && login === undefined) return methodNotAllowed("GET, HEAD");
+  if (asset) return asset;
+  if (!show) return entrance(headless);
   if (isRead && !request.headers.has(PAGE_KEY_HEADER)) return shell(headless);
   const caller = await platform.callers.ofSession(request.headers);
-  if (!caller) return messagePage(401, "Not logged in", "This browser is not logged in, or its session is over.", headless);
+  if (!caller) return refuse(401, "Not logged in", "This browser is not logged in, or its session is over.");
   if (!caller.permissions.includes("read"))
-    return messagePage(403, "Not permitted", "The credentials that this browser is logged in with lack the permission 'read'.", headless);
+    return refuse(403, "Not permitted", "The credentials that this browser is logged in with lack the permission 'read'.");
   const response = await show(caller);
   const client = await platform.clients.find(caller.clientId);
   response.headers.set("svc-client", encodeURIComponent(client?.name ?? ""));
   return response;
+}
+
+/** Whether an answer is shown to a person: it is asked for as HTML, or by the script of a page. */
+function readsPages(headers: Headers): boolean {
+  return headers.has(PAGE_KEY_HEADER) || /\btext\/html\b/i.test(headers.get("accept") ?? "");
 }
 
 const NO_PAGE = "There is no page at this address.";

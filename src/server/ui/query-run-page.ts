@@ -9,7 +9,7 @@ import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
 import type { Platform } from "../platform.ts";
-import { readQueryRun } from "../query-runs.ts";
+import { isBulkRun, readQueryRun } from "../query-runs.ts";
 import type { EnvironmentRecord } from "../stores/metadata/store.ts";
 import { deploymentLink, facts, instant, logTable, table } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
@@ -26,7 +26,9 @@ export async function queryRunPage(platform: Platform, environment: EnvironmentR
   if (run?.environmentId !== environment.id) {
     return messagePage(404, "No such query run", "The link is of another server or environment, or the run is older than the log.");
   }
-  const { request, response } = readQueryRun(run);
+  const read = readQueryRun(run);
+  const { request, response } = read;
+  const none = isBulkRun(read) ? "Not kept: this was a bulk query, and the log holds no values of those." : "None.";
   const [logs, spans, stages] = await Promise.all([
     telemetry.logs({ queryId: id, limit: LOG_LINES }),
     telemetry.spans({ queryId: id }),
@@ -56,11 +58,11 @@ ${facts([
 ${table(
   ["Feature", "Value"],
   request.inputs.map((input) => [html`<code>${readableName(input.feature)}</code>`, inputValue(input)]),
-  "None.",
+  none,
 )}
 <h2>Outputs</h2>
-<p class="dim">Asked for: ${(request.outputs.length > 0 ? request.outputs : (response?.inferredOutputs ?? [])).join(", ") || "the namespace of the inputs"}</p>
-${response && outputs(response)}
+<p class="dim">Asked for: ${(request.outputs.length > 0 ? request.outputs : (response?.inferredOutputs ?? [])).map(readableName).join(", ") || "the namespace of the inputs"}</p>
+${response && outputs(response, none)}
 ${response && errors(response.errors)}
 <h2>Plan</h2>
 ${response?.explainOutput ? html`<div class="scroll"><pre>${response.explainOutput}</pre></div>` : html`<p class="dim">The plan is kept when a query asks for it: <code>svc query --explain</code>.</p>`}
@@ -73,7 +75,7 @@ ${logTable(logs)}`,
   });
 }
 
-function outputs({ data }: QueryResponse): Html {
+function outputs({ data }: QueryResponse, none: string): Html {
   return table(
     ["Name", "Hit?", "Value", "Observed", "Resolver"],
     data.map(({ field, value, error, ts, meta }) => [
@@ -83,7 +85,7 @@ function outputs({ data }: QueryResponse): Html {
       ts ? instant(Number(timestampToMicros(ts)) / 1000) : "",
       meta?.chosenResolverFqn ?? "",
     ]),
-    "None.",
+    none,
   );
 }
 
@@ -94,7 +96,7 @@ ${table(
   ["Code", "Feature", "Resolver", "Message"],
   list.map(({ code, feature, resolver, message, exception }) => [
     html`<span class="bad">${ErrorCode[code]}</span>`,
-    feature,
+    readableName(feature),
     resolver,
     html`${message}${exception?.stacktrace ? html`<pre>${exception.stacktrace}</pre>` : ""}`,
   ]),

@@ -94,7 +94,7 @@ describe("--trace", () => {
     expect([done.exitCode, done.stderr]).toEqual([0, ""]);
     const [header, row, , blank, title, ...tree] = done.stdout.trimEnd().split("\n");
     expect(header).toMatch(/^Name +Hit\? +Value$/);
-    const [, trace, worker] = /^card\.seen +00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(row ?? "") ?? [];
+    const [, trace, worker] = /^card\.seen +- +00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(row ?? "") ?? [];
     expect([blank, title]).toEqual(["", `Trace ${trace}`]);
     expect(worker).toBeDefined();
     expect(tree.map((line) => line.replace(/ +\d+\.\d+ ms.*/, ""))).toEqual([
@@ -156,7 +156,7 @@ describe("--planner-option", () => {
     const risk = ["--in", "card.id=5", "--out", "card.risk", "--tag", "vendor:live"];
     expect((await run(...risk, "--planner-option", "required_resolver_tags=vendor")).stdout).toContain("live/5");
     const wrong = await run(...risk, "--planner-option", "required_resolver_tag=vendor", "--planner-option", "max_batch_rows=many");
-    expect(wrong.exitCode).toBe(1);
+    expect(wrong.exitCode).toBe(2);
     expect(wrong.stderr).toContain("unknown planner option 'required_resolver_tag'; did you mean 'required_resolver_tags'?");
     expect(wrong.stderr).toContain("planner option 'max_batch_rows': expected 1 to 1000, got 'many'");
   });
@@ -183,28 +183,32 @@ test("a named query with a planner option that there is not is not deployed", as
 describe("named queries", () => {
   const value = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stdout.trimEnd().split("\n").at(-2);
   test("have versions, tags and planner options, and the request's come first", async () => {
-    expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +usual\/7$/);
+    expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +- +usual\/7$/);
     expect(await value("--query-name", "card", "--query-name-version", "1")).toMatch(/^card\.risk +✓ +usual\/7$/);
-    expect(await value("--query-name", "card", "--query-name-version", "2")).toMatch(/^card\.risk +live\/7$/);
+    expect(await value("--query-name", "card", "--query-name-version", "2")).toMatch(/^card\.risk +- +live\/7$/);
+    expect(await value("--query-name", "card")).toMatch(/^card\.risk +- +live\/7$/);
     const served = ["--query-name", "card", "--query-name-version", "2", "--planner-option", "disable_cache_reads=false"];
     expect(await value(...served)).toMatch(/^card\.risk +✓ +live\/7$/);
   });
   test("that there are not are told, with those that there are", async () => {
     const said = async (...words: string[]) => (await run("--in", "card.id=7", ...words)).stderr;
-    expect(await said("--query-name", "crad")).toContain("no named query 'crad' without a version; did you mean 'card'?");
+    expect(await said("--query-name", "crad")).toContain("no named query 'crad'; did you mean 'card'?");
     expect(await said("--query-name", "card", "--query-name-version", "3")).toContain("its versions are 1, 2");
+    const label = "There is no named query 'crad': the name is kept in the log, and does nothing else.\n";
+    expect(await said("--query-name", "crad", "--out", "card.risk")).toBe(label);
+    expect(await said("--query-name", "card", "--out", "card.risk")).toBe("");
   });
 });
 
 test("the context of a query cannot be changed by a resolver, at any depth", async () => {
   const done = await run("--in", "card.id=1", "--out", "card.owner", "--query-context", 'deep={"list": [0, {"who": "ann"}]}');
-  expect(done.stdout).toMatch(/card\.owner +ann refused refused refused/);
+  expect(done.stdout).toMatch(/card\.owner +- +ann refused refused refused/);
 });
 
 test("integers of the context are exact", async () => {
   const context = ["--query-context", 'deep={"list": [0, {"who": "ann"}]}', "--query-context", "n=9007199254740993"];
   const done = await run("--in", "card.id=1", "--out", "card.counted", ...context);
-  expect(done.stdout).toMatch(/card\.counted +9007199254740993 int/);
+  expect(done.stdout).toMatch(/card\.counted +- +9007199254740993 int/);
 });
 
 test("resolvers that nothing separates are named, with their tags and the cures", async () => {
@@ -231,7 +235,7 @@ test("resolvers that nothing separates are named, with their tags and the cures"
     "--planner-option",
     "required_resolver_tags=b",
   );
-  expect(cured.stdout).toMatch(/card\.torn +2/);
+  expect(cured.stdout).toMatch(/card\.torn +- +2/);
 });
 
 test("the plan says which provider was chosen, and why the others were not", async () => {

@@ -109,6 +109,16 @@ describe("rules", () => {
     ]);
   });
 
+  test.each([["-- «resolves»:"], ["-- «resolves»: ''"]])("150: %s is one mistake, and so is a value of another kind", (line) => {
+    expectOne(
+      `${line}\n-- source: lite\nselect id, name from t`,
+      "E150",
+      "the header's `resolves` is empty: the feature class that its columns belong to, for example `-- resolves: User`",
+      "nothing behind it",
+    );
+    expectOne("-- source: lite\n-- resolves: «[User]»\nselect id, name from t", "E146", "`resolves` must be a text", "not a text");
+  });
+
   test("151: no such class, with the closest", () =>
     expectOne(
       "-- source: lite\n-- resolves: «Usr»\nselect id from t",

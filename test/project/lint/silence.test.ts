@@ -9,6 +9,7 @@ import { lintStatically } from "../../../src/project/lint/lint.ts";
 import { checkPythonSyntax } from "../../../src/project/lint/python-syntax.ts";
 import { marked, shown } from "../../domain/marked.ts";
 import { runs, seed, seeded } from "../../domain/seed.ts";
+import { lacks } from "../../harness/needs.ts";
 import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
 import { GRAPH_FIXTURES } from "./graph-fixtures.ts";
 
@@ -236,7 +237,8 @@ test("files that are no modules, and files too large to be read", () => {
   expect(found({ "tests/test_x.py": "x = (", "conftest.py": "x = (", "x.py": `x = "${"y".repeat(2_000_000)}` })).toEqual([]);
 });
 
-test.skipIf(!python)("Python's standard library has no syntax errors", async () => {
+const lacksPython = lacks("Python 3.10", python !== undefined);
+test.skipIf(lacksPython)("Python's standard library has no syntax errors", async () => {
   const root = Bun.spawnSync([python as string, "-c", "import os; print(os.path.dirname(os.__file__))"])
     .stdout.toString()
     .trim();
@@ -249,7 +251,7 @@ test.skipIf(!python)("Python's standard library has no syntax errors", async () 
   }
 });
 
-test.skipIf(!python)("what is called a syntax error is one: damaged sources, each compiled by Python", async () => {
+test.skipIf(lacksPython)("what is called a syntax error is one: damaged sources, each compiled by Python", async () => {
   const root = join(import.meta.dir, "../../..");
   const texts = (await filesOf(join(root, "test/fixtures/flights")))
     .concat(await filesOf(join(root, "src/sdk/svc")))

@@ -6,6 +6,7 @@ import os
 import pathlib
 import socket
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Iterator
@@ -92,7 +93,8 @@ class Http(unittest.TestCase):
         self.assertEqual(query[0], "/base/v1/query/online")
         self.assertEqual(query[1]["authorization"], "Bearer token-1")
         self.assertEqual((query[1]["svc-environment"], query[1]["svc-branch"]), ("pr%C3%B6d%20100%25", "b"))
-        self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"]})
+        plain_numbers = {"encode_large_integers_as_numbers": True}
+        self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"], "encoding_options": plain_numbers})
         self.assertEqual(peer.connections, 1)
 
     def test_a_body_that_is_refused_unread_is_answered(self) -> None:
@@ -187,10 +189,23 @@ class Http(unittest.TestCase):
             with self.subTest(said), self.assertRaisesRegex(UnexpectedAnswer, said):
                 self.client(peer.url).query({"user.id": 1})
 
+    def test_a_server_is_told_how_long_an_answer_may_take(self) -> None:
+        def answer(path: str, _: dict) -> Any:
+            if path.endswith("token"):
+                return as_json(TOKEN)
+            time.sleep(0.3)
+            return as_json(ANSWER)
+
+        peer = self.peer(answer)
+        self.assertEqual(self.client(peer.url, timeout=0.2501).query({"user.id": 1})["user.name"], "Ann")
+        self.assertEqual(peer.requests[1][1]["connect-timeout-ms"], "251")
+        self.client(peer.url, timeout=2e7).query({"user.id": 1})
+        self.assertEqual(peer.requests[3][1]["connect-timeout-ms"], "9999999999")
+
     def test_a_token_that_is_refused_twice(self) -> None:
-        errors = {"data": [], "errors": [{"code": "UNAUTHENTICATED", "category": "NETWORK", "message": "not today"}]}
-        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else as_json(errors, 401))
-        with self.assertRaisesRegex(AuthenticationError, "not today"):
+        said = {"code": "unauthenticated", "error": "unauthenticated", "message": "not today", "hint": "Come back."}
+        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else as_json(said, 401))
+        with self.assertRaisesRegex(AuthenticationError, r"not today Come back\."):
             self.client(peer.url).query({"user.id": 1})
         self.assertEqual([path.rpartition("/")[2] for path, _, _ in peer.requests], ["token", "online", "token", "online"])
 

@@ -1,11 +1,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { unpackSdk } from "../../../src/python/sdk.ts";
 import { ToolchainError } from "../../../src/python/toolchain.ts";
-import { anyPython, eventually, module, startPool, writeProject } from "./project.ts";
+import { anyPython, eventually, module, SDK_FOLDER, startPool, writeProject } from "./project.ts";
 
 setDefaultTimeout(60_000);
 
@@ -231,7 +230,7 @@ test("workers end with their server, also when it is killed while they are busy"
   const script = `
     import { createWorkerPool } from ${JSON.stringify(resolve(import.meta.dir, "../../../src/server/python/worker-pool.ts"))};
     const pool = await createWorkerPool({
-      python: ${JSON.stringify(await anyPython())}, sdkRoot: ${JSON.stringify(await unpackSdk(join(tmpdir(), "svc-test-sdk")))},
+      python: ${JSON.stringify(await anyPython())}, sdkRoot: ${JSON.stringify(await unpackSdk(SDK_FOLDER))},
       sourceRoot: ${JSON.stringify(project.root)}, env: {}, size: 2, socketDir: ${JSON.stringify(project.root)} + "/s", onLog: () => {},
       clock: { now: Date.now, sleep: (ms) => Bun.sleep(ms) }, deploymentId: "d", environmentName: "e", defaultTimeoutMs: 60_000, resolverFqns: ["mod.first"],
     });

@@ -10,8 +10,8 @@ import { unpackSdk } from "../../../src/python/sdk.ts";
 import type { PythonPool, ResolverResult, WorkerLog } from "../../../src/server/python/pool.ts";
 import { createWorkerPool, type WorkerPoolOptions } from "../../../src/server/python/worker-pool.ts";
 
-/** Where the tests of a machine unpack the SDK, whose bytecode is kept beside it, and remember which interpreters there are. */
-const SDK_FOLDER = join(tmpdir(), "svc-test-sdk");
+/** Where tests unpack the SDK, whose bytecode is kept beside it, and remember which interpreters there are: not where other users of the machine do. */
+export const SDK_FOLDER = join(import.meta.dir, "../../../dist/test-sdk");
 
 /** The interpreter that the tests run on. Throws when there is none, because then nothing here is tested. */
 export async function anyPython(runtime?: string): Promise<string | undefined> {

@@ -51,6 +51,7 @@ const field: fc.Arbitrary<AnswerField> = fc
       observedAt: failed ? undefined : observedAt,
       key: key && { feature: featureOf(key.type), value: key.value },
       failure: failed ? { code: ErrorCode.RESOLVER_FAILED, message: "no", path, resolver: "m.f" } : undefined,
+      isTable: false,
     };
   });
 

@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
+import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
-import { createBulkQueryHttp } from "../../../src/server/services/query-http.ts";
 import { seeded } from "../../domain/seed.ts";
+import { jsonDoors } from "../services/json-doors.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";
 
@@ -181,24 +182,11 @@ test("names that are wrong in every row are guessed for twenty rows", async () =
 
 test("the JSON door answers with columns, and errors with their rows", async () => {
   const one = world();
-  const handle = createBulkQueryHttp<null>({
-    engine: one.engine,
-    clock: one.clock,
-    resolveDeployment: () => ({ deployment: one.deployment, release: () => {} }),
-    recordSpans: () => undefined,
-    keepStages: async () => true,
-    recordQuery: (record) => {
-      const run = readQueryRun({ ...record, environmentId: "env_1", branch: "" });
-      expect(run.request.outputs).toEqual(["user.score"]);
-      expect(run.response?.errors).toHaveLength(1);
-      expect(run.response?.data).toEqual([]);
-    },
-  });
-  const post = async (body: unknown) => {
-    const headers = { "content-type": "application/json" };
-    const request = new Request("http://localhost/v1/query/bulk", { method: "POST", body: JSON.stringify(body), headers });
-    const response = await handle(request, null, () => request.bytes());
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const records: QueryRecord[] = [];
+  const send = jsonDoors(one, records);
+  const post = async (given: unknown) => {
+    const { status, text } = await send("bulk", JSON.stringify(given));
+    return { status, body: JSON.parse(text) as Record<string, unknown> };
   };
   const { status, body } = await post({ inputs: { "user.id": [1, 5, 2] }, outputs: ["user.score"], include_meta: true });
   expect(status).toBe(200);
@@ -208,5 +196,42 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     errors: [{ row: 1, code: "RESOLVER_FAILED", category: "FIELD", message: "no score for 5", feature: "user.score" }],
     meta: { rows: 3, deployment_id: "dpl_1" },
   });
-  expect((await post({ inputs: { "user.id": 1 } })).body).toMatchObject({ errors: [{ code: "PARSE_FAILED" }] });
+  const run = readQueryRun({ ...(records[0] as QueryRecord), environmentId: "env_1", branch: "" });
+  expect(run.request.outputs).toEqual(["user.score"]);
+  expect(run.response?.errors).toHaveLength(1);
+  expect(run.response?.data).toEqual([]);
+  const refused = [
+    { inputs: { "user.id": 1 } },
+    { inputs: { "user.none": [1] } },
+    { inputs: { "user.id": [1, 2], "user.score": [1, 2, 3] } },
+  ];
+  for (const wrong of refused) {
+    const { status, body } = await post(wrong);
+    expect(status).toBe(400);
+    expect(body).toEqual({ data: {}, errors: [expect.objectContaining({ category: "REQUEST" })] });
+  }
+});
+
+test.each([
+  [
+    ["2024-05-01T10:00:00Z", "2024-05-01T13:30:00+02:00"],
+    [true, true],
+  ],
+  [
+    ["2024-05-01T10:00:01Z", "2024-05-01T11:29:59Z"],
+    [false, false],
+  ],
+  ["2024-05-01T10:00:00Z", [true, false]],
+  [["2024-05-01T10:00:00Z"], [true, false]],
+])("the JSON door takes a time for each row, or one for all: %j", async (now, hits) => {
+  const send = jsonDoors(world());
+  const post = async (times: unknown) => {
+    const body = { inputs: { "user.id": [1, 2] }, outputs: ["user.rank"], include_meta: true, now: times };
+    return JSON.parse((await send("bulk", JSON.stringify(body))).text) as Record<string, unknown>;
+  };
+  await post(["2024-05-01T09:00:00Z", "2024-05-01T11:30:00Z"]);
+  expect(await post(now)).toMatchObject({ hits: { "user.rank": hits } });
+  expect((await post(["2024-05-01T10:00:00Z", null])).errors).toMatchObject([
+    { message: "now[1]: expected an ISO 8601 time such as 2024-05-01T12:00:00Z, got null" },
+  ]);
 });

@@ -4,8 +4,8 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import type { SqlSources } from "../../../src/server/sql/source.ts";
-import { mariadbProgram, startMariadb } from "../../harness/mariadb.ts";
-import { postgresBin, startPostgres } from "../../harness/postgres.ts";
+import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
+import { lacksPostgres, startPostgres } from "../../harness/postgres.ts";
 import { TempFolder } from "../running-server.ts";
 
 /** The kind of a database. */
@@ -23,7 +23,7 @@ export interface TestDatabase {
 /** How to start a database, and whether it can be started here. */
 export interface DatabaseProgram {
   readonly kind: DatabaseKind;
-  readonly isThere: boolean;
+  readonly isAbsent: boolean;
   start(): Promise<TestDatabase>;
 }
 
@@ -67,17 +67,17 @@ async function startServer(
   };
 }
 
-/** All kinds; those that are not installed say so. */
+/** All kinds. */
 export const databasePrograms: readonly DatabaseProgram[] = [
-  { kind: "sqlite", isThere: true, start: startSqlite },
+  { kind: "sqlite", isAbsent: false, start: startSqlite },
   {
     kind: "postgres",
-    isThere: postgresBin() !== undefined,
+    isAbsent: lacksPostgres(),
     start: async () => startServer("postgres", "PG", await startPostgres()),
   },
   {
     kind: "mariadb",
-    isThere: mariadbProgram() !== undefined,
+    isAbsent: lacksMariadb(),
     async start() {
       const started = await startServer("mariadb", "MYSQL_", await startMariadb());
       await started.run("alter database app character set utf8mb4");
@@ -86,5 +86,3 @@ export const databasePrograms: readonly DatabaseProgram[] = [
     },
   },
 ];
-
-for (const { kind, isThere } of databasePrograms) if (!isThere) console.log(`${kind} is not installed: its tests are skipped`);

@@ -186,7 +186,7 @@ describe("the rows of a has-many relation", () => {
       ],
     });
     const bulk = bulkAnswerToProto(
-      await one.engine.answerBulk(one.deployment, bulkAskFromProto(query, bulkColumnsFromProto(bulkRequest)), one.now),
+      await one.engine.answerBulk(one.deployment, bulkAskFromProto(query, bulkColumnsFromProto(bulkRequest), []), one.now),
     );
     expect(bulk.columns.map((column) => [column.field, column.values.map((value) => fromProtoValue(value))])).toEqual([
       ["user.txns.amount", [[7], [], [5, 50, 20]]],

@@ -56,6 +56,11 @@ describe("names", () => {
     expect(meaning("origin", "flight")).toBe("row flight.origin");
   });
 
+  test("a class that is misspelt is guessed, whatever the root", () => {
+    expect(meaning("flght", "airport")).toBe("unknown feature 'flght'; did you mean 'flight'?");
+    expect(meaning("flght")).toContain("did you mean 'flight'?");
+  });
+
   test("a window that is not there is answered with those that are, readably", () => {
     for (const name of ["flight.fails[3d]", "flight.fails__259200__"])
       expect(meaning(name)).toBe(

@@ -211,6 +211,24 @@ test(
           for (const { path, values } of bulk.columns)
             expect([path, values]).toEqual([path, answers.map((answer) => answer[path]) as never]);
         }
+        const rows = random.users.flatMap((user) => times.map((minute) => ({ user, minute })));
+        const apart = await world.engine.answerBulk(
+          world.deployment,
+          {
+            ask: ask({}, OUTPUTS),
+            columns: [
+              bulkColumn(
+                "user.id",
+                rows.map(({ user }) => user),
+              ),
+            ],
+            now: rows.map(({ minute }) => BigInt(START + minute * MINUTE) * 1000n),
+          },
+          world.now,
+        );
+        expect(apart.failures).toEqual([]);
+        const wanted = rows.map(({ user, minute }) => oracle(sorted, user, minute));
+        for (const { path, values } of apart.columns) expect([path, values]).toEqual([path, wanted.map((answer) => answer[path]) as never]);
       }),
       seeded(150, 20_000),
     );

@@ -11,8 +11,8 @@ import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { SqlError, type SqlSources } from "../../../src/server/sql/source.ts";
 import { seeded } from "../../domain/seed.ts";
-import { mariadbProgram, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
-import { postgresBin, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
+import { lacksMariadb, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
+import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 import { TempFolder } from "../running-server.ts";
 import { agg, featureClass, fn, graph, lit, primitive, python, queryNow, ref, sql, windowStart } from "./graphs.ts";
 import { ask, MemorySource, World } from "./worlds.ts";
@@ -327,7 +327,7 @@ describe("filters in the database leave out no row that the filter lets through"
     await sources.close();
   }, 120_000);
 
-  test.skipIf(postgresBin() === undefined)(
+  test.skipIf(lacksPostgres())(
     "PostgreSQL",
     async () => {
       const server: TestPostgres = await startPostgres();
@@ -354,7 +354,7 @@ describe("filters in the database leave out no row that the filter lets through"
     120_000,
   );
 
-  test.skipIf(mariadbProgram() === undefined)(
+  test.skipIf(lacksMariadb())(
     "MariaDB, whose text is compared without case",
     async () => {
       const server: TestMariadb = await startMariadb();

@@ -102,7 +102,7 @@ describe("values from a command line", () => {
     expect(await refused("text", "kind", "b")).toContain("Kind (one of a)");
     expect(await refused("text", "list", '[1, "x"]')).toBe('user.list: expected int, got str "x" at [1]');
     expect(await refused("text", "any", "{nope")).toContain("no JSON");
-    expect(await refused("typed", "name", { a: 1 })).toBe("user.name: expected str, got struct");
+    expect(await refused("typed", "name", { a: 1 })).toBe('user.name: expected str, got struct {"a": 1}');
     expect(await refused("typed", "id", 1e20)).toContain("write it as a string");
   });
 
@@ -238,6 +238,11 @@ describe("named queries", () => {
     ],
     [
       { name: "plain", inputs: ["user.id"], outputs: ["user.name"] },
+      { name: "both", inputs: ["user.id"], outputs: ["user.name"] },
+      { name: "both", version: "3", inputs: ["user.id"], outputs: ["user.score"] },
+      { name: "many", version: "1.10.0", inputs: ["user.id"], outputs: ["user.score"] },
+      { name: "many", version: "1.9.0", inputs: ["user.id"], outputs: ["user.name"] },
+      { name: "many", version: "next", inputs: ["user.id"], outputs: ["user.name"] },
       { name: "signup", version: "1.0.0", inputs: ["user.id"], outputs: ["user.name"] },
       {
         name: "signup",
@@ -253,7 +258,7 @@ describe("named queries", () => {
   const ask = (queryName: string, queryNameVersion = "", outputs: string[] = [], one = world()) =>
     one.ask({ "user.id": 1 }, outputs, { queryName, queryNameVersion });
 
-  test("name and version must match exactly", async () => {
+  test("a version that is given must match exactly", async () => {
     expect(valuesOf(await ask("plain"))).toEqual({ "user.name": "n" });
     expect(valuesOf(await ask("signup", "1.0.0"))).toEqual({ "user.name": "n" });
     expect((await ask("plain")).inferred).toEqual([]);
@@ -287,8 +292,18 @@ describe("named queries", () => {
     const missing = await world().refusal({ "user.id": 1 }, [], { queryName: "sigup" });
     expect(missing.message).toContain("no named query 'sigup'");
     expect(missing.message).toContain("'signup'");
-    const version = await world().refusal({ "user.id": 1 }, [], { queryName: "signup" });
-    expect(version.message).toContain("its versions are 1.0.0, 2.0.0");
+    const version = await world().refusal({ "user.id": 1 }, [], { queryName: "many", queryNameVersion: "1" });
+    expect(version.message).toBe("no named query 'many' in version 1; its versions are next, 1.9.0, 1.10.0");
+  });
+
+  test("without a version it is the one without, or else the latest, with its tags and staleness", async () => {
+    expect(valuesOf(await ask("both"))).toEqual({ "user.name": "n" });
+    expect(Object.keys(valuesOf(await ask("many")))).toEqual(["user.score"]);
+    const one = world();
+    for (const outputs of [[], ["user.score"], ["user.score"]]) {
+      const answer = await ask("signup", "", outputs, one);
+      expect(answer.fields).toMatchObject([{ path: "user.score", value: 2, resolver: "m.risky", hit: false }]);
+    }
   });
 
   test("outputs of the request replace the named query's", async () => {

@@ -485,8 +485,8 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "text collate without_case": "create collation without_case (provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
 };
 
-for (const { kind, isThere, start } of databasePrograms)
-  describe.skipIf(!isThere)(`rows by key in ${kind}`, () => {
+for (const { kind, isAbsent, start } of databasePrograms)
+  describe.skipIf(isAbsent)(`rows by key in ${kind}`, () => {
     let database: TestDatabase;
 
     beforeAll(async () => {

@@ -2,12 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import type { SqlSources } from "../../../src/server/sql/source.ts";
-import { postgresBin, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
+import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 import { agg, featureClass, graph, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, World } from "./worlds.ts";
-
-const available = postgresBin() !== undefined;
-if (!available) console.log("PostgreSQL is not installed: SQL resolvers on it are not tested");
 
 const user = featureClass("user", {
   id: "int",
@@ -29,7 +26,7 @@ const COLUMNS = {
 };
 const BODY = 'select uid as Id, email as Email, display as "displayName", at, kept, big from users -- everybody\n;';
 
-describe.skipIf(!available)("SQL resolvers on PostgreSQL", () => {
+describe.skipIf(lacksPostgres())("SQL resolvers on PostgreSQL", () => {
   let server: TestPostgres;
   let sources: SqlSources;
 

@@ -104,8 +104,8 @@ const ROWS: Readonly<Record<DatabaseKind, readonly Row[]>> = {
   ],
 };
 
-for (const { kind, isThere, start } of databasePrograms)
-  describe.skipIf(!isThere)(`values of ${kind}`, () => {
+for (const { kind, isAbsent, start } of databasePrograms)
+  describe.skipIf(isAbsent)(`values of ${kind}`, () => {
     let database: TestDatabase;
 
     beforeAll(async () => {

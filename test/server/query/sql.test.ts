@@ -4,6 +4,7 @@ import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts"
 import { boundStatement, scanStatement, withoutTerminator } from "../../../src/server/query/ops/sql-statement.ts";
 import { Preparer } from "../../../src/server/query/request/prepare.ts";
 import { Execution } from "../../../src/server/query/run/executor.ts";
+import { QueryTime } from "../../../src/server/query/run/query-time.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, valuesOf, World } from "./worlds.ts";
 
@@ -193,9 +194,7 @@ describe("many rows", () => {
     const { plan } = new Preparer(index).prepare(ask({ "user.id": 1 }, ["user.email", "user.name"]));
     const execution = new Execution(plan, count, {
       deployment,
-      nowMs: one.now,
-      nowText: "",
-      nowMicros: 0n,
+      now: new QueryTime(0n, one.now),
       compile: index.compile,
       queryId: "q",
       traceId: "",

@@ -3,6 +3,7 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { QueryBulkRequestSchema, type QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
+import { timestampToMicros } from "../../../src/domain/proto-time.ts";
 import { type BulkColumnAsk, bulkColumnsFromProto } from "../../../src/server/query/request/request.ts";
 import { readBulkMessage } from "../../../src/server/services/bulk-message.ts";
 import { seeded } from "../../domain/seed.ts";
@@ -35,14 +36,16 @@ test("a message read as its rows are asked for is the message decoded", async ()
   const message = fc.record({
     query: fc.option(fc.record({ outputs: fc.array(fc.string()), explain: fc.boolean() }), { nil: undefined }),
     inputs: fc.array(fc.record({ feature: fc.string(), values: fc.array(input) })),
+    now: fc.array(fc.record({ seconds: fc.bigInt(-62_135_596_800n, 253_402_300_799n), nanos: fc.integer({ min: 0, max: 999_999_999 }) })),
   });
   await fc.assert(
     fc.asyncProperty(message, message, async (first, second) => {
-      const encode = ({ query, inputs }: typeof first) =>
-        toBinary(QueryBulkRequestSchema, create(QueryBulkRequestSchema, { inputs, ...(query ? { query } : {}) }));
+      const encode = ({ query, inputs, now }: typeof first) =>
+        toBinary(QueryBulkRequestSchema, create(QueryBulkRequestSchema, { inputs, now, ...(query ? { query } : {}) }));
       const bytes = new Uint8Array([...encode(first), ...encode(second)]);
       const whole = fromBinary(QueryBulkRequestSchema, bytes);
       const read = await readBulkMessage(bytes);
+      expect(read.now).toEqual(whole.now.map(timestampToMicros));
       expect(contents(read.columns)).toEqual(contents(bulkColumnsFromProto(whole)));
       expect(read.query && toBinary(QueryRequestSchema, read.query)).toEqual(whole.query && toBinary(QueryRequestSchema, whole.query));
     }),
@@ -82,4 +85,15 @@ test("a column of fields that are no values is refused, and others have their tu
     ["", 0, [false]],
     ["", 0, [false]],
   ]);
+});
+
+test("times are as many as a column's values may be, and others have their turn while they are read", async () => {
+  const times = (count: number) => Uint8Array.from({ length: 2 * count }, (_, at) => (at % 2 === 0 ? (3 << 3) | 2 : 0));
+  let turns = 0;
+  const ticking = setInterval(() => turns++, 0);
+  expect((await readBulkMessage(times(1_000_000))).now).toHaveLength(1_000_000);
+  clearInterval(ticking);
+  expect(turns).toBeGreaterThan(10);
+  await expect(readBulkMessage(times(1_000_001))).rejects.toThrow("it has more than 1000000 times; send it in parts");
+  await expect(readBulkMessage(new Uint8Array([(3 << 3) | 2, 1, 0xff]))).rejects.toThrow(/byte/);
 });

@@ -122,12 +122,12 @@ describe("answers", () => {
     expect(status).toBe(200);
     expect(body as unknown).toEqual({
       data: [
-        { field: "user.name", value: "name 7", pkey: 7, ts: "2024-05-01T12:00:00Z" },
+        { field: "user.name", value: "name 7", pkey: 7, ts: "2024-05-01T12:00:00.000000Z" },
         {
           field: "user.bad",
           value: null,
           pkey: 7,
-          ts: "2024-05-01T12:00:00Z",
+          ts: "2024-05-01T12:00:00.000000Z",
           error: { code: "RESOLVER_FAILED", category: "FIELD", message: "no luck", feature: "user.bad", resolver: "m.bad" },
         },
       ],
@@ -138,8 +138,9 @@ describe("answers", () => {
         environment_id: "env_1",
         environment_name: "default",
         query_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        query_timestamp: "2024-05-01T12:00:00Z",
+        query_timestamp: "2024-05-01T12:00:00.000000Z",
         query_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        types: { "user.name": "string", "user.bad": "string" },
       },
     });
   });
@@ -154,7 +155,7 @@ describe("answers", () => {
     ]);
     one.world.now += 60_000;
     expect((await ask()) as unknown).toMatchObject([
-      { ts: "2024-05-01T12:00:00Z", meta: { chosen_resolver_fqn: "m.score", cache_hit: true } },
+      { ts: "2024-05-01T12:00:00.000000Z", meta: { chosen_resolver_fqn: "m.score", cache_hit: true } },
       {},
     ]);
   });
@@ -170,7 +171,7 @@ describe("answers", () => {
       ["user.big", "1152921504606846976"],
       ["user.nan", { $float: "NaN" }],
       ["user.point", { x: 1, y: null }],
-      ["user.at", "2024-05-01T12:00:00Z"],
+      ["user.at", "2024-05-01T12:00:00.000000Z"],
     ]);
     const { body: listed } = await door().post({
       inputs: { "user.id": 1 },
@@ -187,7 +188,7 @@ describe("answers", () => {
         inputs: { id: "9007199254740993", "user.name": "x" },
         outputs: ["user.id", "user.score", "user.at", "user.told"],
         staleness: { "user.score": "infinity" },
-        context: { environment: "prod", tags: ["t"] },
+        context: { environment: "prod", branch: "b\u00e9", tags: ["t"] },
         query_context: { from: "here" },
         deployment_id: "dpl_7",
         correlation_id: "c-1",
@@ -197,7 +198,7 @@ describe("answers", () => {
         now: "2001-02-03T04:05:06.000007Z",
         planner_options: { disable_translation: true, max_batch_rows: 5 },
       },
-      { "svc-branch": "b", "svc-environment": "ignored", "svc-deployment": "ignored" },
+      { "svc-branch": "b%C3%A9", "svc-environment": "prod", "svc-deployment": "dpl_7" },
     );
     expect(body.errors).toBeUndefined();
     expect(body.data.map(({ value }) => value)).toEqual([
@@ -210,7 +211,7 @@ describe("answers", () => {
       query_timestamp: "2001-02-03T04:05:06.000007Z",
       explain_output: expect.stringContaining("Output"),
     });
-    expect(one.scopes).toEqual([{ environment: "prod", branch: "b", deployment: "dpl_7" }]);
+    expect(one.scopes).toEqual([{ environment: "prod", branch: "b\u00e9", deployment: "dpl_7" }]);
     expect(one.records[0]).toMatchObject({ correlationId: "c-1", queryName: "label", errorCount: 0 });
     expect(runOf(one.records[0]).request).toMatchObject({
       correlationId: "c-1",
@@ -220,6 +221,19 @@ describe("answers", () => {
       plannerOptions: { disable_translation: "true", max_batch_rows: "5" },
       deploymentId: "dpl_7",
     });
+  });
+
+  test("the branch and the environment may be named in the body, but not otherwise than in the headers", async () => {
+    const one = door();
+    const post = (context: object, headers?: Record<string, string>) => one.post({ inputs: { "user.id": 1 }, context }, headers);
+    await post({ environment: "100%25", branch: "mine" });
+    expect(one.scopes).toEqual([{ environment: "100%25", branch: "mine", deployment: "" }]);
+    await expect(post({ branch: "mine" }, { "svc-branch": "yours" })).rejects.toMatchObject({
+      kind: "invalid_argument",
+      message: "The query names the branch 'mine', its header svc-branch 'yours'. Name one.",
+    });
+    await expect(post({ environment: "dev" }, { "svc-environment": "prod" })).rejects.toMatchObject({ kind: "invalid_argument" });
+    expect(one.scopes).toHaveLength(1);
   });
 
   test("the scope's headers count where the body says nothing, and inferred outputs are told", async () => {
@@ -243,13 +257,13 @@ describe("refusals", () => {
   const cases: readonly (readonly [body: unknown, message: string])[] = [
     ["{", "the body is not JSON"],
     ["[]", "the body: expected an object, got list of 0"],
-    [{ input: {} }, "unknown field 'input'; did you mean 'inputs'?"],
+    [{ input: { "user.id": 1 } }, "unknown field 'input'; did you mean 'inputs'?"],
     [{ inputs: [1] }, "inputs: expected an object, got list of 1"],
     [{ outputs: "user.id" }, 'outputs: expected a list of strings, got str "user.id"'],
     [{ outputs: ["user.id", 5] }, "outputs[1]: expected a string, got int 5"],
     [{ staleness: { "user.id": "soon" } }, "staleness['user.id']: expected a duration such as 90s, 5m, 1h30m, 7d or 2w"],
     [{ staleness: { "user.id": 5 } }, "staleness['user.id']: expected a duration"],
-    [{ context: { tag: [] } }, "unknown field 'context.tag'; did you mean 'tags'?"],
+    [{ context: { tag: ["a"] } }, "unknown field 'context.tag'; did you mean 'tags'?"],
     [{ context: { tags: [1] } }, "context.tags[0]: expected a string, got int 1"],
     [{ query_context: 5 }, "query_context: expected an object, got int 5"],
     [{ explain: "yes" }, 'explain: expected true or false, got str "yes"'],
@@ -272,6 +286,21 @@ describe("refusals", () => {
       expect(error?.message).toContain(message);
     }
     expect(one.leases + one.records.length).toBe(0);
+  });
+
+  test("unknown fields that say nothing are let be, those that say something are refused by name", async () => {
+    const one = door();
+    const body = (given: unknown) => {
+      const extra = { next: given };
+      const nested = { context: { tags: [], ...extra }, encoding_options: extra };
+      return { inputs: { "user.id": 7 }, outputs: ["user.id"], ...extra, ...nested };
+    };
+    for (const nothing of [null, "", [], {}]) expect((await one.post(body(nothing))).status).toBe(200);
+    for (const given of [false, 0, " ", [null], { a: null }]) {
+      const { status, body: answer } = await one.post(body(given));
+      expect([given, status]).toEqual([given, 400]);
+      expect(answer.errors?.[0]?.message).toStartWith("unknown field 'next'; the fields are inputs, ");
+    }
   });
 
   test("a refused query tells everything that is wrong, and is recorded", async () => {
@@ -406,7 +435,7 @@ test("records hold what was sent and answered, which is read back as messages", 
   expect(response?.data.map(({ value }) => value && fromProtoValue(value))).toEqual([
     "name 7",
     { x: 1, y: null },
-    "2024-05-01T12:00:00Z",
+    "2024-05-01T12:00:00.000000Z",
     null,
     "1152921504606846976",
   ]);

@@ -57,13 +57,12 @@ test("answers with the page of the run, and logs what was received and sent", as
   expect(leases.open).toBe(0);
 });
 
-test("the request's deployment wins over the header's", async () => {
+test("the deployment may be named in the request, but not otherwise than in the header", async () => {
   const { query, scopes } = calls();
-  await query(
-    { inputs: [{ feature: "user.id", value: { case: "raw", value: "3" } }], deploymentId: "dpl_7" },
-    { "svc-deployment": "dpl_9" },
-  );
+  const asked = { inputs: [{ feature: "user.id", value: { case: "raw" as const, value: "3" } }], deploymentId: "dpl_7" };
+  await query(asked, { "svc-deployment": "dpl_7" });
   expect(scopes[0]?.deployment).toBe("dpl_7");
+  await expect(query(asked, { "svc-deployment": "dpl_9" })).rejects.toMatchObject({ kind: "invalid_argument" });
 });
 
 test("a refused query is thrown as such, recorded, and gives its deployment back", async () => {

@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { MysqlSource } from "../../../src/server/sql/mysql.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
-import { mariadbProgram, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
+import { lacksMariadb, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
 import { freePort } from "../../harness/postgres.ts";
-
-const installed = mariadbProgram() !== undefined;
-if (!installed) console.log("MariaDB is not installed: its tests are skipped");
 
 async function failure(run: Promise<unknown>): Promise<SqlError> {
   const error = await run.then(
@@ -16,7 +13,7 @@ async function failure(run: Promise<unknown>): Promise<SqlError> {
   return error as SqlError;
 }
 
-describe.skipIf(!installed)("mysql source", () => {
+describe.skipIf(lacksMariadb())("mysql source", () => {
   let server: TestMariadb;
   const opened: SqlSource[] = [];
 

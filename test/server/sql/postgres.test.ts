@@ -6,10 +6,8 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { PostgresSource } from "../../../src/server/sql/postgres.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
-import { freePort, postgresBin, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
-
-const installed = postgresBin() !== undefined;
-if (!installed) console.log("PostgreSQL is not installed: its tests are skipped");
+import { lacksProgram } from "../../harness/needs.ts";
+import { freePort, lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 
 async function failure(run: Promise<unknown>): Promise<SqlError> {
   const error = await run.then(
@@ -20,7 +18,7 @@ async function failure(run: Promise<unknown>): Promise<SqlError> {
   return error as SqlError;
 }
 
-describe.skipIf(!installed)("postgresql source", () => {
+describe.skipIf(lacksPostgres() || lacksProgram("openssl"))("postgresql source", () => {
   let server: TestPostgres;
   let certificates: string;
   const opened: SqlSource[] = [];

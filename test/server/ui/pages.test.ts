@@ -27,8 +27,8 @@ async function page(path: string): Promise<{ status: number; text: string }> {
   return { status: response.status, text };
 }
 
-async function query(body: object): Promise<{ meta: { query_id: string } }> {
-  const response = await fetch(`${server.url}/v1/query/online`, {
+async function query(body: object, door: "online" | "bulk" = "online"): Promise<{ meta: { query_id: string } }> {
+  const response = await fetch(`${server.url}/v1/query/${door}`, {
     method: "POST",
     headers: { authorization: `Bearer ${await server.token()}` },
     body: JSON.stringify(body),
@@ -89,6 +89,33 @@ describe("pages", () => {
     expect(text).toContain("\\u202e");
     expect(text).toMatch(/<h2>Plan<\/h2>\s*<div class="scroll"><pre>query /);
     expect((await page("/")).text).toContain(meta.query_id);
+  });
+
+  test("the run of a bulk query says that its values are not kept", async () => {
+    expectLive(await deploy(server, GREETING));
+    const pageOf = async (queryId: string) => (await page(`/environments/${server.credentials.environmentId}/query-runs/${queryId}`)).text;
+    const bulk = await pageOf((await query({ inputs: { "user.id": [1, 2] }, outputs: ["user.name"] }, "bulk")).meta.query_id);
+    expect(bulk.match(/Not kept: this was a bulk query, and the log holds no values of those\./g)).toHaveLength(2);
+    const single = await pageOf((await query({ inputs: { "user.id": 1 }, outputs: ["user.name"] })).meta.query_id);
+    expect(single).not.toContain("bulk");
+  });
+
+  test("windows are named readably, and versions that there are not are dashes", async () => {
+    const windows = (length: string): typeof GREETING => ({
+      ...GREETING,
+      "features.py": `${GREETING["features.py"]?.replace("import features", "import features\nfrom svc.streams import Windowed, windowed")}    spent: Windowed[int] = windowed("${length}")\n`,
+      "more.py": `from svc import online\nfrom features import User\n\n@online\ndef spent(id: User.id) -> User.spent["${length}"]:\n    return id\n`,
+    });
+    expectLive(await deploy(server, windows("1d")));
+    const { "more.py": _, ...gone } = windows("7d");
+    const next = await deploy(server, gone);
+    expectLive(next);
+    const { text } = await page(next.url);
+    const row = (...cells: string[]) => cells.map((cell) => `<td>${cell}</td>`).join("");
+    expect(text).toContain(row('<span class="bad">removed</span>', "resolver", "<code>more.spent</code>", "version 1 -&gt; -"));
+    expect(text).toContain(row('<span class="bad">removed</span>', "feature", "<code>user.spent[1d]</code>"));
+    expect(text).toContain(row('<span class="good">added</span>', "feature", "<code>user.spent[7d]</code>"));
+    expect(text).not.toContain("spent__");
   });
 
   test("a span is a line with its readable name, and nothing is said twice", () => {

@@ -16,7 +16,7 @@ from .._field import Field, WindowField
 from .._findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Condition
 from .._literal import literal_json
-from .._names import did_you_mean
+from .._names import closest_names, did_you_mean
 from .._operand import Asked
 from .._reference import FeatureReference, type_of
 from .._windows import format_window, window_seconds
@@ -288,7 +288,8 @@ class _Reader:
             here = node
             for _ in path._svc_names[index + 1 :]:
                 here = prefix_of(here)
-            place = (name_span(here, name, self.source) if self.source else None) or here
+            exact = name_span(here, name, self.source) if self.source else None
+            place = exact or here
             if at is None:
                 before = ".".join(("_", *path._svc_names[:index]))
                 dtype = field_of_struct(dtype, name)
@@ -299,7 +300,8 @@ class _Reader:
             field = at.field(name)
             if field is None:
                 shown = f"{at.cls.__name__} has no feature '{name}'{did_you_mean(name, at.fields)}"
-                raise self.problem(130, shown, "no such feature", place)
+                near = tuple(closest_names(name, at.fields)) if exact else ()
+                raise self.problem_of(Finding(130, shown, exact or self.span(here), "no such feature", replacements=near))
             if steps.fields and self.kind_of(steps.last).many:
                 steps.many = index - 1 if steps.many is None else steps.many
             steps.fields.append(field)

@@ -28,6 +28,7 @@ _FRAMES = 5
 _LISTED = 8
 #: How this module, and newer versions of Python in their own messages, begin a suggestion.
 _SUGGESTED = "Did you mean"
+_BREAK_CIRCLE = "The modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
 _NO_SOURCE = ("node_modules", "__pycache__", "site-packages")
 _REQUIREMENTS = re.compile(r"^[^#\n]*\brequirements\s*:\s*[\"']?([^\"'#\n,}]+?)[\"']?\s*(?:[#,}].*)?$", re.MULTILINE)
 #: Packages whose name differs from the module's.
@@ -62,8 +63,27 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
     line = inner[1] if inner else 1
     source = source_of(os.path.join(root, *file.split("/")))
     is_innermost = bool(frames) and inner is frames[-1]
+    circle = _circle(error, frames)
     finding = _describe(error, file, line, source, root, frames, is_innermost)
-    return (file, line, type(error).__name__, finding.code, _said(error)), finding
+    return ("circle", circle) if circle else (file, line, type(error).__name__, finding.code, _said(error)), finding
+
+
+def _circle(error: BaseException, frames: list[Frame]) -> frozenset[str]:
+    """The files of modules that import each other, when that is the fault: the same ones, whichever of them is imported first."""
+    if not _is_circular(error):
+        return frozenset()
+    unfinished = _unfinished(error)
+    files = [frame.f_code.co_filename for frame, _ in frames]
+    return frozenset(files[files.index(unfinished) :] if unfinished in files else files)
+
+
+def _unfinished(error: BaseException) -> Optional[str]:
+    """The file of the module that is not imported to its end yet."""
+    return error.path if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__file__", None)
+
+
+def _is_circular(error: BaseException) -> bool:
+    return isinstance(error, (ImportError, AttributeError)) and "partially initialized module" in str(error)
 
 
 def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
@@ -131,6 +151,8 @@ def _said(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     if isinstance(error, ImportError) and error.path:
         text = text.replace(f" ({error.path})", "")
+    elif _is_circular(error):
+        text = text.replace(f" from {_unfinished(error)!r}", "")
     return text if len(text) <= 500 else text[:497] + "..."
 
 
@@ -161,6 +183,8 @@ def _describe(
         span = _token(source, line, error.name) or span
         if feature.code in (105, 133, 142):
             return Finding(feature.code, str(feature), span, feature.label)
+        if _is_circular(error):
+            label, hint = "not there yet", _BREAK_CIRCLE
     elif isinstance(error, NameError) and is_innermost and error.name:
         span = _token(source, line, error.name) or span
         label, hint = "not defined", _undefined(error.name, line, source, root)
@@ -264,8 +288,8 @@ def _project_classes(root: str) -> dict[str, set[str]]:
 def _import_advice(error: ImportError, root: str) -> str:
     name = error.name or ""
     top = name.partition(".")[0]
-    if "partially initialized module" in str(error):
-        return "The two modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
+    if _is_circular(error):
+        return _BREAK_CIRCLE
     if not isinstance(error, ModuleNotFoundError):
         return _offered_instead(_imported_name(error) or "", name, root)
     if not top:

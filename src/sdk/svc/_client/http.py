@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import math
 import os
 import re
 import threading
@@ -17,6 +18,8 @@ from .config import ClientSettings, normalize_address
 from .proxy import Proxy, find_proxy
 
 _IDLE = 8
+#: Seconds that a server has for telling that the time is up.
+_GRACE = 1.0
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, http.client.CannotSendRequest)
 
 
@@ -47,20 +50,21 @@ class Answer:
 
 
 class HttpServer:
-    """One server, and the connections to it that wait for the next call."""
+    """One server, and the connections to it that wait for the next call. It is told how long an answer may take, and answers then with what there is."""
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url
         self._parts: SplitResult = urlsplit(url)
         self._proxy: Optional[Proxy] = find_proxy(url, os.environ)
         self._timeout = timeout
+        self._patience = timeout + _GRACE
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
         """Posts JSON. Raises ServerUnreachable and UnexpectedAnswer."""
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
-        sent = {"content-type": "application/json", "accept": "application/json", **headers}
+        sent = {"content-type": "application/json", "accept": "application/json", "connect-timeout-ms": self._timeout_ms(), **headers}
         status, kind, data = self._exchange(f"{self._parts.path}{path}", content, sent)
         if status == 407 and self._proxy:
             raise self._refused_by_proxy(self._proxy, "407 Proxy Authentication Required")
@@ -71,6 +75,9 @@ class HttpServer:
             return Answer(status, json.loads(data))
         except ValueError:
             raise UnexpectedAnswer(f"{self.url}{path} answered {status} with JSON that cannot be read") from None
+
+    def _timeout_ms(self) -> str:
+        return str(min(math.ceil(self._timeout * 1000), 10**10 - 1))
 
     def close(self) -> None:
         """Closes the waiting connections."""
@@ -137,12 +144,12 @@ class HttpServer:
         proxy = self._proxy
         at, at_port = (proxy.host, proxy.port) if proxy else (host, port)
         if not secure and not (proxy and proxy.secure):
-            return http.client.HTTPConnection(at, at_port, timeout=self._timeout)
+            return http.client.HTTPConnection(at, at_port, timeout=self._patience)
         import ssl
 
         if secure and proxy and proxy.secure:
             raise ServerUnreachable(f"{self.url} cannot be reached through the proxy {proxy.shown}: name a proxy for https as http://host:port")
-        tls = http.client.HTTPSConnection(at, at_port, timeout=self._timeout, context=ssl.create_default_context())
+        tls = http.client.HTTPSConnection(at, at_port, timeout=self._patience, context=ssl.create_default_context())
         if secure and proxy:
             tls.set_tunnel(host, port or 443, headers=dict(proxy.headers))
         return tls
@@ -208,13 +215,15 @@ class Session:
             self._queries = self.api if server == self.api.url else HttpServer(server, self._timeout)
 
 
+def with_hint(message: str, hint: Optional[str]) -> str:
+    """What an answer says, with the next step when it names one."""
+    return f"{message} {hint}" if hint else message
+
+
 def _said(body: Any) -> str:
     """What an answer says in words."""
     if isinstance(body, dict):
         for key in ("error_description", "message", "error"):
             if isinstance(body.get(key), str):
-                return str(body[key])
-        errors = body.get("errors")
-        if isinstance(errors, list):
-            return "; ".join(str(error.get("message", error)) if isinstance(error, dict) else str(error) for error in errors)
+                return with_hint(body[key], body.get("hint"))
     return "no reason given"

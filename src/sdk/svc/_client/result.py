@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Iterator, Mapping, Optional
 
 from .._feature_class import FeatureClass
 from .._names import did_you_mean
-from .http import ClientError
+from .http import ClientError, with_hint
 from .values import decode_field, fields_along, plain, result_name, to_datetime
 
 
@@ -95,6 +95,8 @@ class QueryMeta:
     trace_id: Optional[str] = None
     #: How many stages are kept of a query with `store_plan_stages`.
     plan_stages: int = 0
+    #: The type of each output by FQN: a name such as ``"int64"``, or for lists and structs a dict.
+    types: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 class QueryResult:
@@ -204,7 +206,7 @@ def error_of(json: Mapping[str, Any]) -> ErrorDetail:
     return ErrorDetail(
         json.get("code", ""),
         json.get("category", ""),
-        json.get("message", ""),
+        with_hint(json.get("message", ""), json.get("hint")),
         json.get("feature"),
         json.get("resolver"),
         ExceptionDetail(
@@ -229,6 +231,7 @@ def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
         explain_output=given.get("explain_output"),
         trace_id=given.get("trace_id"),
         plan_stages=given.get("plan_stages") or 0,
+        types=given.get("types") or {},
     )
 
 

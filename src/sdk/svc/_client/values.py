@@ -1,7 +1,7 @@
 """Values between Python and the JSON query API.
 
-The API's form is plain JSON: integers beyond 2**53 are texts, NaN and the infinities ``{"$float": "NaN"}``, times RFC 3339 texts,
-lengths of time numbers of seconds, bytes base64.
+The API's form is plain JSON: integers are numbers with all their digits, as the client asks for them, NaN and the infinities
+``{"$float": "NaN"}``, times RFC 3339 texts, lengths of time numbers of seconds, bytes base64.
 """
 
 from __future__ import annotations

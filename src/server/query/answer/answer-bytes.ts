@@ -3,14 +3,19 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { FeatureResultSchema, QueryResponseSchema } from "../../../../gen/svc/v1/query_pb.ts";
-import { type DataType, PrimitiveType, ValueSchema } from "../../../../gen/svc/v1/value_pb.ts";
+import { FeatureResultSchema, QueryMetaSchema, QueryResponseSchema } from "../../../../gen/svc/v1/query_pb.ts";
+import { type DataType, DataTypeSchema, PrimitiveType, ValueSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import { type Answer, type AnswerField, answerToProto } from "./answer.ts";
+import { type Answer, type AnswerField, answerToProto, toldType, typedOutputs } from "./answer.ts";
 
 const DATA = QueryResponseSchema.field.data.number;
+const META = QueryResponseSchema.field.meta.number;
+const TYPES = QueryMetaSchema.field.types.number;
+/** Numbers of the fields of a map's entry, which the wire format gives. */
+const MAP_KEY = 1;
+const MAP_VALUE = 2;
 const RESULT = FeatureResultSchema.field;
 const STRING = numberOf("string_value");
 const DOUBLE = numberOf("double_value");
@@ -45,9 +50,30 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
     if (observedAt !== undefined) writer.tag(RESULT.ts.number, BYTES).bytes(times(observedAt));
     writer.join();
   }
-  const bytes = writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url))).finish();
+  writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url)));
+  writeTypes(writer, answer.fields);
+  const bytes = writer.finish();
   if (bytes.length <= KEPT_BYTES) kept = writer;
   return bytes;
+}
+
+/** The types, as a second `meta`: readers merge the two. */
+function writeTypes(writer: BinaryWriter, fields: readonly AnswerField[]): void {
+  writer.tag(META, BYTES).fork();
+  for (const { path, feature } of typedOutputs(fields))
+    writer.tag(TYPES, BYTES).fork().tag(MAP_KEY, BYTES).string(path).tag(MAP_VALUE, BYTES).bytes(typeBytes(feature.dtype)).join();
+  writer.join();
+}
+
+const knownTypes = new WeakMap<DataType, Uint8Array>();
+
+function typeBytes(type: DataType): Uint8Array {
+  let known = knownTypes.get(type);
+  if (!known) {
+    known = toBinary(DataTypeSchema, toldType(type));
+    knownTypes.set(type, known);
+  }
+  return known;
 }
 
 function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): void {

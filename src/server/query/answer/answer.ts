@@ -10,6 +10,7 @@ import {
   type QueryResponse,
   QueryResponseSchema,
 } from "../../../../gen/svc/v1/query_pb.ts";
+import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { microsToTimestamp, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -39,6 +40,8 @@ export interface AnswerField {
   readonly failure: CellFailure | undefined;
   /** For a list over child rows: why values in it are null. */
   readonly inner?: readonly CellFailure[] | undefined;
+  /** Whether it is the whole rows of a has-many relation. */
+  readonly isTable: boolean;
 }
 
 /** What every answer says of its query, be it for one row or for many. */
@@ -89,13 +92,14 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
       hit: origin === CellOrigin.STORED,
       resolver:
         origin === CellOrigin.STORED
-          ? (cells.storedBy.get(cell) ?? "")
+          ? (cells.storedBy[cell] as string)
           : origin === CellOrigin.COMPUTED
             ? (plan.ops[slot.op]?.resolver?.fqn ?? "")
             : "",
       observedAt: failure ? undefined : (cells.observed[cell] as number),
       key: cells.state[cell] === CellState.ABSENT ? undefined : keyOf(plan.frames[slot.frame] as PlanFrame),
       failure,
+      isTable: false,
     };
   }
 
@@ -110,7 +114,8 @@ export function answerFields(execution: Execution, row: number): AnswerField[] {
   }
 }
 
-function rowsField({ cells, context }: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
+function rowsField(execution: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
+  const { cells } = execution;
   const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
   const rows = cells.rowsAt.get(cell);
   const hit = cells.origin[cell] === CellOrigin.STORED;
@@ -119,11 +124,12 @@ function rowsField({ cells, context }: Execution, cell: number, { path, feature,
     feature,
     value: cells.state[cell] === CellState.OK ? rowsAsList(rows, pick) : null,
     hit,
-    resolver: hit ? (cells.storedBy.get(cell) ?? "") : "",
-    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : context.nowMs,
+    resolver: hit ? (cells.storedBy[cell] as string) : "",
+    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : execution.timeOf(cell % execution.rows).ms,
     key: undefined,
     failure,
     inner: listFailures(rows, pick),
+    isTable: pick === undefined,
   };
 }
 
@@ -148,7 +154,7 @@ export function answerCells(
 
 function unprovided(path: string, feature: ScalarInfo, message: string): AnswerField {
   const failure: CellFailure = { code: ErrorCode.RESOLVER_NOT_FOUND, message, path, resolver: "" };
-  return { path, feature, value: null, hit: false, resolver: "", observedAt: undefined, key: undefined, failure };
+  return { path, feature, value: null, hit: false, resolver: "", observedAt: undefined, key: undefined, failure, isTable: false };
 }
 
 /** Every failure of the fields, and of the inputs at the root of them, each once. */
@@ -185,11 +191,51 @@ export function answerOrigins({ fields }: Answer): string {
   return lines;
 }
 
+/** Outputs whose types are known: without a plan it is not known what the rows of a relation have. */
+export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: readonly O[]): O[] {
+  return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
+}
+
+const told = new WeakMap<DataType, DataType>();
+
+/** A type as answers tell it: enumerations have the type of their values. */
+export function toldType(type: DataType): DataType {
+  let known = told.get(type);
+  if (!known) {
+    known = withoutEnums(type);
+    told.set(type, known);
+  }
+  return known;
+}
+
+function withoutEnums(type: DataType): DataType {
+  const { kind } = type;
+  switch (kind.case) {
+    case "enum":
+      return create(DataTypeSchema, { kind: { case: "primitive", value: kind.value.base } });
+    case "list":
+      return create(DataTypeSchema, {
+        kind: { case: "list", value: { ...kind.value, element: withoutEnums(kind.value.element as DataType) } },
+      });
+    case "struct": {
+      const fields = kind.value.fields.map((field) => ({ ...field, dtype: withoutEnums(field.dtype as DataType) }));
+      return create(DataTypeSchema, { kind: { case: "struct", value: { ...kind.value, fields } } });
+    }
+    default:
+      return type;
+  }
+}
+
 /**
  * What an answer says of its query, as a message.
+ * @param outputs those whose types it tells
  * @param url page of the run; empty = none
  */
-export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHash, traceId, stages }: AnswerHead, url = ""): QueryMeta {
+export function answerMeta(
+  { deployment, durationMs, queryId, nowMicros, queryHash, traceId, stages }: AnswerHead,
+  outputs: readonly Pick<AnswerField, "path" | "feature">[],
+  url = "",
+): QueryMeta {
   return create(QueryMetaSchema, {
     executionDuration: msToDuration(durationMs),
     deploymentId: deployment.id,
@@ -201,6 +247,7 @@ export function answerMeta({ deployment, durationMs, queryId, nowMicros, queryHa
     url,
     traceId,
     planStages: stages.length,
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, toldType(feature.dtype)])),
   });
 }
 
@@ -226,7 +273,7 @@ export function answerToProto(answer: Answer, includeMeta: boolean, url = ""): Q
       return result;
     }),
     errors: [...details.values()],
-    meta: answerMeta(answer, url),
+    meta: answerMeta(answer, answer.fields, url),
     explainOutput: answer.explanation,
     inferredOutputs: [...answer.inferred],
   });

@@ -24,7 +24,7 @@ export interface ExplainHead {
 export function explainRun(execution: Execution, head: ExplainHead): string {
   const { plan, context } = execution;
   const lines = [
-    `query ${head.queryId} on ${context.deployment.id} as of ${context.nowText}`,
+    `query ${head.queryId} on ${context.deployment.id} as of ${execution.timeOf(0).text}`,
     `${milliseconds(head.durationMs)}, plan ${plan.hash} (${head.planned ? "new" : "remembered"})`,
     "Output",
   ];
@@ -114,8 +114,8 @@ function provenance(execution: Execution, slot: PlanSlot): string[] {
   if (origin === CellOrigin.GIVEN) return ["Given"];
   if (slot.readMs > 0) {
     const limit = slot.readMs === Number.POSITIVE_INFINITY ? "of any age" : `at most ${formatDuration(slot.readMs)} old`;
-    const age = formatDuration(Math.round(context.nowMs - (cells.observed[cell] as number)));
-    const by = cells.storedBy.get(cell);
+    const age = formatDuration(Math.round(execution.timeOf(0).ms - (cells.observed[cell] as number)));
+    const by = cells.storedBy[cell];
     const result =
       origin === CellOrigin.STORED
         ? `hit, ${age} old, by ${by || "its expression"}`

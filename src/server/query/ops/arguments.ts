@@ -6,6 +6,7 @@ import { absentArgument } from "../graph/parameter-index.ts";
 import type { Plan, PlanFrame, PlanInput, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellState, type Cells } from "../run/cells.ts";
 import { firstFailure } from "../run/child-rows.ts";
+import type { QueryTime } from "../run/query-time.ts";
 
 /** Whether an op runs for a row: yes, no because an optional row is missing, or no because an input failed. */
 export type OpVerdict = "run" | "absent" | { readonly input: string; readonly failure: CellFailure };
@@ -14,6 +15,7 @@ interface Running {
   readonly plan: Plan;
   readonly rows: number;
   readonly cells: Cells;
+  timeOf(row: number): QueryTime;
 }
 
 /** Looks at an op's settled inputs. Parameters that take null never stop it. */
@@ -47,8 +49,9 @@ function noRow(path: string, message: string): CellFailure {
 }
 
 /** The value of an argument for a row that the op runs for. */
-export function argumentOf({ rows, cells }: Running, input: PlanInput, row: number, nowText: string): FeatureValue {
-  if (input.parameter.now) return nowText;
+export function argumentOf(running: Running, input: PlanInput, row: number): FeatureValue {
+  if (input.parameter.now) return running.timeOf(row).text;
+  const { rows, cells } = running;
   if (input.slot < 0) return absentArgument(input.parameter);
   const cell = input.slot * rows + row;
   const value = cells.state[cell] === CellState.OK ? (cells.values[cell] as FeatureValue) : null;

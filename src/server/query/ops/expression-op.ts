@@ -24,7 +24,7 @@ export function evaluate(execution: Execution, op: PlanOp, rows: readonly number
     if (!reference)
       columns.set(
         name,
-        rows.map((row) => argumentOf(execution, input, row, context.nowText)),
+        rows.map((row) => argumentOf(execution, input, row)),
       );
     else
       relations.set(
@@ -35,7 +35,7 @@ export function evaluate(execution: Execution, op: PlanOp, rows: readonly number
         ),
       );
   }
-  const { values, errors } = expression.evaluate({ rows: rows.length, columns, relations }, { nowMicros: context.nowMicros });
+  const { values, errors } = expression.evaluate({ rows: rows.length, columns, relations }, { nowMicros: execution.microsOf(rows) });
   context.trace?.ran(op, rows.length, rows.length - errors.size, performance.now() - started);
   return {
     outcomes: [

@@ -10,6 +10,7 @@ import type { Execution } from "../run/executor.ts";
 import { accept, callFailure, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
 import type { OpResults, Outcome } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
+import { callEachTime } from "./each-time.ts";
 import { rowGroups } from "./rows-argument.ts";
 import { keylessRow, Scan } from "./scan-op.ts";
 import { callWorker } from "./worker-call.ts";
@@ -22,7 +23,13 @@ const MAX_CALL_MS = 120_000;
 /** Calls the resolver for all rows, equal arguments once, and at most so many rows a call. Never rejects: what goes wrong is in the results. */
 export async function callPython(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
   const isTable = op.inputs.some((input) => input.parameter.table);
-  if (rows.length === 1 || isTable) return callOnce(execution, op, rows);
+  if (isTable) return callEachTime(execution, rows, (part) => callOnce(execution, op, part));
+  if (op.resolver?.shape === "rows") return callEachTime(execution, rows, (part) => callMerged(execution, op, part));
+  return callMerged(execution, op, rows);
+}
+
+async function callMerged(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
+  if (rows.length === 1) return callOnce(execution, op, rows);
   const { distinct, at } = mergeEqual(execution, op, rows);
   const size = execution.plan.options.maxBatchRows;
   const chunks = inChunks(distinct, size);
@@ -52,7 +59,7 @@ function mergeEqual(execution: Execution, op: PlanOp, rows: readonly number[]): 
   const known = new Map<string, number>();
   const distinct: number[] = [];
   const at = rows.map((row) => {
-    const key = encodeStored(op.inputs.map((input) => (input.parameter.now ? null : argumentOf(execution, input, row, ""))));
+    const key = encodeStored(op.inputs.map((input) => argumentOf(execution, input, row)));
     let position = known.get(key);
     if (position === undefined) {
       position = distinct.length;
@@ -97,6 +104,7 @@ export function callPool(execution: Execution, op: PlanOp, rows: readonly number
     callWorker(context, op, {
       resolver: resolver.fqn,
       rows: rows.length,
+      now: rows.map((row) => execution.timeOf(row).text),
       columns,
       ...(groups ? { groups } : {}),
       ...(tables ? { tables } : {}),
@@ -118,7 +126,7 @@ function argumentsOf(execution: Execution, op: PlanOp, rows: readonly number[]):
       continue;
     }
     const column = new Array<FeatureValue>(rows.length);
-    for (let i = 0; i < rows.length; i++) column[i] = argumentOf(execution, input, rows[i] as number, execution.context.nowText);
+    for (let i = 0; i < rows.length; i++) column[i] = argumentOf(execution, input, rows[i] as number);
     if (parameter.table) {
       tables ??= {};
       const table = tables[parameter.table.parameter] ?? {};
@@ -137,7 +145,7 @@ function takeTable(
   result: ResolverResult,
   errors: ReadonlyMap<number, RowError>,
 ): OpResults {
-  const { plan, context } = execution;
+  const { plan } = execution;
   const resolver = op.resolver as ResolverInfo;
   const frame = plan.frames[op.frame] as PlanFrame;
   const [primary] = op.keys;
@@ -151,9 +159,10 @@ function takeTable(
   const index = primary && new Scan(given, result.groups?.offsets.at(-1) ?? 0).indexOf([primary]);
   const times = frame.namespace.featureTime && given.get(frame.namespace.featureTime);
   const found = rows.map((row) => {
-    const key = keyInput ? argumentOf(execution, keyInput, row, context.nowText) : null;
+    const key = keyInput ? argumentOf(execution, keyInput, row) : null;
     const all = index?.find([key]) ?? [];
-    const matches = all.filter((one) => (observedTime(times?.[one]) ?? context.nowMs) <= context.nowMs);
+    const now = execution.timeOf(row);
+    const matches = all.filter((one) => (observedTime(times?.[one]) ?? now.ms) <= now.ms);
     return { key, matches, hidden: matches.length === 0 ? all[0] : undefined };
   });
   return {
@@ -163,7 +172,10 @@ function takeTable(
         const error = errors.get(at);
         if (error)
           return failed({ code: error.code, message: error.message, path: slot.path, resolver: resolver.fqn, exception: error.exception });
-        const by = hidden === undefined ? lookedFor(op.keys, [key]) : hiddenBy(lookedFor(op.keys, [key]), times?.[hidden], context.nowText);
+        const by =
+          hidden === undefined
+            ? lookedFor(op.keys, [key])
+            : hiddenBy(lookedFor(op.keys, [key]), times?.[hidden], execution.timeOf(rows[at] as number).text);
         const [only] = matches;
         if (only === undefined && index?.broken) return failed(keylessRow(slot.path, resolver, by, index.broken));
         if (only === undefined) return missingRow(slot, frame, { resolver, by, mustExist: resolver.total, isRowSource: false });

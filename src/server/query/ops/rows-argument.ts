@@ -13,7 +13,7 @@ import { observedTime } from "../run/outcome.ts";
 export function rowGroups(execution: Execution, input: PlanInput, parameter: RowsParameter, rows: readonly number[]): RowGroups {
   const values = rows.map((row) => (input.slot < 0 ? undefined : execution.cells.rowsAt.get(input.slot * execution.rows + row)));
   const total = values.reduce((sum, value) => sum + (value ? value.to - value.from : 0), 0);
-  const chosen = choose(execution, parameter, values, total);
+  const chosen = choose(execution, parameter, rows, values, total);
   const table = values.find((value) => value !== undefined)?.table;
   const names =
     parameter.columns.length > 0
@@ -31,16 +31,19 @@ export function rowGroups(execution: Execution, input: PlanInput, parameter: Row
 function choose(
   execution: Execution,
   { filters, limit, many }: RowsParameter,
+  rows: readonly number[],
   values: readonly (RowsValue | undefined)[],
   total: number,
 ): { readonly rows: readonly number[]; readonly offsets: readonly number[] } {
-  const { nowMicros } = execution.context;
+  const nowMicros = execution.times
+    ? values.flatMap((value, at) => new Array<bigint>(value ? value.to - value.from : 0).fill(execution.timeOf(rows[at] as number).micros))
+    : execution.context.now.micros;
   const compiled = filters.map((filter) => execution.context.compile(filter, many.foreign) as CompiledExpression);
   const tests = compiled.map((filter) => filter.evaluate({ ...childRows(values, filter.references), rows: total }, { nowMicros }).values);
   const time = many.foreign.featureTime;
   const times =
     limit > 0 && time ? gather<ChildColumn["values"][number]>(values, total, (table) => table.columns.get(time.name)?.values) : undefined;
-  const rows: number[] = [];
+  const chosen: number[] = [];
   const offsets = [0];
   let at = 0;
   for (const value of values) {
@@ -50,8 +53,8 @@ function choose(
       if (times) own.sort((a, b) => (observedTime(times[b]) ?? 0) - (observedTime(times[a]) ?? 0));
       own = own.slice(0, limit);
     }
-    rows.push(...own);
-    offsets.push(rows.length);
+    chosen.push(...own);
+    offsets.push(chosen.length);
   }
-  return { rows, offsets };
+  return { rows: chosen, offsets };
 }

@@ -7,6 +7,7 @@ import type { PlanOp, PlanRows } from "../plan/plan.ts";
 import { type CellFailure, CellState } from "../run/cells.ts";
 import type { ChildColumn, ChildTable, RowsValue } from "../run/child-rows.ts";
 import { Execution } from "../run/executor.ts";
+import type { QueryTime } from "../run/query-time.ts";
 import { keepRows } from "../run/stored-rows.ts";
 import { fetchRows, type SourceRows } from "./rows-source.ts";
 
@@ -34,7 +35,6 @@ export function computeRows(
   isFresh: boolean,
 ): RowsResults | Promise<RowsResults> {
   const rows = op.rows as PlanRows;
-  const { nowText } = execution.context;
   const time = rows.many.foreign.featureTime;
   const times = time && source.columns.get(time);
   const picked: number[] = [];
@@ -44,7 +44,7 @@ export function computeRows(
     const group = source.groups[at] as readonly number[] | CellFailure;
     if (!("code" in group))
       for (const row of group)
-        if (!times || isVisible(times[row], nowText)) {
+        if (!times || isVisible(times[row], execution.timeOf(parents[at] as number))) {
           picked.push(row);
           parentOf.push(parents[at] as number);
         }
@@ -65,13 +65,19 @@ export function computeRows(
   if (isStored) keepRows(execution, op, { parents, source, bounds, columns, failures });
   const finish = (run: Execution | undefined): RowsResults => {
     const read = run ? (position: number) => answerCells(run, position) : givenColumns(rows, columns, failures, picked.length);
-    const { table, keptBefore } = tableOf(run, read, rows, picked.length, times ? undefined : nowText);
+    const { table, keptBefore } = tableOf(
+      run,
+      read,
+      rows,
+      picked.length,
+      times ? undefined : (row) => execution.timeOf(parentOf[row] as number),
+    );
     return source.groups.map((group, at): RowsValue | CellFailure =>
       "code" in group ? group : { table, from: keptBefore(bounds[at] as number), to: keptBefore(bounds[at + 1] as number) },
     );
   };
   if (picked.length === 0 || rows.isComplete) return finish(undefined);
-  const run = new Execution(rows.child, picked.length, execution.context);
+  const run = new Execution(rows.child, picked.length, execution.context, execution.timesOf(parentOf));
   execution.children.push(run);
   execution.context.observer?.nested(run, op);
   const running = run.run(columns, failures);
@@ -113,17 +119,17 @@ function givenColumns(
 }
 
 /** Whether a row of that feature time is to be seen: a row without one is. Times are canonical text, whose order is theirs. */
-function isVisible(time: FeatureValue | undefined, nowText: string): boolean {
-  return typeof time !== "string" || time <= nowText;
+function isVisible(time: FeatureValue | undefined, now: QueryTime): boolean {
+  return typeof time !== "string" || time <= now.text;
 }
 
-/** The computed rows as a table; given the time asked about, without those whose computed feature time is after it. */
+/** The computed rows as a table; given the time that each is asked about at, without those whose computed feature time is after it. */
 function tableOf(
   run: Execution | undefined,
   readColumn: (position: number) => Omit<ChildColumn, "feature">,
   rows: PlanRows,
   count: number,
-  nowText: string | undefined,
+  timeOf: ((row: number) => QueryTime) | undefined,
 ): { readonly table: ChildTable; readonly keptBefore: (row: number) => number } {
   const { child, many } = rows;
   const read = new Map<number, ChildColumn>();
@@ -136,11 +142,11 @@ function tableOf(
     }
     return known;
   };
-  const time = nowText === undefined ? undefined : rows.columns.get(many.foreign.featureTime?.name ?? "");
+  const time = timeOf === undefined ? undefined : rows.columns.get(many.foreign.featureTime?.name ?? "");
   const times = time === undefined ? undefined : column(time).values;
   const kept: number[] = [];
   for (let row = 0; row < count; row++) {
-    if (!times || isVisible(times[row], nowText ?? "")) kept.push(row);
+    if (!times || !timeOf || isVisible(times[row], timeOf(row))) kept.push(row);
   }
   const all = kept.length === count;
   const keep = (one: ChildColumn): ChildColumn =>

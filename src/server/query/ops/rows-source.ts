@@ -12,6 +12,7 @@ import type { Execution } from "../run/executor.ts";
 import { callFailure } from "../run/outcome.ts";
 import { argumentOf } from "./arguments.ts";
 import { columnCoercer } from "./column-values.ts";
+import { eachTime, takesTime } from "./each-time.ts";
 import { callPool, inChunks } from "./python-op.ts";
 import { scanOf } from "./scan-op.ts";
 import { sqlFailure } from "./sql-refusal.ts";
@@ -43,15 +44,59 @@ export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, pare
   if (rows.source === "given") return givenRows(execution, op, rows, parents);
   const resolver = op.resolver as ResolverInfo;
   const started = performance.now();
-  return fetchRaw(execution, op, rows, resolver, parents)
-    .catch((error: unknown): RawColumns => {
+  const fetch = (part: readonly number[]) =>
+    fetchRaw(execution, op, rows, resolver, part).catch((error: unknown): RawColumns => {
       const failure = resolver.sql ? sqlFailure(error, path, resolver, resolver.sql) : callFailure(error, path, resolver);
-      return { groups: parents.map(() => failure), columns: new Map(), rows: 0 };
-    })
-    .then((raw) => {
+      return { groups: part.map(() => failure), columns: new Map(), rows: 0 };
+    });
+  const isToldOnce = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
+  const fetchPart = (part: readonly number[]) => (part.length === parents.length ? fetch(part) : fetch(part).then(foundOnly));
+  return (isToldOnce ? eachTime(execution, parents, fetchPart).then((parts) => joined(parts, parents.length)) : fetch(parents)).then(
+    (raw) => {
       execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
       return checked(raw, wantedOf(execution, op, rows), resolver, path);
+    },
+  );
+}
+
+/** Without the rows that are nobody's, of which a scan for each time would keep too many. */
+function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
+  const places = new Map<number, number>();
+  const moved = groups.map((group) => {
+    if ("code" in group) return group;
+    return group.map((row) => {
+      const place = places.get(row) ?? places.size;
+      places.set(row, place);
+      return place;
     });
+  });
+  const kept = [...places.keys()];
+  const found = new Map([...columns].map(([feature, values]) => [feature, kept.map((row) => values[row])]));
+  return { groups: moved, columns: found, ...(types ? { types } : {}), rows: kept.length };
+}
+
+/** What was fetched for the parents of each time, one after another. */
+function joined(parts: readonly { readonly positions: readonly number[]; readonly result: RawColumns }[], parents: number): RawColumns {
+  const [only] = parts;
+  if (only && parts.length === 1) return only.result;
+  const groups = new Array<RawColumns["groups"][number]>(parents);
+  const columns = new Map<ScalarInfo, unknown[]>();
+  const types = new Map<ScalarInfo, SqlType | undefined>();
+  let total = 0;
+  for (const { positions, result } of parts) {
+    for (const [at, position] of positions.entries()) {
+      const group = result.groups[at] as RawColumns["groups"][number];
+      groups[position] = "code" in group ? group : group.map((row) => total + row);
+    }
+    for (const [feature, values] of result.columns) {
+      const column = columns.get(feature) ?? [];
+      columns.set(feature, column);
+      for (const value of values) column.push(value);
+      types.set(feature, result.types?.get(feature) ?? types.get(feature));
+    }
+    total += result.rows;
+  }
+  return { groups, columns, types, rows: total };
 }
 
 function givenRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows {
@@ -83,9 +128,9 @@ async function fetchRaw(
 ): Promise<RawColumns> {
   const { context } = execution;
   if (rows.source === "relation") return relationRows(execution, op, rows, resolver, parents);
-  const args = parents.map((row) => op.inputs.map((input) => argumentOf(execution, input, row, context.nowText)));
+  const args = parents.map((row) => op.inputs.map((input) => argumentOf(execution, input, row)));
   if (rows.source === "scan") {
-    const scan = await scanOf(execution, op, resolver);
+    const scan = await scanOf(execution, op, resolver, execution.timeOf(parents[0] as number));
     const index = scan.indexOf(op.keys);
     const failure = index.broken && {
       code: ErrorCode.VALIDATION_FAILED,
@@ -105,7 +150,8 @@ async function fetchRaw(
     const source = sourceOf(context, op, sql);
     const test = isStored(execution, op) ? undefined : rows.test;
     const path = pathOf(execution, op, rows);
-    const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, context, signal };
+    const times = parents.map((row) => execution.timeOf(row));
+    const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, times, context, signal };
     return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
   });
 }

@@ -3,14 +3,17 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import { LruMap } from "../lru.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
 import type { CellFailure } from "../run/cells.ts";
 import { withDeadline } from "../run/deadline.ts";
 import type { Execution } from "../run/executor.ts";
 import { accept, CallFailed, callFailure, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
+import type { QueryTime } from "../run/query-time.ts";
 import type { OpResults, Outcome, RunContext } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
+import { callEachTime, takesTime } from "./each-time.ts";
 import { keyTextOf } from "./key-text.ts";
 import { callWorker } from "./worker-call.ts";
 
@@ -87,27 +90,33 @@ export function keylessRow(path: string, resolver: ResolverInfo, by: string, bro
   return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };
 }
 
-const scans = new WeakMap<RunContext, Map<ResolverInfo, Promise<Scan>>>();
+/** Scans that a query keeps of those that are run for each time of its rows. */
+const MAX_TIMED = 64;
 
-/** The rows of an op's resolver, which runs once for a query. Rejects when it fails. */
-export function scanOf(execution: Execution, op: PlanOp, resolver: ResolverInfo): Promise<Scan> {
+const scans = new WeakMap<RunContext, Map<ResolverInfo, Promise<Scan>>>();
+const timedScans = new WeakMap<RunContext, LruMap<Promise<Scan>>>();
+
+/** The rows of an op's resolver, which runs once for a query, or, when it takes the time, for each time. Rejects when it fails. */
+export function scanOf(execution: Execution, op: PlanOp, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const { context } = execution;
-  let known = scans.get(context);
-  if (!known) {
-    known = new Map();
-    scans.set(context, known);
+  if (execution.times && takesTime(resolver)) {
+    const timed = timedScans.get(context) ?? new LruMap(MAX_TIMED);
+    timedScans.set(context, timed);
+    const key = `${resolver.fqn} ${now.text}`;
+    const scan = timed.get(key) ?? runScan(context, op, resolver, now);
+    timed.set(key, scan);
+    return scan;
   }
-  let scan = known.get(resolver);
-  if (!scan) {
-    scan = runScan(context, op, resolver);
-    known.set(resolver, scan);
-  }
+  const known = scans.get(context) ?? new Map<ResolverInfo, Promise<Scan>>();
+  scans.set(context, known);
+  const scan = known.get(resolver) ?? runScan(context, op, resolver, now);
+  known.set(resolver, scan);
   return scan;
 }
 
-async function runScan(context: RunContext, op: PlanOp, resolver: ResolverInfo): Promise<Scan> {
+async function runScan(context: RunContext, op: PlanOp, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const result = await withDeadline(resolver.timeoutMs + POOL_GRACE_MS, context.signal, () =>
-    callWorker(context, op, { resolver: resolver.fqn, rows: 1, columns: {}, deadlineMs: resolver.timeoutMs }),
+    callWorker(context, op, { resolver: resolver.fqn, rows: 1, now: [now.text], columns: {}, deadlineMs: resolver.timeoutMs }),
   );
   const [error] = result.errors;
   if (error) throw new CallFailed(error.code, error.message, error.exception);
@@ -121,7 +130,12 @@ async function runScan(context: RunContext, op: PlanOp, resolver: ResolverInfo):
 }
 
 /** Takes rows by key. Never rejects: what goes wrong is in the results. */
-export async function callScan(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
+export function callScan(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
+  const take = (part: readonly number[]) => takeScanned(execution, op, part);
+  return takesTime(op.resolver as ResolverInfo) ? callEachTime(execution, rows, take) : take(rows);
+}
+
+async function takeScanned(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
   const { context, plan } = execution;
   const resolver = op.resolver as ResolverInfo;
   const frame = plan.frames[op.frame] as PlanFrame;
@@ -129,7 +143,7 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
   const started = performance.now();
   let scan: Scan;
   try {
-    scan = await scanOf(execution, op, resolver);
+    scan = await scanOf(execution, op, resolver, execution.timeOf(rows[0] as number));
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
     return {
@@ -143,11 +157,11 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
   const times = time && scan.columns.get(time);
   const observedAt: (number | undefined)[] = [];
   const found = rows.map((row, at) => {
-    const key = op.inputs.map((input) => argumentOf(execution, input, row, context.nowText));
+    const key = op.inputs.map((input) => argumentOf(execution, input, row));
     const matches = index.find(key);
     const visible = matches.filter((one) => {
       const observed = observedTime(times?.[one]);
-      return observed === undefined || observed <= context.nowMs;
+      return observed === undefined || observed <= execution.timeOf(row).ms;
     });
     const [only] = visible;
     observedAt[at] = only === undefined ? undefined : observedTime(times?.[only]);
@@ -156,11 +170,14 @@ export async function callScan(execution: Execution, op: PlanOp, rows: readonly 
   context.trace?.ran(op, rows.length, found.filter((one) => one.rows.length === 1).length, performance.now() - started);
   return {
     outcomes: slots.map((slot) =>
-      found.map(({ key, rows: matches, hidden }): Outcome => {
+      found.map(({ key, rows: matches, hidden }, at): Outcome => {
         const [only] = matches;
         if (matches.length === 1)
           return accept(slot, scan.columns.get(slot.feature)?.[only as number], slot.feature.strict, frame, resolver);
-        const by = hidden === undefined ? lookedFor(op.keys, key) : hiddenBy(lookedFor(op.keys, key), times?.[hidden], context.nowText);
+        const by =
+          hidden === undefined
+            ? lookedFor(op.keys, key)
+            : hiddenBy(lookedFor(op.keys, key), times?.[hidden], execution.timeOf(rows[at] as number).text);
         if (only === undefined && index.broken) return failed(keylessRow(slot.path, resolver, by, index.broken));
         if (only === undefined) return missingRow(slot, frame, { resolver, by, mustExist: resolver.total, isRowSource: op.isRowSource });
         const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${by}`;

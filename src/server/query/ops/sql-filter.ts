@@ -4,10 +4,11 @@ import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { type FeatureValue, primitiveOf } from "../../../domain/value.ts";
-import { allOf, anyOf, type RowTest, type TestValue } from "../../expressions/row-test.ts";
+import { allOf, anyOf, type RowTest, type TestOperator, type TestValue } from "../../expressions/row-test.ts";
 import { type AddParameter, type ColumnType, comparisonSql } from "../../sql/condition.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { NamespaceInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import type { TimeRange } from "../run/query-time.ts";
 import { boundStatement } from "./sql-statement.ts";
 
 /** A condition on the rows of a statement. */
@@ -29,7 +30,8 @@ export interface FilterTarget {
   readonly keys: readonly ScalarInfo[];
   /** The column as the wrapping statement spells it. */
   readonly column: (feature: ScalarInfo) => { readonly name: string; readonly quoted: string };
-  readonly nowMicros: bigint;
+  /** Of the times that the rows are looked for at. */
+  readonly times: TimeRange;
 }
 
 /** The condition for a test; undefined when nothing of it can be asked. */
@@ -98,7 +100,7 @@ function write(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, C
   const type = typeOf(feature, target, types);
   if (type === undefined) return undefined;
   const base = primitiveOf(feature.dtype);
-  const values = test.kind === "in" ? test.values : [boundValue(test.value, base, target.nowMicros)];
+  const values = test.kind === "in" ? test.values : [boundValue(test.value, base, test.operator, target.times)];
   const operator = test.kind === "in" ? "in" : test.operator;
   return comparisonSql(target.sql.sourceKind, { column: quoted, type, feature: base, nullable: feature.nullable, operator, values }, add);
 }
@@ -119,10 +121,11 @@ function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<s
 
 const NUMBERS: ReadonlySet<PrimitiveType> = new Set([PrimitiveType.INT64, PrimitiveType.FLOAT64, PrimitiveType.BOOL]);
 
-/** Instants are compared with instants alone. */
-function boundValue(value: TestValue, base: PrimitiveType, nowMicros: bigint): FeatureValue {
+/** Instants are compared with instants alone. Of several times it is the one at which most rows pass; null when there is no such. */
+function boundValue(value: TestValue, base: PrimitiveType, operator: TestOperator, { earliest, latest }: TimeRange): FeatureValue {
   if ("literal" in value) return value.literal;
-  const micros = nowMicros - value.microsBeforeNow;
+  if ((operator === "eq" || operator === "ne") && earliest !== latest) return null;
+  const micros = (operator === "lt" || operator === "le" ? latest : earliest) - value.microsBeforeNow;
   return base === PrimitiveType.DATETIME && micros > FIRST_MICROS ? formatMicros(micros) : null;
 }
 

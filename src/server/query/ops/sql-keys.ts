@@ -22,6 +22,8 @@ export interface KeyLookup {
   readonly keys: readonly ScalarInfo[];
   /** The values of the statement's further condition; undefined = it has none. */
   readonly filterValues: readonly FeatureValue[] | undefined;
+  /** What stands for each `${now}`: a canonical datetime. */
+  readonly nowText: string;
   readonly context: RunContext;
   readonly signal: AbortSignal;
 }
@@ -47,12 +49,12 @@ interface Asked {
  * statement of several keys that meets one is split. Rejects when the statement itself is refused, and with a further condition whatever is refused.
  */
 export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[][]): Promise<KeyedRows> {
-  const { sql, source, statement, filterValues, context, signal } = lookup;
+  const { sql, source, statement, filterValues, nowText, context, signal } = lookup;
   const ids = keys.map((key) => (key.includes(null) ? undefined : encodeStored(key)));
   const distinct = new Map<string, Asked>();
   for (const [at, id] of ids.entries()) if (id !== undefined) distinct.set(id, { id, key: keys[at] as FeatureValue[] });
   const all = [...distinct.values()];
-  const times = sql.places.map(() => context.nowText);
+  const times = sql.places.map(() => nowText);
   const rows: (readonly unknown[])[] = [];
   const groups = new Map<string, number[]>();
   const refused = new Map<string, Error>();

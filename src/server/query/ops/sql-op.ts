@@ -13,6 +13,7 @@ import { accept, failed, hiddenBy, lookedFor, missingRow, observedTime } from ".
 import type { OpResults, Outcome } from "../run/run-context.ts";
 import { argumentOf } from "./arguments.ts";
 import { columnCoercer } from "./column-values.ts";
+import { callEachTime, takesTime } from "./each-time.ts";
 import { keyTextOf } from "./key-text.ts";
 import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { rowsByKey } from "./sql-keys.ts";
@@ -44,6 +45,8 @@ type Found = FoundRow | Hidden | undefined | string | Error;
 interface SqlCall {
   readonly execution: Execution;
   readonly op: PlanOp;
+  /** The rows of the run. */
+  readonly rows: readonly number[];
   readonly resolver: ResolverInfo;
   readonly sql: SqlInfo;
   readonly frame: PlanFrame;
@@ -52,7 +55,12 @@ interface SqlCall {
 }
 
 /** Runs the query for all rows. Never rejects: what goes wrong is in the results. */
-export async function callSql(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
+export function callSql(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
+  const query = (part: readonly number[]) => queryRows(execution, op, part);
+  return op.keys.length > 0 && takesTime(op.resolver as ResolverInfo) ? callEachTime(execution, rows, query) : query(rows);
+}
+
+async function queryRows(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
   const { context, plan } = execution;
   const resolver = op.resolver as ResolverInfo;
   const sql = resolver.sql as SqlInfo;
@@ -60,14 +68,14 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
   const slots = op.outputs.map((id) => plan.slots[id] as PlanSlot);
   const time = frame.namespace.featureTime;
   const wanted = [...new Set([...slots.map((slot) => slot.feature), ...(time && sql.columns.has(time.fqn) ? [time] : [])])];
-  const args = rows.map((row) => op.inputs.map((input) => argumentOf(execution, input, row, context.nowText)));
-  const call: SqlCall = { execution, op, resolver, sql, frame, wanted };
+  const args = rows.map((row) => op.inputs.map((input) => argumentOf(execution, input, row)));
+  const call: SqlCall = { execution, op, rows, resolver, sql, frame, wanted };
   const started = performance.now();
   let found: readonly Found[];
   try {
     const source = sourceOf(context, op, sql);
     found = await withDeadline(resolver.timeoutMs, context.signal, (signal) =>
-      op.keys.length > 0 ? scan(call, source, args, signal) : takeBodies(call, source, args, rows, signal),
+      op.keys.length > 0 ? scan(call, source, args, signal) : takeBodies(call, source, args, signal),
     );
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
@@ -88,7 +96,7 @@ export async function callSql(execution: Execution, op: PlanOp, rows: readonly n
           return accept(slot, row.values[position], coerce, frame, resolver);
         }
         const key = describeKeys(op, args[index] as FeatureValue[]);
-        const by = row instanceof Hidden ? hiddenBy(key, row.time, context.nowText) : key;
+        const by = row instanceof Hidden ? hiddenBy(key, row.time, execution.timeOf(rows[index] as number).text) : key;
         if (typeof row !== "string") return missingRow(slot, frame, { resolver, by, mustExist, isRowSource: op.isRowSource });
         const message = `${resolver.fqn} gave ${row} with ${by}`;
         return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
@@ -109,31 +117,24 @@ function rawValue({ values, columns }: FoundRow, feature: ScalarInfo): unknown {
 
 /** Looks up the rows of a body that takes no features by key. */
 async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
-  const { op, sql } = call;
+  const { op, rows, sql } = call;
   const { context } = call.execution;
+  const nowText = call.execution.timeOf(rows[0] as number).text;
   const spelling = columnSpelling(sql, source);
   const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
-  const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, context, signal };
-  const { rows, types, groups } = await rowsByKey(lookup, args);
-  const columns = readColumns(statement.features, (_, position) => position, types);
-  return groups.map((group) => {
+  const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
+  const found = await rowsByKey(lookup, args);
+  const columns = readColumns(statement.features, (_, position) => position, found.types);
+  return found.groups.map((group, index) => {
     if (group instanceof Error) return group;
-    return single(
-      call,
-      group.map((position) => ({ values: rows[position] ?? [], columns })),
-    );
+    const own = group.map((position) => ({ values: found.rows[position] ?? [], columns }));
+    return single(call, own, rows[index] as number);
   });
 }
 
 /** Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is taken. */
-async function takeBodies(
-  call: SqlCall,
-  source: SqlSource,
-  args: readonly FeatureValue[][],
-  rows: readonly number[],
-  signal: AbortSignal,
-): Promise<Found[]> {
-  const { sql, wanted, execution, frame } = call;
+async function takeBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
+  const { sql, wanted, execution, frame, rows } = call;
   const { context } = execution;
   const primary = frame.namespace.primaryKey;
   const key = primary && sql.all && sql.columns.has(primary.fqn) && frame.primarySlot >= 0 ? primary : undefined;
@@ -143,9 +144,10 @@ async function takeBodies(
     if (result instanceof SqlRefusal) return result;
     const found = known.get(result) ?? rowsOf(call, result, read);
     known.set(result, found);
-    const cell = frame.primarySlot * execution.rows + (rows[index] as number);
-    if (!key || execution.cells.state[cell] !== CellState.OK) return single(call, found);
-    return withKey(call, key, execution.cells.values[cell] as FeatureValue, found);
+    const row = rows[index] as number;
+    const cell = frame.primarySlot * execution.rows + row;
+    if (!key || execution.cells.state[cell] !== CellState.OK) return single(call, found, row);
+    return withKey(call, key, execution.cells.values[cell] as FeatureValue, found, row);
   });
 }
 
@@ -170,7 +172,7 @@ function readColumns(
 }
 
 /** The row with a key. When there is none, a row whose own key is not of its type may have been it. */
-function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[]): Found {
+function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: number): Found {
   const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
   if (!coerce) return undefined;
   const textOf = keyTextOf([primary], [type]);
@@ -187,21 +189,21 @@ function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: re
       return false;
     }
   });
-  return found.length === 0 && broken ? new ForeignRow(primary, broken, `${primary.fqn} = ${describeBare(key)}`) : single(call, found);
+  return found.length === 0 && broken ? new ForeignRow(primary, broken, `${primary.fqn} = ${describeBare(key)}`) : single(call, found, of);
 }
 
 /** Rows whose feature time lies after the time asked about are not seen. */
-function isVisible({ execution, frame }: SqlCall, row: FoundRow): boolean {
-  const { nowMs } = execution.context;
+function isVisible({ frame }: SqlCall, row: FoundRow, nowMs: number): boolean {
   const time = frame.namespace.featureTime;
   if (!time) return true;
   const observed = observedTime(rawValue(row, time));
   return observed === undefined || observed <= nowMs;
 }
 
-/** The one of a key's rows that is seen. */
-function single(call: SqlCall, rows: readonly FoundRow[]): Found {
-  const seen = rows.filter((row) => isVisible(call, row));
+/** The one of a key's rows that is seen by a row of the run. */
+function single(call: SqlCall, rows: readonly FoundRow[], of: number): Found {
+  const { ms } = call.execution.timeOf(of);
+  const seen = rows.filter((row) => isVisible(call, row, ms));
   if (seen.length > 1) return `${seen.length} rows, expected at most one,`;
   const [hidden] = rows;
   const time = call.frame.namespace.featureTime;

@@ -5,6 +5,7 @@ import { type RowTest, testText } from "../../expressions/row-test.ts";
 import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
+import { type QueryTime, rangeOf } from "../run/query-time.ts";
 import type { RunContext } from "../run/run-context.ts";
 import type { RawColumns } from "./rows-source.ts";
 import { columnPosition, runBodies } from "./sql-bodies.ts";
@@ -27,6 +28,8 @@ export interface RowsQuery {
   readonly path: string;
   /** What rows have to pass to be of any use. */
   readonly test: RowTest | undefined;
+  /** For each set of arguments, the time that it is asked about at; the same for all when the query takes the time. */
+  readonly times: readonly QueryTime[];
   readonly context: RunContext;
   readonly signal: AbortSignal;
 }
@@ -42,13 +45,13 @@ export function sourceOf({ deployment, observer }: RunContext, op: PlanOp, sql: 
  * what is asked beside the keys, for a table that was changed, is asked for the keys alone.
  */
 export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][]): Promise<RawColumns> {
-  const { op, sql, source, namespace, test, context } = call;
+  const { op, sql, source, namespace, test, times, context } = call;
   const spell = await (columnSpelling(sql, source) ?? ((column: string) => column));
   const column = (feature: ScalarInfo) => {
     const name = spell(sql.columns.get(feature.fqn) ?? feature.name);
     return { name, quoted: `q.${source.quote(name)}` };
   };
-  const filter = test && (await sqlFilter(test, { sql, source, namespace, keys: op.keys, column, nowMicros: context.nowMicros }));
+  const filter = test && (await sqlFilter(test, { sql, source, namespace, keys: op.keys, column, times: rangeOf(times) }));
   if (!filter) return readByKey(call, keys, spell, undefined);
   try {
     const found = await readByKey(call, keys, spell, filter);
@@ -62,14 +65,23 @@ export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][
 }
 
 async function readByKey(
-  { op, sql, source, wanted, resolver, path, context, signal }: RowsQuery,
+  { op, sql, source, wanted, resolver, path, times, context, signal }: RowsQuery,
   keys: readonly FeatureValue[][],
   spell: (column: string) => string,
   filter: SqlFilter | undefined,
 ): Promise<RawColumns> {
   const others = wanted.filter((feature) => !op.keys.includes(feature));
   const statement = scanStatement(sql, source, op.keys, others, spell, filter);
-  const lookup = { sql, source, statement, keys: op.keys, filterValues: filter?.parameters, context, signal };
+  const lookup = {
+    sql,
+    source,
+    statement,
+    keys: op.keys,
+    filterValues: filter?.parameters,
+    nowText: times[0]?.text ?? "",
+    context,
+    signal,
+  };
   const { rows, types, groups } = await rowsByKey(lookup, keys);
   return {
     groups: groups.map((group) => (group instanceof Error ? sqlFailure(group, path, resolver, sql) : group)),

@@ -15,9 +15,7 @@ export function computeTranslated(execution: Execution, op: PlanOp, rows: readon
   const { context } = execution;
   const { translation } = op.resolver as ResolverInfo;
   const started = performance.now();
-  const results = rows.map((row) =>
-    (translation as CompiledTranslation).run(op.inputs.map((input) => argumentOf(execution, input, row, context.nowText))),
-  );
+  const results = rows.map((row) => (translation as CompiledTranslation).run(op.inputs.map((input) => argumentOf(execution, input, row))));
   const left = rows.filter((_, at) => results[at] === undefined);
   const computed = rows.length - left.length;
   context.trace?.ran(op, computed, computed, performance.now() - started);

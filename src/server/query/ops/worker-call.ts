@@ -5,11 +5,10 @@ import type { PlanOp } from "../plan/plan.ts";
 import type { RunContext } from "../run/run-context.ts";
 
 /** Calls a resolver for an op, telling it what it may know of the query. Rejects when the pool breaks. */
-export function callWorker(context: RunContext, op: PlanOp, call: Omit<ResolverCall, "now" | "context">): Promise<ResolverResult> {
+export function callWorker(context: RunContext, op: PlanOp, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, tags, queryContext } = context;
   const whole: ResolverCall = {
     ...call,
-    now: new Array<string>(call.rows).fill(context.nowText),
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), tags, queryContext },
   };
   return observer ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole);

@@ -16,7 +16,7 @@ export interface GivenRows {
 }
 
 /**
- * Rows given as a list of objects of the child's features; in place of a has-one relation's key each may have the other row as an object, or each null. Every row must
+ * Rows given as a list of objects of the child's features, or as the columns of such objects; in place of a has-one relation's key each may have the other row as an object, or each null. Every row must
  * have the same features. Of no rows every feature is known. Throws BadGiven.
  */
 export function givenChildren(path: string, many: ManyInfo, input: AskInput): GivenRows {
@@ -28,8 +28,12 @@ export function givenChildren(path: string, many: ManyInfo, input: AskInput): Gi
       throw new BadGiven(path, `${path}: expected a JSON list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
     }
   }
+  if (isColumns(value)) value = rowsOfColumns(path, value);
   if (!Array.isArray(value))
-    throw new BadGiven(path, `${path}: expected a list of rows of ${many.foreign.className}, got ${describeValue(value)}`);
+    throw new BadGiven(
+      path,
+      `${path}: expected a list of rows of ${many.foreign.className}, or {"columns": [names], "values": [a list for each column]}, got ${describeValue(value)}`,
+    );
   if (value.length === 0) return { given: { columns: many.foreign.scalars.map(ownColumn), rows: [] }, rows: [] };
   const fields = value.map((row: unknown, at): Fields => {
     const one = givenRow(`${path}[${at}]`, many.foreign.className, { name: path, form: "typed", value: row });
@@ -39,6 +43,36 @@ export function givenChildren(path: string, many: ManyInfo, input: AskInput): Gi
   const reader = new RowsReader(path, many, fields.length);
   reader.read(many.foreign, [], fields);
   return { given: { columns: reader.columns, rows: reader.absentOrGiven }, rows: reader.rows };
+}
+
+/** Rows by columns: for each name a list with a value per row. */
+interface Columns {
+  readonly columns: readonly unknown[];
+  readonly values: readonly unknown[];
+}
+
+function isColumns(value: unknown): value is Columns {
+  if (value === null || typeof value !== "object" || Object.keys(value).length !== 2) return false;
+  const { columns, values } = value as Partial<Columns>;
+  return Array.isArray(columns) && Array.isArray(values);
+}
+
+function rowsOfColumns(path: string, { columns, values }: Columns): Fields[] {
+  const wrong = (why: string) => new BadGiven(path, `${path}: ${why}`);
+  if (columns.length !== values.length)
+    throw wrong(`expected a list of values for each column, got ${values.length} for ${columns.length} columns`);
+  const [first] = values;
+  const rows: Record<string, unknown>[] = Array.isArray(first) ? first.map(() => ({})) : [];
+  const seen = new Set<unknown>();
+  for (const [at, name] of columns.entries()) {
+    const own = values[at];
+    if (typeof name !== "string") throw wrong(`columns[${at}]: expected a name, got ${describeValue(name)}`);
+    if (seen.size === seen.add(name).size) throw wrong(`column '${name}' is given twice`);
+    if (!Array.isArray(own)) throw wrong(`values[${at}]: expected a list, got ${describeValue(own)}`);
+    if (own.length !== rows.length) throw wrong(`column '${name}' has ${own.length} values, and '${columns[0]}' has ${rows.length}`);
+    for (const [row, value] of own.entries()) Object.defineProperty(rows[row], name, { value, enumerable: true });
+  }
+  return rows;
 }
 
 /** A feature of the child's own. */

@@ -136,6 +136,7 @@ function unknownMember(index: GraphIndex, text: string, at: NamespaceInfo, prefi
   }
   if (!guess()) return sentence(text, []);
   const found = closestNames(segment, at.members.keys()).map((name) => `${prefix}.${name}`);
+  if (segment === text) found.push(...closestNames(segment, index.namespaces.keys()));
   if (found.length < 3)
     for (const member of at.members.values())
       if (member.kind !== "scalar" && member.foreign.members.has(segment)) found.push(`${prefix}.${member.name}.${segment}`);

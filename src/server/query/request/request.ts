@@ -55,6 +55,8 @@ export interface BulkAsk {
   /** Its inputs are empty. */
   readonly ask: Ask;
   readonly columns: readonly BulkColumnAsk[];
+  /** The time to answer each row as of, microseconds since 1970, or one for all rows; undefined = what the query says. */
+  readonly now?: readonly bigint[] | undefined;
 }
 
 /** A column of typed values. */
@@ -72,11 +74,16 @@ export function bulkColumnsFromProto(request: QueryBulkRequest): BulkColumnAsk[]
   }));
 }
 
-/** A bulk query of a message and its columns. Throws QueryRefused when it has inputs that are no columns. */
-export function bulkAskFromProto(query: QueryRequest, columns: readonly BulkColumnAsk[]): BulkAsk {
+/**
+ * A bulk query of a message, its columns and its times. Throws QueryRefused when it has inputs that are no columns, or two kinds of times.
+ * @param now microseconds since 1970; empty = the query's
+ */
+export function bulkAskFromProto(query: QueryRequest, columns: readonly BulkColumnAsk[], now: readonly bigint[]): BulkAsk {
   if (query.inputs.length > 0)
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
-  return { ask: askFromProto(query), columns };
+  if (query.now && now.length > 0)
+    throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "query.now is for all rows, and now for each row; give one of them")]);
+  return { ask: askFromProto(query), columns, now: now.length > 0 ? now : undefined };
 }
 
 /** Reads an input's value. */

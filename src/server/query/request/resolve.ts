@@ -6,6 +6,7 @@ import { closestNames } from "../../../domain/closest.ts";
 import { type PlannerOptions, readPlannerOptions } from "../../../domain/planner-options.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { isStaleness, STALENESS_RANGE } from "../../../domain/staleness.ts";
+import { compareVersions } from "../../../domain/version.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
@@ -115,20 +116,27 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
   };
 }
 
-/** The named query that a request means; undefined when the name is only a label. */
+/** The named query that a request means, without a version its latest; undefined when the name is only a label. */
 function namedQueryOf(index: GraphIndex, ask: Ask): NamedQuery | undefined {
   if (ask.queryName === "") return undefined;
   const versions = index.namedQueries.get(ask.queryName);
-  const found = versions?.get(ask.queryNameVersion);
+  const found = versions?.get(ask.queryNameVersion) ?? (ask.queryNameVersion === "" ? latestOf(versions) : undefined);
   if (found || ask.outputs.length > 0) return found;
-  const wanted = `'${ask.queryName}'${ask.queryNameVersion ? ` in version ${ask.queryNameVersion}` : " without a version"}`;
+  const wanted = `'${ask.queryName}'${ask.queryNameVersion && ` in version ${ask.queryNameVersion}`}`;
   if (versions) {
-    const known = [...versions.keys()].map((version) => version || "(unversioned)").join(", ");
+    const known = [...versions.keys()]
+      .sort(compareVersions)
+      .map((version) => version || "(unversioned)")
+      .join(", ");
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `no named query ${wanted}; its versions are ${known}`)]);
   }
   const near = closestNames(ask.queryName, index.namedQueries.keys());
   const hint = near.length > 0 ? `did you mean ${near.map((name) => `'${name}'`).join(", ")}?` : "name outputs to use it as a label";
   throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `no named query ${wanted}; ${hint}`)]);
+}
+
+function latestOf(versions: ReadonlyMap<string, NamedQuery> | undefined): NamedQuery | undefined {
+  return [...(versions?.values() ?? [])].sort((a, b) => compareVersions(b.version, a.version))[0];
 }
 
 /** The request's planner options come before the named query's. */

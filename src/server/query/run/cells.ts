@@ -40,8 +40,8 @@ export class Cells {
   /** Epoch milliseconds. */
   readonly observed: Float64Array;
   readonly failures: (CellFailure | undefined)[];
-  /** FQN of the resolver that computed a stored value, by cell. */
-  readonly storedBy = new Map<number, string>();
+  /** FQN of the resolver that computed a stored value; empty for other cells. */
+  readonly storedBy: string[];
   /** The child rows of cells that stand for rows of has-many relations. */
   readonly rowsAt = new Map<number, RowsValue>();
 
@@ -55,6 +55,7 @@ export class Cells {
     this.origin = new Uint8Array(size);
     this.observed = new Float64Array(size);
     this.failures = [];
+    this.storedBy = new Array<string>(size).fill("");
   }
 
   settle(cell: number, value: FeatureValue, origin: number, observed: number): void {

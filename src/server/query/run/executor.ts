@@ -6,6 +6,7 @@
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
+import { isDeadlinePassed } from "../../failure.ts";
 import type { RelationWrite } from "../../stores/online.ts";
 import { upstreamFailure, verdictOf } from "../ops/arguments.ts";
 import { evaluate } from "../ops/expression-op.ts";
@@ -18,6 +19,7 @@ import type { Plan, PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
 import { OpQueue } from "./op-queue.ts";
+import type { QueryTime } from "./query-time.ts";
 import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
 import type { RowFound, RunContext } from "./run-context.ts";
 import { Settlement } from "./settlement.ts";
@@ -55,11 +57,33 @@ export class Execution {
     readonly plan: Plan,
     readonly rows: number,
     readonly context: RunContext,
+    /** The time of each row; undefined = all have the query's. */
+    readonly times?: readonly QueryTime[],
   ) {
     this.cells = new Cells(plan.slots.length, rows);
-    this.#settlement = new Settlement(plan, this.cells, context.nowMs, (slot, row) => this.#notify(slot, row));
+    this.#settlement = new Settlement(
+      plan,
+      this.cells,
+      (row) => this.timeOf(row).ms,
+      (slot, row) => this.#notify(slot, row),
+    );
     this.#frames = new FrameStates(plan, rows);
     this.#queue = new OpQueue(plan.ops, rows);
+  }
+
+  /** The time that a row is answered as of. */
+  timeOf(row: number): QueryTime {
+    return this.times?.[row] ?? this.context.now;
+  }
+
+  /** The times of rows that are made of some of this run; undefined = all have the query's. */
+  timesOf(rows: readonly number[]): readonly QueryTime[] | undefined {
+    return this.times && rows.map((row) => this.timeOf(row));
+  }
+
+  /** The times of rows in microseconds since 1970; one for all when they have the query's. */
+  microsOf(rows: readonly number[]): bigint | readonly bigint[] {
+    return this.times ? rows.map((row) => this.timeOf(row).micros) : this.context.now.micros;
   }
 
   /** Failures that a default covered. */
@@ -84,7 +108,7 @@ export class Execution {
         if (failure) {
           cells.failures[cell] = failure;
           cells.state[cell] = CellState.FAILED;
-        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.context.nowMs);
+        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.timeOf(row).ms);
       }
     for (const { slot } of plan.outputs) for (let row = 0; slot >= 0 && row < rows; row++) this.#want(slot * rows + row);
     this.#drain();
@@ -186,7 +210,7 @@ export class Execution {
     }
     const { defaultValue } = slot.feature;
     if (defaultValue !== undefined) {
-      this.#settlement.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.context.nowMs);
+      this.#settlement.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.timeOf(row).ms);
       return;
     }
     this.#settlement.fail(cell, slot, row, {
@@ -325,16 +349,14 @@ export class Execution {
       });
   }
 
-  /** The caller went away: what is not settled fails. */
+  /** The caller went away, or has no more time: what is not settled fails. */
   #cancel(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#settlement.rest((path) => ({
-      code: ErrorCode.CANCELLED,
-      message: "the caller went away before the value was there",
-      path,
-      resolver: "",
-    }));
+    const [code, why] = isDeadlinePassed(this.context.signal?.reason)
+      ? [ErrorCode.DEADLINE_EXCEEDED, "the caller's deadline passed"]
+      : [ErrorCode.CANCELLED, "the caller went away"];
+    this.#settlement.rest((path) => ({ code, message: `${why} before the value was there`, path, resolver: "" }));
     this.#finish();
   }
 

@@ -7,11 +7,14 @@ import type { PlanFrame } from "../plan/plan.ts";
 import { CellOrigin, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
 
-/** Hands the values that were computed, of rows whose key is known, to the deployment's sink. A promise when the answer has to wait for the sink. */
-export function handOver(execution: Execution): undefined | Promise<void> {
+/**
+ * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A promise when the answer has to wait for the sink.
+ * @param present epoch milliseconds; what was computed for a later time is not handed over
+ */
+export function handOver(execution: Execution, present: number): undefined | Promise<void> {
   const { sink } = execution.context.deployment;
   if (!sink) return undefined;
-  const columns = withChildren(execution).flatMap(freshColumns);
+  const columns = withChildren(execution).flatMap((run) => freshColumns(run, present));
   if (columns.length === 0) return undefined;
   const taking = sink.take(columns);
   return typeof taking === "boolean" ? undefined : taking.then(() => undefined);
@@ -22,7 +25,8 @@ function withChildren(execution: Execution): Execution[] {
   return execution.children.length === 0 ? [execution] : [execution, ...execution.children.flatMap(withChildren)];
 }
 
-function freshColumns({ plan, rows, cells }: Execution): FreshColumn[] {
+function freshColumns(execution: Execution, present: number): FreshColumn[] {
+  const { plan, rows, cells } = execution;
   const columns: FreshColumn[] = [];
   const frameKeys: (string | undefined)[][] = [];
   for (const slot of plan.slots) {
@@ -32,7 +36,7 @@ function freshColumns({ plan, rows, cells }: Execution): FreshColumn[] {
     let column: { keys: string[]; values: FeatureValue[]; observedAt: number[] } | undefined;
     for (let row = 0; row < rows; row++) {
       const cell = slot.id * rows + row;
-      if (cells.origin[cell] !== CellOrigin.COMPUTED) continue;
+      if (cells.origin[cell] !== CellOrigin.COMPUTED || execution.timeOf(row).ms > present) continue;
       frameKeys[frame.id] ??= [];
       const keys = frameKeys[frame.id] as (string | undefined)[];
       const keyCell = frame.keySlot * rows + row;

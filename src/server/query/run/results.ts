@@ -12,7 +12,7 @@ import type { StoredRowsFound } from "./stored-rows.ts";
 
 /** Settles what stands for child rows. */
 export function takeRows(settlement: Settlement, op: PlanOp, rows: readonly number[], results: RowsResults): void {
-  const { plan, cells, nowMs } = settlement;
+  const { plan, cells } = settlement;
   const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index] as number;
@@ -22,7 +22,7 @@ export function takeRows(settlement: Settlement, op: PlanOp, rows: readonly numb
     if ("code" in result) settlement.fail(cell, slot, row, result);
     else {
       cells.rowsAt.set(cell, result);
-      settlement.value(cell, slot, row, null, CellOrigin.COMPUTED, nowMs);
+      settlement.value(cell, slot, row, null, CellOrigin.COMPUTED, settlement.nowMs(row));
     }
   }
 }
@@ -39,7 +39,7 @@ export function takeStored(settlement: Settlement, cellsRead: readonly number[],
     const { nullable, defaultValue } = slot.feature;
     const value = hit.value === null && !nullable ? defaultValue : hit.value;
     if (value === undefined) continue;
-    cells.storedBy.set(cell, hit.resolver);
+    cells.storedBy[cell] = hit.resolver;
     settlement.value(cell, slot, row, value, CellOrigin.STORED, hit.observedAt);
   }
 }
@@ -56,7 +56,7 @@ export function takeStoredRows(settlement: Settlement, { op, rows, results, stor
     if ("code" in result) settlement.fail(cell, slot, row, result);
     else {
       cells.rowsAt.set(cell, result);
-      cells.storedBy.set(cell, resolver);
+      cells.storedBy[cell] = resolver;
       settlement.value(cell, slot, row, null, CellOrigin.STORED, observedAt);
     }
   }
@@ -64,13 +64,13 @@ export function takeStoredRows(settlement: Settlement, { op, rows, results, stor
 
 /** A join gives the far side the near side's value. */
 export function takeJoin(settlement: Settlement, op: PlanOp, rows: readonly number[]): void {
-  const { plan, cells, nowMs } = settlement;
+  const { plan, cells } = settlement;
   for (const id of op.outputs)
     for (const row of rows) {
       const cell = id * cells.rows + row;
       if (cells.settled(cell)) continue;
       const value = cells.values[(op.inputSlots[0] as number) * cells.rows + row] as FeatureValue;
-      settlement.value(cell, plan.slots[id] as PlanSlot, row, value, CellOrigin.JOINED, nowMs);
+      settlement.value(cell, plan.slots[id] as PlanSlot, row, value, CellOrigin.JOINED, settlement.nowMs(row));
     }
 }
 
@@ -86,7 +86,7 @@ export function takeVerdict(settlement: Settlement, id: number, row: number, ver
 
 /** Settles what a resolver or an expression gave. */
 export function takeResults(settlement: Settlement, op: PlanOp, rows: readonly number[], results: OpResults): void {
-  const { plan, cells, nowMs } = settlement;
+  const { plan, cells } = settlement;
   for (let position = 0; position < op.outputs.length; position++) {
     const slot = plan.slots[op.outputs[position] as number] as PlanSlot;
     for (let index = 0; index < rows.length; index++) {
@@ -95,9 +95,9 @@ export function takeResults(settlement: Settlement, op: PlanOp, rows: readonly n
       const outcome = results.outcomes[position]?.[index];
       if (!outcome || cells.settled(cell)) continue;
       if (outcome.kind === "value")
-        settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? nowMs);
+        settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? settlement.nowMs(row));
       else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
-      else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? nowMs);
+      else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? settlement.nowMs(row));
       else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
     }
   }

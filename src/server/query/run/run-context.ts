@@ -6,17 +6,14 @@ import type { LiveDeployment } from "../engine.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { CellFailure } from "./cells.ts";
 import type { RunObserver } from "./observer.ts";
+import type { QueryTime } from "./query-time.ts";
 import type { Trace } from "./trace.ts";
 
 /** The world of one query. */
 export interface RunContext {
   readonly deployment: LiveDeployment;
-  /** The time that the query answers as of, epoch milliseconds (with a fraction where it was given one). */
-  readonly nowMs: number;
-  /** The same as a canonical datetime. */
-  readonly nowText: string;
-  /** The same in microseconds since 1970. */
-  readonly nowMicros: bigint;
+  /** The time that the query answers as of; where its rows have times of their own, when it arrived. */
+  readonly now: QueryTime;
   readonly queryId: string;
   /** Id of the query's trace: the caller's if it sent one, else one that is good for logs. */
   readonly traceId: string;

@@ -13,7 +13,8 @@ export class Settlement {
   constructor(
     readonly plan: Plan,
     readonly cells: Cells,
-    readonly nowMs: number,
+    /** The time of a row, epoch milliseconds. */
+    readonly nowMs: (row: number) => number,
     /** Told of every cell that was settled. */
     readonly settled: (slot: PlanSlot, row: number) => void,
   ) {}
@@ -32,7 +33,7 @@ export class Settlement {
       return;
     }
     this.cells.state[cell] = CellState.ABSENT;
-    this.cells.observed[cell] = this.nowMs;
+    this.cells.observed[cell] = this.nowMs(row);
     this.settled(slot, row);
   }
 
@@ -41,7 +42,7 @@ export class Settlement {
     const { defaultValue } = slot.feature;
     if (defaultValue !== undefined && !final) {
       this.covered.push(failure);
-      this.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.nowMs);
+      this.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.nowMs(row));
       return;
     }
     this.cells.failures[cell] = failure;

@@ -8,7 +8,7 @@ import type { SourceRows } from "../ops/rows-source.ts";
 import type { PlanFrame, PlanOp, PlanRows, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
-import { fresh, storeUnread } from "./store-access.ts";
+import { fresh, latestOf, storeUnread } from "./store-access.ts";
 
 /** Rows that the store had, with what was computed of them. */
 export interface StoredRowsFound {
@@ -39,7 +39,7 @@ export function readStoredRows(execution: Execution, slot: PlanSlot, cells: read
     return { found: undefined, missed: rows };
   };
   try {
-    const reading = online.getRelation(scope, frame.namespace.name, keys, slot.feature.featureId as number, context.nowMs);
+    const reading = online.getRelation(scope, frame.namespace.name, keys, slot.feature.featureId as number, latestOf(execution, cells));
     return reading instanceof Promise ? reading.then(take, fault) : take(reading);
   } catch (error) {
     return fault(error);
@@ -105,7 +105,7 @@ interface FoundRows {
 
 /** Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor those of a parent whose key is not known. */
 export function keepRows(execution: Execution, op: PlanOp, { parents, source, bounds, columns, failures }: FoundRows): void {
-  const { plan, cells, context } = execution;
+  const { plan, cells } = execution;
   const rows = op.rows as PlanRows;
   const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
   const frame = plan.frames[slot.frame] as PlanFrame;
@@ -129,7 +129,7 @@ export function keepRows(execution: Execution, op: PlanOp, { parents, source, bo
       relationId: slot.feature.featureId as number,
       rows: to - from,
       columns: new Map(known.map(([id, values]) => [id, values.slice(from, to)])),
-      observedAt: context.nowMs,
+      observedAt: execution.timeOf(parent).ms,
       resolver: op.resolver?.fqn ?? "",
     });
   }

@@ -1,7 +1,9 @@
 """The client against a real server. The server's address, credentials and deployment come from the environment."""
 
+import ast
 import math
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -102,9 +104,56 @@ class Query(unittest.TestCase):
         self.assertEqual(self.client.query({User.id: 1}, [User.asked_at], now=zoned)[User.asked_at], zoned)
         self.assertEqual(self.client.query({User.id: 1}, [User.origin], tags="one")[User.origin], "/one")
 
+    def test_rows_have_times_of_their_own(self) -> None:
+        times = [datetime(2024, 5, 1, 12), "2024-05-02T12:00:00Z", datetime(2024, 5, 3, 14, tzinfo=timezone(timedelta(hours=2)))]
+        wanted = [datetime(2024, 5, day, 12, tzinfo=timezone.utc) for day in (1, 2, 3)]
+        for result in (
+            self.client.query_bulk({User.id: [1, 2, 3]}, [User.asked_at], now=times),
+            self.client.query_bulk({User.id: [1]}, [User.asked_at], now=times),
+            self.client.query([{User.id: id} for id in (1, 2, 3)], [User.asked_at], now=times),
+        ):
+            self.assertEqual(result[User.asked_at], wanted)
+        same = self.client.query_bulk({User.id: [1, 2]}, [User.asked_at], now=times[0])
+        self.assertEqual(same[User.asked_at], [wanted[0]] * 2)
+        for wrong, said in ((times[:2], "now has 2"), ([], "now has 0"), (["soon", "now", "then"], r"now\[0\]: expected an ISO 8601 time")):
+            with self.assertRaisesRegex(QueryError, said):
+                self.client.query_bulk({User.id: [1, 2, 3]}, [User.asked_at], now=wrong)
+        with self.assertRaisesRegex(QueryError, "now: expected an ISO 8601 time .* got list"):
+            self.client.query({User.id: 1}, [User.asked_at], now=times)
+
     def test_a_named_query_has_its_own_outputs(self) -> None:
-        result = self.client.query({User.id: 8}, query_name="scores", query_name_version="1.0.0")
-        self.assertEqual(result.to_dict(), {"user.score": 4.0})
+        for version in ("1.0.0", None):
+            result = self.client.query({User.id: 8}, query_name="scores", query_name_version=version)
+            self.assertEqual(result.to_dict(), {"user.score": 4.0})
+
+    def test_integers_are_integers_whatever_their_size_and_whoever_knows_the_class(self) -> None:
+        large = 2**60 + 1
+        given = {"id": 1, "a_int": large, "a_json": {"n": [1, large, {"deep": -large}]}, "a_point": {"x": 1.5, "y": large, "at": None}}
+        rows = [{"id": large, "user_id": 1, "kind": "s"}, {"id": 2, "user_id": 1, "kind": "s"}]
+        script = f"""
+from svc.client import SvcClient
+with SvcClient() as client:
+    given = {({f"echo.{name}": value for name, value in given.items()})!r}
+    outputs = [*given, "echo.a_float"]
+    result = client.query({{**given, "echo.a_float": 2.0}}, outputs)
+    bulk = client.query_bulk({{**{{name: [value] for name, value in given.items()}}, "echo.a_int": [1, {large}], "echo.a_float": [None]}}, outputs)
+    orders = client.query({{"user.id": 1, "user.orders": {rows!r}}}, ["user.orders", "user.orders.id"])
+    print(repr((result.to_dict(), bulk.to_dict(), orders.to_dict(), result.meta.types, bulk.meta.types)))
+"""
+        # The first asker knows no classes.
+        stranger = dict(os.environ, PYTHONPATH=os.environ["PYTHONPATH"].partition(os.pathsep)[0])
+        said = subprocess.run([sys.executable, "-c", script], env=stranger, capture_output=True, text=True)
+        self.assertEqual(said.stderr, "")
+        one, bulk, orders, types, bulk_types = ast.literal_eval(said.stdout)
+        wanted = {f"echo.{name}": value for name, value in given.items()}
+        self.assertEqual({name: one[name] for name in wanted}, wanted)
+        self.assertEqual(bulk["echo.a_int"], [1, large])
+        self.assertEqual(bulk["echo.a_json"], [given["a_json"]] * 2)
+        self.assertEqual(orders, {"user.orders": rows, "user.orders.id": [large, 2]})
+        self.assertEqual((types["echo.a_int"], types["echo.a_float"], types["echo.a_json"]), ("int64", "float64", "json"))
+        self.assertEqual(bulk_types, types)
+        known = self.client.query({Echo.id: 1, Echo.a_int: large, Echo.a_point: Point(1.5, large), Echo.a_json: given["a_json"]}, [Echo])
+        self.assertEqual((known[Echo.a_int], known[Echo.a_point], known[Echo.a_json]), (large, Point(1.5, large), given["a_json"]))
 
     def test_paths_through_relations(self) -> None:
         result = self.client.query({Team.id: 4}, [Team.lead_id, Team.lead.name, Team.lead.asked_at])

@@ -1,7 +1,7 @@
 /** Manual pages in the man macros (man-pages(7)), made of the tree of commands: `svc.1`, and one for each command with its verbs. */
 
-import type { CommandInfo, FlagInfo, TreeInfo } from "../cli/describe.ts";
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
+import type { CommandInfo, FlagInfo, TreeInfo } from "./describe.ts";
 
 /** What stands at the foot of every page. */
 export interface ManualEdition {
@@ -11,8 +11,11 @@ export interface ManualEdition {
   readonly date: string;
 }
 
+/** What the pages are made of; extensions are a machine's, not a release's. */
+type SvcTree = Pick<TreeInfo, "globals" | "commands">;
+
 /** Pages by file name. */
-export function manualPages(tree: TreeInfo, categories: readonly string[], edition: ManualEdition): Map<string, string> {
+export function manualPages(tree: SvcTree, categories: readonly string[], edition: ManualEdition): Map<string, string> {
   const tops = [...new Set(tree.commands.map(({ path }) => firstWord(path)))];
   const pages = new Map([["svc.1", rootPage(tree, categories, edition)]]);
   for (const top of tops) {
@@ -28,7 +31,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ["svc.yaml", "the project, in its folder"],
 ];
 
-function rootPage({ globals, commands }: TreeInfo, categories: readonly string[], edition: ManualEdition): string {
+function rootPage({ globals, commands }: SvcTree, categories: readonly string[], edition: ManualEdition): string {
   const tops = commands.filter(({ path }) => !path.includes(" "));
   return page("svc", "a feature platform for real-time machine learning in one file", edition, [
     section("SYNOPSIS", [".B svc", ".I command", "[\\fIflag\\fR...]"]),

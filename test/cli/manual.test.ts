@@ -1,15 +1,16 @@
 /** The manual: complete, and without a warning from groff. */
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { describeTree, type TreeInfo } from "../../src/cli/describe.ts";
+import { describeLoadedTree, type TreeInfo } from "../../src/cli/describe.ts";
+import { manualPages } from "../../src/cli/manual.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
-import { manualPages } from "../../src/packaging/manual.ts";
+import { lacksProgram } from "../harness/needs.ts";
 
 const EDITION = { version: "v1.2.3", date: "2024-02-29" };
 let tree: TreeInfo;
 let pages: Map<string, string>;
 beforeAll(async () => {
-  tree = await describeTree(commandTree, { load: true });
+  tree = await describeLoadedTree(commandTree);
   pages = manualPages(tree, categories, EDITION);
 });
 
@@ -34,7 +35,7 @@ test("a page for svc and for each command of the first level, with all that is b
   }
 });
 
-describe.skipIf(Bun.which("groff") === null)("groff", () => {
+describe.skipIf(lacksProgram("groff"))("groff", () => {
   test("has no warning about any page", async () => {
     const said = await Promise.all([...pages].map(async ([name, page]) => `${name}: ${(await groff(page, ["-ww", "-z"])).said}`));
     expect(said).toEqual([...pages.keys()].map((name) => `${name}: `));

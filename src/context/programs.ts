@@ -1,0 +1,60 @@
+/** Other people's programs on PATH: finding them, and running one in the place of svc. */
+
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { systemCode, systemWords } from "../disk/disk-error.ts";
+import { searchFolders } from "../domain/search-path.ts";
+import { CliError } from "../errors/cli-error.ts";
+import type { Program, Surroundings } from "./context.ts";
+
+/** The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of each name the first. On Windows an `.exe`. */
+export function programsOnPath(prefix: string, { env, platform }: Pick<Surroundings, "env" | "platform">): Program[] {
+  const found = new Map<string, string>();
+  for (const folder of searchFolders(env.PATH ?? env.Path, delimiter)) {
+    for (const file of filesOf(folder)) {
+      const name = platform === "win32" ? /^(.*)\.exe$/i.exec(file)?.[1]?.toLowerCase() : file;
+      if (name?.startsWith(prefix) && !found.has(name) && isProgram(join(folder, file))) found.set(name, join(folder, file));
+    }
+  }
+  return [...found].map(([name, path]) => ({ name, path })).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function filesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The next step when a file cannot be started although it may be run: what its first line says is to run it is not there, or it says nothing. */
+const NAME_THE_INTERPRETER = "Its first line must name the program that runs it, such as #!/bin/sh.";
+
+/**
+ * Makes another program of this process: it gets the words, the streams, the environment and every signal, and its exit code is that of the process.
+ * Windows has no such thing; there it is waited for, and its exit code returned. Throws CliError when it cannot be started.
+ */
+export async function becomeProgram(
+  path: string,
+  words: readonly string[],
+  { env, platform }: Pick<Surroundings, "env" | "platform">,
+): Promise<number> {
+  try {
+    if (platform === "win32") return await Bun.spawn([path, ...words], { env, stdio: ["inherit", "inherit", "inherit"] }).exited;
+    // The runtime would tell the user that it thinks of execve as experimental.
+    process.removeAllListeners("warning");
+    throw process.execve?.(path, [path, ...words], { ...env });
+  } catch (error) {
+    const hint = ["ENOEXEC", "ENOENT"].includes(systemCode(error) ?? "") ? NAME_THE_INTERPRETER : undefined;
+    throw new CliError(`cannot start ${path}: ${systemWords(error) ?? error}`, { code: "program_unusable", hint, cause: error });
+  }
+}

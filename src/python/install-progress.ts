@@ -1,0 +1,28 @@
+/** What installers are doing, in a few words, from the lines of their logs. */
+
+/** Lines of pip and uv that tell people something, and what they say. */
+const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
+  [/^Collecting ([\w.-]+)(?:\[[^\]]*\])?==([^\s,;]+)/, (name, version) => `installing ${name} ${version}`],
+  [/^Collecting ([\w.-]+)/, (name) => `installing ${name}`],
+  [
+    /^(?:Downloading|Using cached) (?:\S*\/)?([\w.]+)-(\d[^-\s]*?)(?:-\S+\.whl|\.tar\.gz|\.zip)(?:\.metadata)? \((.+)\)$/,
+    (name, version, size) => `downloading ${name} ${version} (${size})`,
+  ],
+  [/^Building wheel for (\S+)/, (name) => `building ${name}`],
+  [/^Building (\S+?)(?:==(\S+)| @ .*)?$/, (name, version = "") => `building ${name} ${version}`.trimEnd()],
+  [/^\+ (\S+?)==(\S+)$/, (name, version) => `installed ${name} ${version}`],
+  [
+    /^(Successfully installed|Installing collected packages:|Resolved|Prepared|Installed|Downloading) (.+)$/,
+    (what = "", rest) => `${what.toLowerCase()} ${rest}`,
+  ],
+  [/^((?:WARNING|DEPRECATION|warning): .+)$/, (text = "") => text],
+];
+
+/** What a line of pip's or uv's log tells people; undefined for one that tells them nothing. */
+export function installProgress(line: string): string | undefined {
+  for (const [pattern, saying] of SAYINGS) {
+    const found = pattern.exec(line.trim());
+    if (found) return saying(...found.slice(1));
+  }
+  return undefined;
+}

@@ -1,0 +1,96 @@
+/** Whatever stands in a file, its names are read, soon, and only where they are written. */
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { RenameRefused } from "../../../src/project/editor/rename.ts";
+import { seeded } from "../../domain/seed.ts";
+import { readNames, renamed } from "./places.ts";
+
+const MODELS = `from svc.features import _, features
+from svc.streams import Windowed, windowed
+
+
+@features
+class User:
+    id: int
+    name: str
+    best: "User"
+    fails: Windowed[int] = windowed("10m")
+`;
+const parts = fc.constantFrom(
+  ..."User user id name fails best _ . : ( ) [ ] { } ${ } -- # ' \" \n import as * select where order by group = , | 😀 é __600__".split(
+    " ",
+  ),
+  "\n",
+  "from models import User\n",
+  "from models import User as 人\nx = 人.best.name\n",
+  "import models as m\ny = m.User(name=m.User.id)\n",
+  "def f(a: User.name, rows: 'DataFrame[User]') -> \"User.fails['10m']\":\n    from models import User\n    return rows['name']\n",
+  "for User in [User.name for User in 'user.name']: print(User.name, 'user.best.name')\n",
+  "__all__ = ['User']\n",
+  "-- resolves: User\n-- source: x\nselect ",
+  "-- fields: {x: name, y: fails__600__}\n",
+  "t.name, sum(x) as name, cast(name as int), fails__600__ ",
+  "from t where name = ${user.best.name} order by name, x",
+);
+const anyText = fc.array(parts, { maxLength: 12 }).map((list) => list.join(""));
+
+test("no text is too much, and every place has the name or what an import calls it", () => {
+  let found = 0;
+  fc.assert(
+    fc.property(anyText, fc.constantFrom("a.py", "a.svc.sql", "tests/a.py"), (text, path) => {
+      const project = readNames({ "models.py": MODELS, [path]: text });
+      for (const { from, spelled, symbol, to, aliasAt } of project.occurrences.in(path)) {
+        const written = text.slice(from, to);
+        if (spelled === "python") expect(written).toBe(symbol.name);
+        if (spelled === "query") expect(written.toLowerCase()).toBe(symbol.queryName as string);
+        if (spelled === "alias") expect(written).not.toBe(symbol.name);
+        if (aliasAt !== undefined) expect(aliasAt).toBeGreaterThanOrEqual(to);
+        found++;
+      }
+    }),
+    seeded(500),
+  );
+  expect(found).toBeGreaterThan(100);
+});
+
+test("whatever else a project holds, a renamed feature is found again in as many places", () => {
+  let done = 0;
+  fc.assert(
+    fc.property(anyText, fc.constantFrom("a.py", "a.svc.sql", "tests/a.py"), (text, path) => {
+      const project = readNames({ "models.py": MODELS, [path]: text });
+      const at = project.occurrences.in("models.py").find(({ symbol: { name } }) => name === "name");
+      if (!at) throw new Error("the feature is not there");
+      try {
+        const after = readNames(renamed(project, at.path, at.from, "label"));
+        expect(after.occurrences.of((after.occurrences.at(at.path, at.from) as typeof at).symbol).length).toBe(
+          project.occurrences.of(at.symbol).length,
+        );
+        done++;
+      } catch (error) {
+        if (!(error instanceof RenameRefused)) throw error;
+      }
+    }),
+    seeded(300),
+  );
+  expect(done).toBeGreaterThan(50);
+});
+
+test("long texts and deep ones take no time", () => {
+  const started = performance.now();
+  for (const text of [
+    `x = User${".best".repeat(20_000)}\n`,
+    `x = a${".b".repeat(20_000)}\n`,
+    `x = [${"User.name, ".repeat(20_000)}]\n`,
+    `x = ${"(".repeat(190)}User.name${")".repeat(190)}\n`,
+    `${"x, ".repeat(20_000)} = User.name\n`,
+    `def f():\n${"    from models import User\n".repeat(5_000)}`,
+    `x = "${"user.best.".repeat(20_000)}name"\n`,
+    `-- resolves: User\n-- source: x\nselect ${"name, ".repeat(20_000)} id`,
+    `-- resolves: User\n-- source: x\nselect sum(x) as name from t order by ${"name, ".repeat(20_000)} id`,
+    `-- resolves: User\n-- source: x\nselect ${`\${user${".best".repeat(20_000)}}`} as name`,
+  ])
+    for (const path of ["a.py", "a.svc.sql"])
+      readNames({ "models.py": MODELS, [path]: path === "a.py" ? `from models import User\n${text}` : text });
+  expect(performance.now() - started).toBeLessThan(15_000);
+}, 30_000);
