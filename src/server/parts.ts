@@ -151,7 +151,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       bus,
       clock,
       log,
-      node: readNodeId(directory.file("node.id"), clock.now()),
+      node: readNodeId(directory.file("node.id"), { clock, log }),
       slots: JOB_SLOTS,
       handlers: { [BUILD_JOB]: (await deployments()).builds },
     });

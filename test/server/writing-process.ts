@@ -9,6 +9,7 @@ import { create } from "@bufbuild/protobuf";
 import { DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { systemClock } from "../../src/context/system-clock.ts";
 import { holdDataDirectory } from "../../src/server/data-directory.ts";
 import { buildJob } from "../../src/server/deployments/builds.ts";
 import { createLog } from "../../src/server/log.ts";
@@ -29,7 +30,7 @@ const random = (limit: number): number => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) | 0;
   return Math.floor(((seed >>> 0) / 2 ** 32) * limit);
 };
-const clock = { now: () => Date.now(), sleep: (ms: number) => Bun.sleep(ms) };
+const clock = systemClock;
 const say = (what: unknown): void => void writeSync(1, `${JSON.stringify(what)}\n`);
 const log = createLog({ write: (line) => writeSync(2, `${line}\n`), clock, level: "warning" });
 const directory = holdDataDirectory(join(folder, "data"));

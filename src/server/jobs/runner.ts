@@ -74,8 +74,8 @@ const STORE_RETRY_MS = 1_000;
 /** How long a handler has to give way when its attempt is to end. */
 const GRACE_MS = 10_000;
 
-/** Takes back what an earlier process of the node held, and begins to run jobs. */
-export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunner> {
+/** Takes back what an earlier process of the node held, and begins to run jobs. While the store cannot be used it is tried again. */
+export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const { jobs, bus, clock, log, node, handlers, slots, leaseMs = LEASE_MS } = options;
   const kinds = Object.keys(handlers);
   const running = new Map<Promise<void>, AbortController>();
@@ -216,9 +216,11 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
   };
 
   const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+    for (let isOurs = false; !stopping.signal.aborted; ) {
       isWoken = false;
       try {
+        if (!isOurs) await jobs.abandon(node);
+        isOurs = true;
         const limit = slots - running.size;
         const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
         claimed.forEach(begin);
@@ -234,7 +236,6 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
     }
   };
 
-  await jobs.abandon(node);
   const unsubscribe = bus.subscribe("jobs", look);
   const looking = run();
 

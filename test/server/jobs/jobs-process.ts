@@ -30,7 +30,7 @@ const work = async (job: JobRecord): Promise<void> => {
   tell("end", job);
 };
 const giveUp = async (job: JobRecord): Promise<void> => tell("give-up", job);
-const runner = await startJobRunner({
+const runner = startJobRunner({
   jobs: store.jobs,
   bus,
   clock,

@@ -81,7 +81,7 @@ async function begin(
   options: { node?: string; slots?: number; jobs?: MetadataStore["jobs"] } = {},
 ): Promise<JobRunner> {
   const { node = "a", slots = 4, jobs = store.jobs } = options;
-  const runner = await startJobRunner({ jobs, bus, clock, log, node, slots, handlers: { k: handler }, leaseMs: LEASE_MS });
+  const runner = startJobRunner({ jobs, bus, clock, log, node, slots, handlers: { k: handler }, leaseMs: LEASE_MS });
   runners.push(runner);
   await clock.advance(0);
   return runner;
@@ -246,13 +246,23 @@ describe("a runner", () => {
 
   test("goes on when the queue could not be read for a while", async () => {
     let isAway = true;
-    const claim: MetadataStore["jobs"]["claim"] = (options) => (isAway ? Promise.reject(new Error("away")) : store.jobs.claim(options));
+    const orAway = <T>(use: () => Promise<T>): Promise<T> => (isAway ? Promise.reject(new Error("away")) : use());
+    const jobs: MetadataStore["jobs"] = {
+      ...store.jobs,
+      abandon: (node) => orAway(() => store.jobs.abandon(node)),
+      claim: (options) => orAway(() => store.jobs.claim(options)),
+    };
     const handler = new ManualHandler();
-    await enqueue("j");
-    await begin(handler, { jobs: { ...store.jobs, claim } });
+    await enqueue("1");
+    await begin(handler, { jobs });
     isAway = false;
     await clock.advance(1_000);
-    expect(handler.ids).toEqual(["j"]);
+    isAway = true;
+    await enqueue("2");
+    expect(handler.ids).toEqual(["1"]);
+    isAway = false;
+    await clock.advance(1_000);
+    expect(handler.ids).toEqual(["1", "2"]);
   });
 });
 
