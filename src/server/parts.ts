@@ -4,8 +4,11 @@ import { join } from "node:path";
 import type { DataDirectory } from "./data-directory.ts";
 import type { Deployments } from "./deployments/deployments.ts";
 import { createFirstTenant } from "./first-tenant.ts";
+import { createMemoryBus } from "./jobs/bus.ts";
+import type { JobRunner } from "./jobs/runner.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
 import type { Log } from "./log.ts";
+import { readNodeId } from "./node-id.ts";
 import type { InitialCredentials, StartOptions } from "./start.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "./stores/metadata/sqlite.ts";
@@ -21,6 +24,9 @@ import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./stores/telemet
 import type { TelemetryStore } from "./stores/telemetry/store.ts";
 import type { ValueSinks } from "./writes/value-sinks.ts";
 
+/** Jobs that run at once: builds wait for Python and the disk more than they compute. */
+const JOB_SLOTS = 8;
+
 /** The parts. The functions load on first use and give the same part ever after. */
 export interface Parts {
   readonly metadata: MetadataStore;
@@ -33,6 +39,8 @@ export interface Parts {
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
+  /** What does the jobs of this node. */
+  readonly jobRunner: () => Promise<JobRunner>;
   /** Closes what was opened, users before what they use. */
   close(): Promise<void>;
 }
@@ -84,7 +92,8 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       renewed(name as keyof typeof renewable, error, setAside(database.path));
     }
   }
-  const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion });
+  const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion, now: () => clock.now() });
+  const bus = createMemoryBus();
   if (!isEmpty("offline.db")) noteStore("offline.db");
   const objects = createDirectoryObjectStore(directory.file("objects"));
 
@@ -126,12 +135,25 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       online: await online(),
       telemetry: await telemetry(),
       sinks: await sinks(),
+      bus,
       clock,
       log,
       env,
       home,
       folder: directory.file("deployments"),
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
+    });
+  });
+  const jobRunner = once(async () => {
+    const [{ startJobRunner }, { BUILD_JOB }] = await Promise.all([import("./jobs/runner.ts"), import("./deployments/builds.ts")]);
+    return startJobRunner({
+      jobs: metadata.jobs,
+      bus,
+      clock,
+      log,
+      node: readNodeId(directory.file("node.id"), { clock, log }),
+      slots: JOB_SLOTS,
+      handlers: { [BUILD_JOB]: (await deployments()).builds },
     });
   });
 
@@ -149,7 +171,9 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     sinks,
     telemetry,
     deployments,
+    jobRunner,
     async close() {
+      await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
       await (await offline.opened())?.close();

@@ -98,6 +98,8 @@ const RELEASES_ONLY =
 
 /** Milliseconds after which deployments are loaded unless a request wants them sooner, so that the first answers do not wait for it. */
 const WARM_UP_AFTER_MS = 25;
+/** Milliseconds after which that is tried again when it failed, as on a full disk. */
+const WARM_UP_RETRY_MS = 5_000;
 
 /**
  * Starts a server. What has to do with queries and deployments is loaded behind the first answer.
@@ -213,11 +215,24 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
-    const ready = Bun.sleep(WARM_UP_AFTER_MS)
-      .then(() => (stopping ? undefined : parts.deployments()))
-      .then((deployments) => deployments?.restored)
-      .catch((error: unknown) => log.error("the deployments could not be restored", { error: String(error) }));
+    const stops = new AbortController();
+    const warmUp = async (): Promise<void> => {
+      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner()]);
+      await Promise.all([deployments.restored, runner.idle()]);
+    };
+    const ready = (async () => {
+      for (let pauseMs = WARM_UP_AFTER_MS; ; pauseMs = WARM_UP_RETRY_MS) {
+        await clock.sleep(pauseMs, stops.signal).catch(() => undefined);
+        if (stops.signal.aborted) return;
+        try {
+          return await warmUp();
+        } catch (error) {
+          log.error("the deployments could not be restored", { error: String(error) });
+        }
+      }
+    })();
     const stop = async (): Promise<void> => {
+      stops.abort();
       log.info("server stopping");
       await close();
       directory.release();

@@ -8,6 +8,7 @@ import type { Context, GlobalFlags } from "../../src/context/context.ts";
 import { createContext } from "../../src/context/create-context.ts";
 import type { Io } from "../../src/context/io.ts";
 import { createProgress } from "../../src/context/progress.ts";
+import { systemClock } from "../../src/context/system-clock.ts";
 import { systemMachine } from "../../src/context/system-machine.ts";
 import { createPrompt } from "../../src/context/system-prompt.ts";
 
@@ -93,7 +94,7 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
   const context = createContext({
     flags,
     io,
-    clock: options.clock ?? { now: Date.now, sleep: (ms) => Bun.sleep(ms) },
+    clock: options.clock ?? systemClock,
     surroundings,
     machine: { ...systemMachine(surroundings, signal), ...options.machine },
     prompt: createPrompt(io, flags, signal),

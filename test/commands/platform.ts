@@ -6,6 +6,7 @@ import type { AnyCommand } from "../../src/cli/command.ts";
 import { toGlobalFlags } from "../../src/cli/globals.ts";
 import { parse } from "../../src/cli/parse.ts";
 import { hasCredentials } from "../../src/config/resolve.ts";
+import { systemClock } from "../../src/context/system-clock.ts";
 import { AuthError } from "../../src/errors/cli-error.ts";
 import { report } from "../../src/errors/report.ts";
 import { isStream, render } from "../../src/output/render.ts";
@@ -30,7 +31,7 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
     port: 0,
     dataDir: join(home, "data"),
     home: join(home, ".svc"),
-    clock: { now: Date.now, sleep: (ms) => Bun.sleep(ms) },
+    clock: systemClock,
     env: { PATH: process.env.PATH, HOME: home, ...env },
     log: () => undefined,
     version: "v0.0.0-test",

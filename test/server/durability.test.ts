@@ -106,14 +106,15 @@ describe("kill -9", () => {
     const live = await deploy(first, GREETING);
     await first.server.stop();
     const db = new Database(join(folder.path, "data", "meta.db"));
-    db.run(`update deployment set status = ${DeploymentStatus.BUILDING}, attempts = 2`);
+    db.run(`update deployment set status = ${DeploymentStatus.BUILDING}`);
+    db.run("update job set state = 'running', node = 'node_other', attempts = 2, lease_until = 0");
     db.run("delete from live");
     db.close();
     await using server = await TestServer.start(folder.path, { credentials: first.credentials });
     const failed = await follow(server, live.id);
     expect([failed.status, failed.error]).toEqual([
       DeploymentStatus.FAILED,
-      expect.stringMatching(/^The server stopped 2 times while it built this deployment\./),
+      expect.stringMatching(/^The deployment was given up: each of its 2 attempts failed: .*\. Deploy again/),
     ]);
     expectLive(await deploy(server, GREETING));
   });

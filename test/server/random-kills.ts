@@ -19,8 +19,15 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   client: [""],
   login_session: ["pending", "confirmed", "taken"],
   deployment: [String(DeploymentStatus.QUEUED), String(DeploymentStatus.BUILDING), String(DeploymentStatus.FAILED)],
+  job: ["queued", "running", "failed", "succeeded"],
 };
-const STATE_COLUMN: Readonly<Record<string, string>> = { upload: "''", client: "''", login_session: "state", deployment: "status" };
+const STATE_COLUMN: Readonly<Record<string, string>> = {
+  upload: "''",
+  client: "''",
+  login_session: "state",
+  deployment: "status",
+  job: "state",
+};
 
 /** Builds the library that keeps what a power cut would leave; undefined when this machine has no C compiler, or is not Linux. */
 export function buildPowerCut(folder: string): string | undefined {

@@ -22,6 +22,7 @@ export class TestClock implements Clock {
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
       const timer = setTimeout(resolve, ms);
       signal?.addEventListener("abort", () => {
         clearTimeout(timer);

@@ -9,9 +9,12 @@ import { create } from "@bufbuild/protobuf";
 import { DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { systemClock } from "../../src/context/system-clock.ts";
 import { holdDataDirectory } from "../../src/server/data-directory.ts";
+import { buildJob } from "../../src/server/deployments/builds.ts";
 import { createLog } from "../../src/server/log.ts";
 import { openParts } from "../../src/server/parts.ts";
+import type { DeploymentRecord } from "../../src/server/stores/metadata/store.ts";
 
 /** An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store by its table and id, with the state it was left in. */
 export type Acknowledged = { readonly observed: readonly string[] } | { readonly row: string; readonly id: string; readonly state: string };
@@ -27,7 +30,7 @@ const random = (limit: number): number => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) | 0;
   return Math.floor(((seed >>> 0) / 2 ** 32) * limit);
 };
-const clock = { now: () => Date.now(), sleep: (ms: number) => Bun.sleep(ms) };
+const clock = systemClock;
 const say = (what: unknown): void => void writeSync(1, `${JSON.stringify(what)}\n`);
 const log = createLog({ write: (line) => writeSync(2, `${line}\n`), clock, level: "warning" });
 const directory = holdDataDirectory(join(folder, "data"));
@@ -98,7 +101,7 @@ async function change(): Promise<void> {
       acknowledged("login_session", id, "taken");
       acknowledged("client", client.id, "");
     } else {
-      await metadata.createDeployment({
+      const deployment: DeploymentRecord = {
         id,
         environmentId: environment?.id ?? "",
         branch: "",
@@ -119,11 +122,17 @@ async function change(): Promise<void> {
         updatedAt: now,
         error: "",
         diagnostics: [],
-        attempts: 0,
-      });
+      };
+      const build = buildJob(`job-${id}`, deployment);
+      await metadata.createDeployment(deployment, random(2) ? build : { ...build, kind: name });
       acknowledged("deployment", id, String(DeploymentStatus.QUEUED));
+      acknowledged("job", build.id, "queued");
       await metadata.updateDeployment(id, { status: DeploymentStatus.FAILED }, now);
       acknowledged("deployment", id, String(DeploymentStatus.FAILED));
+      for (const { lease } of await metadata.jobs.claim({ node: name, kinds: [name], limit: 1, leaseMs: NEVER })) {
+        acknowledged("job", lease.id, "running");
+        if (await metadata.jobs.succeed(lease)) acknowledged("job", lease.id, "succeeded");
+      }
     }
     if (random(4) === 0) await Bun.sleep(random(3));
   }

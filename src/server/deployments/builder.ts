@@ -42,9 +42,9 @@ export type Note = (text: string) => void;
 /** Builds and starts deployments. */
 export interface Builder {
   /** Unpacks, analyzes and checks; afterwards the graph is stored. Throws BuildFailed. */
-  build(deployment: DeploymentRecord, environment: EnvironmentRecord, note: Note, signal: AbortSignal): Promise<void>;
+  build(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<void>;
   /** Starts the workers of a deployment that was built. Throws BuildFailed. */
-  start(deployment: DeploymentRecord, environment: EnvironmentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
+  start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
   graph(id: string): Promise<Graph>;
   /** Turns a fault of the server into a failure of the deployment; the log keeps the details under an id. */
@@ -70,6 +70,12 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   };
   const folderOf = (id: string): string => join(folder, id);
   const sourceOf = (id: string): string => join(folderOf(id), "src");
+
+  const environmentOf = async ({ id, environmentId }: DeploymentRecord): Promise<EnvironmentRecord> => {
+    const environment = (await metadata.environments()).find((known) => known.id === environmentId);
+    if (!environment) throw new Error(`deployment ${id} belongs to no environment`);
+    return environment;
+  };
 
   const unpack = async (deployment: DeploymentRecord): Promise<string> => {
     const source = sourceOf(deployment.id);
@@ -155,7 +161,8 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   return {
     graph,
 
-    async build(deployment, environment, note, signal) {
+    async build(deployment, note, signal) {
+      const environment = await environmentOf(deployment);
       await rm(folderOf(deployment.id), { recursive: true, force: true });
       note("unpacking the source");
       const source = await unpack(deployment);
@@ -189,7 +196,8 @@ export function createBuilder(options: DeploymentsOptions): Builder {
       await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now });
     },
 
-    async start(deployment, environment, note, signal) {
+    async start(deployment, note, signal) {
+      const environment = await environmentOf(deployment);
       const of = await graph(deployment.id);
       const source = await unpack(deployment);
       const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());

@@ -1,26 +1,29 @@
 /**
  * The life of deployments: QUEUED, BUILDING, STARTING, then LIVE or FAILED. A deployment that fails changes nothing of what was live; one that comes up takes over in
- * one step, and what it replaces ends its running queries. What was acknowledged is taken up again after the server died.
+ * one step, and what it replaces ends its running queries. A build is a job: what was acknowledged is taken up again after the server died.
  */
 
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { isDeviceFailure, systemWords } from "../../disk/disk-error.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
-import type { DeploymentRecord, EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { DeploymentRecord, EnvironmentRecord, LivePointer, MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
-import { type Builder, BuildFailed, createBuilder } from "./builder.ts";
+import { type Builder, createBuilder } from "./builder.ts";
+import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
+import { createLifecycle } from "./lifecycle.ts";
 import { createLiveScopes, onlineScope } from "./live-scopes.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
-import { createRunningDeployments, type Lease, type RunningDeployments } from "./running.ts";
+import { createRunningDeployments, type Lease, type RunningDeployments, type StartedDeployment } from "./running.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** What the capability works with. */
@@ -30,6 +33,7 @@ export interface DeploymentsOptions {
   readonly online: OnlineStore;
   readonly telemetry: TelemetryStore;
   readonly sinks: ValueSinks;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   /** Absolute folder for unpacked sources. */
@@ -101,128 +105,41 @@ export interface Deployments {
   acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   /** Deployments that run now. */
   readonly running: RunningDeployments;
-  /** Resolves when what the last process left unfinished is built, and the environments' live deployments run or were found not to. */
+  /** What the runner of jobs calls for BUILD_JOB. */
+  readonly builds: JobHandler;
+  /** Resolves when the environments' live deployments run or were found not to. */
   readonly restored: Promise<void>;
-  /** Stops builds (they are taken up at the next start) and workers. */
+  /** Stops the workers. Builds were stopped by the runner of jobs. */
   close(): Promise<void>;
 }
 
-const MAX_ATTEMPTS = 2;
-const DISK_RETRY_MS = 1_000;
-
-/** Makes the capability; takes up what the last process left, and starts the environments' live deployments. */
+/** Makes the capability; starts the environments' live deployments. Deployments that are not settled go on when the runner of jobs takes them up. */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
-  const { metadata, online, telemetry, clock, log } = options;
+  const { metadata, online, bus, clock, log } = options;
   const builder: Builder = createBuilder(options);
   const board = createProgressBoard(clock);
+  const lifecycle = createLifecycle({ ...options, board });
   const scopes = createLiveScopes(await metadata.livePointers());
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
-  const queues = new Map<string, Promise<void>>();
   const closing = new AbortController();
 
-  const note = (deployment: DeploymentRecord, text: string, level: "info" | "error" = "info"): void => {
-    board.publish({ deployment, progress: text });
-    telemetry.recordLog({
-      environmentId: deployment.environmentId,
-      deploymentId: deployment.id,
-      timestampMs: clock.now(),
-      level,
-      logger: "deployment",
-      resolver: "",
-      queryId: "",
-      text,
-    });
-  };
+  const start = (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> =>
+    builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
 
-  /** Keeps a deployment's state. It waits while the disk does not take it: a deployment would stay in a state that it left long ago. */
-  const keep = async <T>(id: string, write: () => Promise<T>): Promise<T> => {
-    for (let isWaiting = false; ; isWaiting = true) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!isDeviceFailure(error) || closing.signal.aborted) throw error;
-        if (!isWaiting) {
-          log.error("a deployment waits for the disk", { deployment: id, error: String(error) });
-          const deployment = await metadata.deployment(id);
-          if (deployment) board.publish({ deployment, progress: `waiting for the disk: ${systemWords(error) ?? error}` });
-        }
-        await clock.sleep(DISK_RETRY_MS, closing.signal);
-      }
-    }
-  };
-
-  const move = async (id: string, patch: Parameters<MetadataStore["updateDeployment"]>[1]): Promise<DeploymentRecord> => {
-    const deployment = await keep(id, () => metadata.updateDeployment(id, patch, clock.now()));
-    board.publish({ deployment, progress: "" });
-    log.info("deployment", {
-      deployment: id,
-      status: DeploymentStatus[deployment.status],
-      branch: deployment.branch,
-      ...(patch.error ? { error: patch.error } : {}),
-    });
-    return deployment;
-  };
-
-  const environmentOf = async (deployment: DeploymentRecord): Promise<EnvironmentRecord> => {
-    const environment = (await metadata.environments()).find(({ id }) => id === deployment.environmentId);
-    if (!environment) throw new Error(`deployment ${deployment.id} belongs to no environment`);
-    return environment;
-  };
-
-  const start = async (deployment: DeploymentRecord) =>
-    builder.start(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
-
-  const build = async (queued: DeploymentRecord): Promise<void> => {
-    let deployment = await move(queued.id, { status: DeploymentStatus.BUILDING, attempts: queued.attempts + 1 });
-    try {
-      await builder.build(deployment, await environmentOf(deployment), (line) => note(deployment, line), closing.signal);
-      deployment = await move(deployment.id, { status: DeploymentStatus.STARTING });
-      const lease = await running.acquire(deployment.id, () => start(deployment));
-      lease.release();
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      const failure = error instanceof BuildFailed ? error : builder.unexpected(deployment, error);
-      note(deployment, failure.message, "error");
-      try {
-        await builder.discard(deployment.id);
-      } finally {
-        await move(deployment.id, { status: DeploymentStatus.FAILED, error: failure.message, diagnostics: failure.diagnostics });
-      }
-      return;
-    }
-    await takeOver(deployment);
-  };
-
-  const takeOver = async (deployment: DeploymentRecord): Promise<void> => {
+  const takeOver = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<void> => {
     const { id, environmentId, branch } = deployment;
     if (deployment.reset && branch !== "") await online.dropScope(onlineScope(environmentId, branch));
     if (deployment.noPromote) {
-      await move(id, { status: DeploymentStatus.LIVE });
+      await lifecycle.move(id, { status: DeploymentStatus.LIVE }, signal);
       return;
     }
-    const replaced = await keep(id, () => metadata.promote(id, clock.now()));
+    const replaced = await lifecycle.promote(deployment, signal);
     scopes.set({ environmentId, branch, deploymentId: id });
     if (branch === "") running.pin(id, true);
-    const live = await metadata.deployment(id);
-    if (live) board.publish({ deployment: live, progress: "" });
-    log.info("deployment", { deployment: id, status: "LIVE", branch, replaced });
     if (replaced) {
       running.pin(replaced, false);
       void running.retire(replaced);
     }
-  };
-
-  const enqueue = (deployment: DeploymentRecord): Promise<void> => {
-    board.publish({ deployment, progress: "" });
-    const key = `${deployment.environmentId}/${deployment.branch}`;
-    const turn = (queues.get(key) ?? Promise.resolve())
-      .then(() => (closing.signal.aborted ? undefined : build(deployment)))
-      .catch((error: unknown) => log.error("a deployment could not be carried out", { deployment: deployment.id, error: String(error) }))
-      .finally(() => {
-        if (queues.get(key) === turn) queues.delete(key);
-      });
-    queues.set(key, turn);
-    return turn;
   };
 
   const find = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
@@ -273,7 +190,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it ${why}.`);
     }
     try {
-      return await running.acquire(id, () => start(deployment));
+      return await running.acquire(id, () => start(deployment, closing.signal));
     } catch (error) {
       throw new Failure("unavailable", `Deployment ${id} could not be started: ${error instanceof Error ? error.message : String(error)}`, {
         hint: "Deploy again with `svc apply`.",
@@ -281,34 +198,25 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     }
   };
 
-  const resume = async (): Promise<Promise<void>[]> => {
-    const live = scopes.list();
-    const unfinished = await metadata.unfinishedDeployments();
-    await builder.tidy(new Set(live.map(({ deploymentId }) => deploymentId)));
-    for (const deployment of unfinished.filter(({ attempts }) => attempts >= MAX_ATTEMPTS)) {
-      const error = `The server stopped ${deployment.attempts} times while it built this deployment. Deploy again with \`svc apply\`.`;
-      await move(deployment.id, { status: DeploymentStatus.FAILED, error });
+  const startLive = async ({ deploymentId, environmentId }: LivePointer): Promise<void> => {
+    running.pin(deploymentId, true);
+    try {
+      (await acquireById(deploymentId, environmentId, "")).release();
+    } catch (error) {
+      if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
     }
-    const builds = unfinished.filter(({ attempts }) => attempts < MAX_ATTEMPTS).map(enqueue);
-    const starts = live
-      .filter(({ branch }) => branch === "")
-      .map(async ({ deploymentId, environmentId }) => {
-        running.pin(deploymentId, true);
-        try {
-          (await acquireById(deploymentId, environmentId, "")).release();
-        } catch (error) {
-          if (!closing.signal.aborted)
-            log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
-        }
-      });
-    return [...builds, ...starts];
   };
-  const resumed = await resume();
+
+  const live = scopes.list();
+  await builder.tidy(new Set(live.map(({ deploymentId }) => deploymentId)));
+  for (const deployment of await metadata.unfinishedDeployments()) board.publish({ deployment, progress: "" });
+  const restored = Promise.all(live.filter(({ branch }) => branch === "").map(startLive));
 
   return {
     running,
     find,
-    restored: Promise.all(resumed).then(() => undefined),
+    builds: createBuilds({ metadata, builder, lifecycle, running, start, takeOver }),
+    restored: restored.then(() => undefined),
 
     async create(wanted) {
       const now = clock.now();
@@ -321,10 +229,10 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         updatedAt: now,
         error: "",
         diagnostics: [],
-        attempts: 0,
       };
-      await metadata.createDeployment(deployment);
-      void enqueue(deployment);
+      await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment));
+      board.publish({ deployment, progress: "" });
+      bus.publish("jobs");
       return deployment;
     },
 
@@ -365,7 +273,6 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async close() {
       closing.abort(new Error("the server is stopping"));
-      await Promise.all(queues.values());
       await running.close();
     },
   };

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { DiagnosticSchema, Severity } from "../../../gen/svc/v1/error_pb.ts";
+import type { NewJob } from "../../../src/server/stores/metadata/jobs.ts";
 import type { DeploymentRecord, EntryRecord, MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { TempFolder } from "../running-server.ts";
 
@@ -32,9 +33,13 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
     updatedAt: NOW,
     error: "",
     diagnostics: [],
-    attempts: 0,
     ...patch,
   };
+}
+
+/** A job that builds a deployment. */
+export function buildOf({ id }: DeploymentRecord): NewJob {
+  return { id: `job_${id}`, kind: "deployment", payload: { deploymentId: id }, maxAttempts: 2, attemptTimeoutMs: 1_000 };
 }
 
 /** Runs the suite against a backend. */
@@ -54,6 +59,8 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
         client: { id: `client_${tag}`, name: "first", secretHash: new Uint8Array([1, 2, 3]), permissions: ["read", "deploy"] },
         now: NOW,
       });
+
+    const createDeployment = (deployment: DeploymentRecord) => store.createDeployment(deployment, buildOf(deployment));
 
     beforeEach(() => {
       folder = new TempFolder();
@@ -261,7 +268,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
     test("a deployment comes back as it went in, and changes only what was asked", async () => {
       await bootstrap();
       const deployment = deploymentRecord("dpl_1", "env_1");
-      await store.createDeployment(deployment);
+      await createDeployment(deployment);
       await reopen();
       expect(await store.deployment("dpl_1")).toEqual(deployment);
       const diagnostics = [
@@ -285,7 +292,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
         ["dpl_2", ""],
         ["dpl_3", "b"],
       ] as const)
-        await store.createDeployment(deploymentRecord(id, "env_1", { branch }));
+        await createDeployment(deploymentRecord(id, "env_1", { branch }));
       expect(await store.livePointers()).toEqual([]);
       expect(await store.promote("dpl_1", NOW + 1)).toBeUndefined();
       expect(await store.promote("dpl_3", NOW + 1)).toBeUndefined();
@@ -308,7 +315,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
     test("lists deployments newest first, in pages, of a branch or of all", async () => {
       await bootstrap();
       for (let n = 1; n <= 5; n++)
-        await store.createDeployment(deploymentRecord(`dpl_${n}`, "env_1", { branch: n === 3 ? "b" : "", createdAt: NOW - n }));
+        await createDeployment(deploymentRecord(`dpl_${n}`, "env_1", { branch: n === 3 ? "b" : "", createdAt: NOW - n }));
       const ids = async (filter: Parameters<MetadataStore["deployments"]>[0]) => (await store.deployments(filter)).map(({ id }) => id);
       expect(await ids({ environmentId: "env_1", branch: "", limit: 2 })).toEqual(["dpl_5", "dpl_4"]);
       expect(await ids({ environmentId: "env_1", branch: "", limit: 2, before: "dpl_4" })).toEqual(["dpl_2", "dpl_1"]);
@@ -327,7 +334,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
         DeploymentStatus.BUILDING,
         DeploymentStatus.INACTIVE,
       ];
-      for (const [index, status] of states.entries()) await store.createDeployment(deploymentRecord(`dpl_${index}`, "env_1", { status }));
+      for (const [index, status] of states.entries()) await createDeployment(deploymentRecord(`dpl_${index}`, "env_1", { status }));
       await reopen();
       expect((await store.unfinishedDeployments()).map(({ id }) => id)).toEqual(["dpl_0", "dpl_2", "dpl_4"]);
     });
@@ -340,7 +347,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
         ["dpl_3", "z", NOW + 2],
         ["dpl_4", "", NOW + 3],
       ] as const) {
-        await store.createDeployment(deploymentRecord(id, "env_1", { branch, createdAt }));
+        await createDeployment(deploymentRecord(id, "env_1", { branch, createdAt }));
       }
       expect(await store.branches("env_1")).toEqual([
         { name: "a", deploys: 1, lastDeployedAt: NOW + 1, latestDeploymentId: "dpl_2" },
@@ -351,7 +358,7 @@ export function metadataConformance(name: string, open: (folder: string) => Meta
 
     test("keeps graphs byte for byte", async () => {
       await bootstrap();
-      await store.createDeployment(deploymentRecord("dpl_1", "env_1"));
+      await createDeployment(deploymentRecord("dpl_1", "env_1"));
       expect(await store.graph("dpl_1")).toBeUndefined();
       const bytes = crypto.getRandomValues(new Uint8Array(50_000));
       await store.putGraph("dpl_1", new Uint8Array([1]));

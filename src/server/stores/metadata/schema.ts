@@ -75,4 +75,29 @@ create table browser_session (
 create index browser_session_by_client on browser_session (client_id, last_used_at);
 `);
   },
+  // Deployments that were being built go on as jobs.
+  (db) => {
+    db.run(`
+create table job (
+  seq integer primary key autoincrement, id text not null unique, kind text not null, payload text not null,
+  state text not null check (state in ('queued', 'running', 'succeeded', 'failed', 'cancelled')), priority integer not null,
+  resource_group text not null, slots integer not null, idempotency_key text, run_at integer not null, deadline_at integer,
+  max_attempts integer not null, attempt_timeout_ms integer not null, attempts integer not null, node text not null, fence integer not null,
+  lease_until integer not null, is_cancel_requested integer not null, progress text not null, error text not null, created_at integer not null,
+  updated_at integer not null, unique (kind, idempotency_key)
+) strict;
+create index job_by_state on job (state, kind, priority desc, seq);
+create index job_by_group on job (resource_group) where state = 'running';
+create table job_attempt (
+  job_id text not null references job (id) on delete cascade, number integer not null, node text not null, started_at integer not null,
+  ended_at integer, outcome text not null, error text not null, primary key (job_id, number)
+) strict, without rowid;
+insert into job (id, kind, payload, state, priority, resource_group, slots, idempotency_key, run_at, max_attempts, attempt_timeout_ms, attempts, node,
+    fence, lease_until, is_cancel_requested, progress, error, created_at, updated_at)
+  select replace(id, 'dpl_', 'job_'), 'deployment', json_object('deploymentId', id), 'queued', 0, 'deployment:' || environment_id || '/' || branch, 1, id,
+    0, 2, 3600000, attempts, '', 0, 0, 0, '', '', created_at, updated_at
+  from deployment where status in (1, 2, 3) order by seq;
+alter table deployment drop column attempts;
+`);
+  },
 ];

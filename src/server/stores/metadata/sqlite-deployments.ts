@@ -3,6 +3,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { DeploymentSchema, DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Writer } from "../sqlite/group-commit.ts";
+import type { NewJob } from "./jobs.ts";
 import type { BranchRecord, DeploymentRecord, LivePointer, MetadataStore } from "./store.ts";
 
 interface DeploymentRow {
@@ -26,7 +27,6 @@ interface DeploymentRow {
   updated_at: number;
   error: string;
   diagnostics: Uint8Array;
-  attempts: number;
 }
 
 /** The part of the store that this file is. */
@@ -38,7 +38,7 @@ export type DeploymentMethods = Pick<
 const UNFINISHED = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING].join(", ");
 
 /** Deployments, live pointers and branches of the SQLite backend. */
-export function deploymentQueries(db: Database, writer: Writer): DeploymentMethods {
+export function deploymentQueries(db: Database, writer: Writer, insertJob: (job: NewJob) => void): DeploymentMethods {
   const recordOf = (row: DeploymentRow): DeploymentRecord => ({
     id: row.id,
     environmentId: row.environment_id,
@@ -63,7 +63,6 @@ export function deploymentQueries(db: Database, writer: Writer): DeploymentMetho
     updatedAt: row.updated_at,
     error: row.error,
     diagnostics: decodeDiagnostics(row.diagnostics),
-    attempts: row.attempts,
   });
 
   const find = (id: string): DeploymentRecord | undefined => {
@@ -72,12 +71,12 @@ export function deploymentQueries(db: Database, writer: Writer): DeploymentMetho
   };
 
   return {
-    createDeployment: (deployment) =>
+    createDeployment: (deployment, build) =>
       writer.write(() => {
         db.query(
           `insert into deployment (id, environment_id, branch, status, promoted, no_promote, reset, project_name, runtime, requirements, description,
-             metadata, ci_job_url, repository_url, source_sha256, created_at, updated_at, error, diagnostics, attempts)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             metadata, ci_job_url, repository_url, source_sha256, created_at, updated_at, error, diagnostics)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(
           deployment.id,
           deployment.environmentId,
@@ -98,12 +97,12 @@ export function deploymentQueries(db: Database, writer: Writer): DeploymentMetho
           deployment.updatedAt,
           deployment.error,
           encodeDiagnostics(deployment.diagnostics),
-          deployment.attempts,
         );
         const insertTag = db.query("insert into deployment_tag (deployment_id, position, tag) values (?, ?, ?)");
         deployment.tags.forEach((tag, position) => {
           insertTag.run(deployment.id, position, tag);
         });
+        insertJob(build);
       }),
 
     async deployment(id) {
@@ -129,11 +128,10 @@ export function deploymentQueries(db: Database, writer: Writer): DeploymentMetho
         const before = find(id);
         if (!before) throw new Error(`there is no deployment ${id}`);
         const after = { ...before, ...patch, updatedAt: now };
-        db.query("update deployment set status = ?, error = ?, diagnostics = ?, attempts = ?, updated_at = ? where id = ?").run(
+        db.query("update deployment set status = ?, error = ?, diagnostics = ?, updated_at = ? where id = ?").run(
           after.status,
           after.error,
           encodeDiagnostics(after.diagnostics),
-          after.attempts,
           now,
           id,
         );

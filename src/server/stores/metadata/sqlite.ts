@@ -7,6 +7,7 @@ import { browserSessionQueries } from "./sqlite-browser-sessions.ts";
 import type { DeploymentMethods } from "./sqlite-deployments.ts";
 import { graphQueries } from "./sqlite-graph.ts";
 import { identityQueries } from "./sqlite-identity.ts";
+import { jobQueries } from "./sqlite-jobs.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
@@ -14,7 +15,12 @@ import type { MetadataStore } from "./store.ts";
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */
-export function createSqliteMetadataStore(options: { readonly path: string; readonly programVersion: string }): MetadataStore {
+export function createSqliteMetadataStore(options: {
+  readonly path: string;
+  readonly programVersion: string;
+  /** The store's clock, epoch milliseconds; default: the system's. */
+  readonly now?: () => number;
+}): MetadataStore {
   const db = openDatabase({
     path: options.path,
     applicationId: METADATA_APPLICATION_ID,
@@ -23,15 +29,16 @@ export function createSqliteMetadataStore(options: { readonly path: string; read
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
+  const { jobs, insertJob } = jobQueries(db, writer, options.now ?? Date.now);
   let loading: Promise<DeploymentMethods> | undefined;
   const deployments = (): Promise<DeploymentMethods> => {
-    loading ??= import("./sqlite-deployments.ts").then(({ deploymentQueries }) => deploymentQueries(db, writer));
+    loading ??= import("./sqlite-deployments.ts").then(({ deploymentQueries }) => deploymentQueries(db, writer, insertJob));
     return loading;
   };
   return {
     ...identityQueries(db, writer),
     ...browserSessionQueries(db, writer),
-    createDeployment: async (deployment) => (await deployments()).createDeployment(deployment),
+    createDeployment: async (deployment, build) => (await deployments()).createDeployment(deployment, build),
     deployment: async (id) => (await deployments()).deployment(id),
     deployments: async (filter) => (await deployments()).deployments(filter),
     unfinishedDeployments: async () => (await deployments()).unfinishedDeployments(),
@@ -40,6 +47,7 @@ export function createSqliteMetadataStore(options: { readonly path: string; read
     livePointers: async () => (await deployments()).livePointers(),
     branches: async (environmentId) => (await deployments()).branches(environmentId),
     ...graphQueries(db, writer),
+    jobs,
     async probe() {
       const token = Date.now();
       await writer.write(() => db.query("insert into probe (id, at) values (1, ?1) on conflict (id) do update set at = ?1").run(token));

@@ -5,6 +5,7 @@
 
 import type { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
+import type { JobStore, NewJob } from "./jobs.ts";
 
 /** An environment with the names around it. */
 export interface EnvironmentRecord {
@@ -122,12 +123,10 @@ export interface DeploymentRecord {
   readonly updatedAt: number;
   readonly error: string;
   readonly diagnostics: readonly Diagnostic[];
-  /** How often the server began to build it; above 1 after the server died meanwhile. */
-  readonly attempts: number;
 }
 
 /** What may change in a deployment. */
-export type DeploymentPatch = Partial<Pick<DeploymentRecord, "status" | "error" | "diagnostics" | "attempts">>;
+export type DeploymentPatch = Partial<Pick<DeploymentRecord, "status" | "error" | "diagnostics">>;
 
 /** Which deployments to list, newest first. */
 export interface DeploymentFilter {
@@ -240,7 +239,8 @@ export interface MetadataStore {
   createUpload(upload: UploadRecord): Promise<void>;
   upload(id: string): Promise<UploadRecord | undefined>;
 
-  createDeployment(deployment: DeploymentRecord): Promise<void>;
+  /** Keeps a deployment and the job that builds it, in one step. */
+  createDeployment(deployment: DeploymentRecord, build: NewJob): Promise<void>;
   deployment(id: string): Promise<DeploymentRecord | undefined>;
   deployments(filter: DeploymentFilter): Promise<DeploymentRecord[]>;
   /** Deployments that were acknowledged and reached no end, oldest first. */
@@ -271,6 +271,9 @@ export interface MetadataStore {
     resolvers: readonly ResolverKey[],
     record?: { readonly deploymentId: string; readonly now: number },
   ): Promise<Map<string, number>>;
+
+  /** The queue of jobs. */
+  readonly jobs: JobStore;
 
   /** Writes and reads a row. Rejects when that fails. */
   probe(): Promise<void>;

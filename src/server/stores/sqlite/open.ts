@@ -112,6 +112,7 @@ function readStamp(path: string): Stamp | undefined {
   let db: Database | undefined;
   try {
     db = new Database(path, { readonly: true, strict: true });
+    db.run("pragma busy_timeout = 5000");
     db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
     const version = db.query<{ user_version: number }, []>("pragma user_version").get()?.user_version ?? 0;
     const applicationId = db.query<{ application_id: number }, []>("pragma application_id").get()?.application_id ?? 0;

@@ -1,0 +1,86 @@
+/** Builds of deployments as jobs: one at a time in a scope, in the order they came. */
+
+import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { JobRecord, NewJob } from "../stores/metadata/jobs.ts";
+import type { DeploymentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import { type Builder, BuildFailed } from "./builder.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { isSettled } from "./progress.ts";
+import type { RunningDeployments, StartedDeployment } from "./running.ts";
+
+/** The kind of the jobs that build deployments. */
+export const BUILD_JOB = "deployment";
+
+/** A build is attempted again after its server died, and then no more: what kills a server twice will do so again. */
+const MAX_ATTEMPTS = 2;
+const ATTEMPT_TIMEOUT_MS = 3_600_000;
+/** For changes that do not wait for the disk, because the runner repeats what rejects. */
+const WITHOUT_WAITING = AbortSignal.abort();
+
+/** The job that builds a deployment. */
+export function buildJob(id: string, { id: deploymentId, environmentId, branch }: DeploymentRecord): NewJob {
+  return {
+    id,
+    kind: BUILD_JOB,
+    payload: { deploymentId },
+    group: { name: `${BUILD_JOB}:${environmentId}/${branch}`, slots: 1 },
+    idempotencyKey: deploymentId,
+    maxAttempts: MAX_ATTEMPTS,
+    attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+  };
+}
+
+/** What builds work with. */
+export interface BuildsOptions {
+  readonly metadata: MetadataStore;
+  readonly builder: Builder;
+  readonly lifecycle: Lifecycle;
+  readonly running: RunningDeployments;
+  /** Starts a deployment that was built. */
+  readonly start: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<StartedDeployment>;
+  /** Puts a deployment that runs in its place. */
+  readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
+}
+
+/** The handler of builds: BUILDING, STARTING, then LIVE or FAILED. One that fails changes nothing of what was live. */
+export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver }: BuildsOptions): JobHandler {
+  const unsettled = async ({ payload }: JobRecord): Promise<DeploymentRecord | undefined> => {
+    const deployment = await metadata.deployment((payload as { deploymentId: string }).deploymentId);
+    return deployment && !isSettled(deployment.status) ? deployment : undefined;
+  };
+  const fail = async (deployment: DeploymentRecord, { message, diagnostics }: BuildFailed, signal: AbortSignal): Promise<void> => {
+    lifecycle.note(deployment, message, "error");
+    try {
+      await builder.discard(deployment.id);
+    } finally {
+      await lifecycle.move(deployment.id, { status: DeploymentStatus.FAILED, error: message, diagnostics }, signal);
+    }
+  };
+
+  return {
+    async run(job, { signal }) {
+      const queued = await unsettled(job);
+      if (!queued) return;
+      let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, signal);
+      try {
+        await builder.build(deployment, (line) => lifecycle.note(deployment, line), signal);
+        deployment = await lifecycle.move(deployment.id, { status: DeploymentStatus.STARTING }, signal);
+        const lease = await running.acquire(deployment.id, () => start(deployment, signal));
+        lease.release();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const failure = error instanceof BuildFailed ? error : builder.unexpected(deployment, error);
+        await fail(deployment, failure, signal);
+        throw new JobFailed(failure.message);
+      }
+      await takeOver(deployment, signal);
+    },
+
+    async giveUp(job, reason) {
+      const deployment = await unsettled(job);
+      if (!deployment) return;
+      await fail(deployment, new BuildFailed(`The deployment was given up: ${reason}. Deploy again with \`svc apply\`.`), WITHOUT_WAITING);
+    },
+  };
+}

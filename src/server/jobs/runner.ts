@@ -1,0 +1,262 @@
+/**
+ * The runner of jobs on one node: it claims what is due, keeps the leases while handlers work, and says how each attempt ended. A node that dies loses its leases,
+ * and another node or its next process takes the jobs up again; a job's handler may therefore begin again where an earlier attempt was cut off anywhere.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import type { Log } from "../log.ts";
+import type { ClaimedJob, JobRecord, JobStore } from "../stores/metadata/jobs.ts";
+import { backoffMs } from "./backoff.ts";
+import type { Bus } from "./bus.ts";
+
+/** What a handler has while it works on an attempt. */
+export interface Attempt {
+  /** Aborted when the attempt is to end: it took too long, was cancelled, lost its lease, or the server stops. */
+  readonly signal: AbortSignal;
+  /** Keeps a few words about what is being done; they are written with the next heartbeat. */
+  progress(text: string): void;
+}
+
+/** Does the jobs of one kind. */
+export interface JobHandler {
+  /** Does a job. Rejecting ends the attempt, with JobFailed the job. */
+  run(job: JobRecord, attempt: Attempt): Promise<void>;
+  /** Undoes what a job left behind that will not be attempted again, before it is marked as failed. It is called again when it rejects or the node dies. */
+  giveUp(job: JobRecord, reason: string): Promise<void>;
+}
+
+/** A job failed for a reason that another attempt would meet as well. */
+export class JobFailed extends Error {
+  override readonly name = "JobFailed";
+}
+
+/** What a runner works with. */
+export interface JobRunnerOptions {
+  readonly jobs: JobStore;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Id of this node; no other process runs under it. */
+  readonly node: string;
+  readonly handlers: Readonly<Record<string, JobHandler>>;
+  /** Jobs that run at once on this node. */
+  readonly slots: number;
+  /** Milliseconds after which a job of a node that is not heard of is taken up by another. */
+  readonly leaseMs?: number;
+}
+
+/** The runner. */
+export interface JobRunner {
+  /** Resolves when nothing runs and nothing is due on this node, or the runner stops. */
+  idle(): Promise<void>;
+  /** Stops claiming, ends what runs and hands it back. */
+  stop(): Promise<void>;
+}
+
+/** How an attempt came to its end. */
+type Outcome =
+  | { readonly is: "succeeded" | "lost" | "cancelled" | "stopping" }
+  | { readonly is: "failed"; readonly reason: string; readonly isFinal: boolean };
+
+/** Why an attempt's signal was aborted. */
+class AttemptEnded extends Error {
+  override readonly name = "AttemptEnded";
+  constructor(readonly why: "stopping" | "lost" | "cancelled" | "timeout") {
+    super(`the attempt is to end: ${why}`);
+  }
+}
+
+const LEASE_MS = 30_000;
+const HEARTBEATS_PER_LEASE = 3;
+/** Longest time between two looks at the queue: notifications may be lost. */
+const LOOK_MS = 30_000;
+const STORE_RETRY_MS = 1_000;
+/** How long a handler has to give way when its attempt is to end. */
+const GRACE_MS = 10_000;
+
+/** Takes back what an earlier process of the node held, and begins to run jobs. While the store cannot be used it is tried again. */
+export function startJobRunner(options: JobRunnerOptions): JobRunner {
+  const { jobs, bus, clock, log, node, handlers, slots, leaseMs = LEASE_MS } = options;
+  const kinds = Object.keys(handlers);
+  const running = new Map<Promise<void>, AbortController>();
+  const stopping = new AbortController();
+  let isWoken = false;
+  let wake: () => void = () => undefined;
+  const waitingForRest: (() => void)[] = [];
+  const rested = (): void => {
+    for (const tell of waitingForRest.splice(0)) tell();
+  };
+  const look = (): void => {
+    isWoken = true;
+    wake();
+  };
+
+  /** Repeats a write until the store takes it. Rejects when the server stops meanwhile: the lease stays, and the node's next process begins with it. */
+  const insist = async <T>(job: JobRecord, write: () => Promise<T>): Promise<T> => {
+    for (let isWaiting = false; ; isWaiting = true) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!isWaiting) log.error("the end of a job waits", { job: job.id, kind: job.kind, error: textOf(error) });
+        await clock.sleep(STORE_RETRY_MS, stopping.signal);
+      }
+    }
+  };
+
+  /** Keeps a lease until `over`, and ends the attempt when it is lost or somebody asked for that. */
+  const keepLease = async (
+    { lease }: ClaimedJob,
+    said: () => string | undefined,
+    ended: AbortController,
+    over: AbortSignal,
+  ): Promise<void> => {
+    for (let heardAt = performance.now(); ; ) {
+      await clock.sleep(leaseMs / HEARTBEATS_PER_LEASE, over);
+      const heard = await jobs.heartbeat(lease, leaseMs, said()).catch(() => undefined);
+      if (heard !== undefined) heardAt = performance.now();
+      const isLost = heard === "lost" || performance.now() - heardAt > leaseMs;
+      if (isLost) ended.abort(new AttemptEnded("lost"));
+      if (heard === "cancel") ended.abort(new AttemptEnded("cancelled"));
+    }
+  };
+
+  const perform = async (
+    job: JobRecord,
+    handler: JobHandler,
+    ended: AbortController,
+    progress: (text: string) => void,
+  ): Promise<Outcome> => {
+    if (stopping.signal.aborted) return { is: "stopping" };
+    const over = new AbortController();
+    const timeout = () => ended.abort(new AttemptEnded("timeout"));
+    clock.sleep(job.attemptTimeoutMs, over.signal).then(timeout, () => undefined);
+    const graceIsOver = new Promise<never>((_, reject) => {
+      ended.signal.addEventListener("abort", () => {
+        const give = () => reject(ended.signal.reason);
+        clock.sleep(GRACE_MS, over.signal).then(give, () => undefined);
+      });
+    });
+    try {
+      await Promise.race([handler.run(job, { signal: ended.signal, progress }), graceIsOver]);
+      return { is: "succeeded" };
+    } catch (error) {
+      const reason: unknown = ended.signal.aborted ? ended.signal.reason : error;
+      if (!(reason instanceof AttemptEnded))
+        return { is: "failed", reason: textOf(error), isFinal: error instanceof JobFailed || job.attempts >= job.maxAttempts };
+      if (reason.why !== "timeout") return { is: reason.why };
+      return { is: "failed", reason: `it took longer than ${job.attemptTimeoutMs / 1_000} s`, isFinal: job.attempts >= job.maxAttempts };
+    } finally {
+      over.abort();
+    }
+  };
+
+  const giveUp = async (job: JobRecord, handler: JobHandler, reason: string, end: () => Promise<boolean>): Promise<void> => {
+    log.warning("a job is given up", { job: job.id, kind: job.kind, attempts: job.attempts, reason });
+    await insist(job, () => handler.giveUp(job, reason));
+    await insist(job, end);
+  };
+
+  const carryOut = async (claimed: ClaimedJob, ended: AbortController, progress: (text: string) => void): Promise<void> => {
+    const { job, lease, exhausted } = claimed;
+    const handler = handlers[job.kind] as JobHandler;
+    if (exhausted !== undefined) return giveUp(job, handler, exhausted, () => jobs.fail(lease, exhausted));
+    const outcome = await perform(job, handler, ended, progress);
+    switch (outcome.is) {
+      case "succeeded":
+        await insist(job, () => jobs.succeed(lease));
+        return;
+      case "stopping":
+        await jobs.release(lease);
+        return;
+      case "lost":
+        log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
+        return;
+      case "cancelled":
+        return giveUp(job, handler, "it was cancelled", () => jobs.confirmCancel(lease));
+      case "failed":
+        log.warning("an attempt of a job failed", { job: job.id, kind: job.kind, attempt: job.attempts, error: outcome.reason });
+        if (outcome.isFinal) return giveUp(job, handler, outcome.reason, () => jobs.fail(lease, outcome.reason));
+        await insist(job, () => jobs.fail(lease, outcome.reason, backoffMs(job.attempts)));
+    }
+  };
+
+  /** Carries a job out under its lease, which is kept until its end is written. */
+  const attempt = async (claimed: ClaimedJob, ended: AbortController): Promise<void> => {
+    const over = new AbortController();
+    let said: string | undefined;
+    keepLease(claimed, () => said, ended, over.signal).catch(() => undefined);
+    try {
+      await carryOut(claimed, ended, (text) => {
+        said = text;
+      });
+    } finally {
+      over.abort();
+    }
+  };
+
+  const begin = (claimed: ClaimedJob): void => {
+    const ended = new AbortController();
+    const done: Promise<void> = attempt(claimed, ended)
+      .catch((error: unknown) => {
+        if (!stopping.signal.aborted) log.error("a job's end could not be written", { job: claimed.job.id, error: textOf(error) });
+      })
+      .finally(() => {
+        running.delete(done);
+        bus.publish("jobs");
+      });
+    running.set(done, ended);
+  };
+
+  const rest = async (ms: number): Promise<void> => {
+    if (isWoken) return;
+    const pause = new AbortController();
+    wake = () => pause.abort();
+    await clock.sleep(ms, AbortSignal.any([pause.signal, stopping.signal])).catch(() => undefined);
+    wake = () => undefined;
+  };
+
+  const run = async (): Promise<void> => {
+    for (let isOurs = false; !stopping.signal.aborted; ) {
+      isWoken = false;
+      try {
+        if (!isOurs) await jobs.abandon(node);
+        isOurs = true;
+        const limit = slots - running.size;
+        const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
+        claimed.forEach(begin);
+        if (claimed.length > 0) continue;
+        if (running.size === 0) rested();
+        const due = limit > 0 ? await jobs.nextDueIn(node, kinds) : undefined;
+        await rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        log.error("the queue of jobs could not be read", { error: textOf(error) });
+        await rest(STORE_RETRY_MS);
+      }
+    }
+  };
+
+  const unsubscribe = bus.subscribe("jobs", look);
+  const looking = run();
+
+  return {
+    idle() {
+      if (stopping.signal.aborted) return Promise.resolve();
+      const resting = new Promise<void>((resolve) => waitingForRest.push(resolve));
+      look();
+      return resting;
+    },
+    async stop() {
+      stopping.abort();
+      unsubscribe();
+      await looking;
+      for (const ended of running.values()) ended.abort(new AttemptEnded("stopping"));
+      await Promise.all(running.keys());
+      rested();
+    },
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

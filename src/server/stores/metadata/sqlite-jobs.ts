@@ -1,0 +1,267 @@
+import type { Database } from "bun:sqlite";
+import type { Writer } from "../sqlite/group-commit.ts";
+import { flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
+import type { AttemptOutcome, ClaimedJob, JobAttempt, JobLease, JobRecord, JobState, JobStore, NewJob, ResourceGroup } from "./jobs.ts";
+
+/** A job's row: a record whose group is two columns. */
+interface JobRow extends Omit<JobRecord, "group"> {
+  readonly resourceGroup: string;
+  readonly slots: number;
+}
+
+const JOBS = rowCodec<JobRow>("job", {
+  id: text,
+  kind: text,
+  payload: json<unknown>(),
+  state: oneOf<JobState>(),
+  priority: integer,
+  resourceGroup: text,
+  slots: integer,
+  idempotencyKey: optional(text),
+  runAt: integer,
+  deadlineAt: optional(integer),
+  maxAttempts: integer,
+  attemptTimeoutMs: integer,
+  attempts: integer,
+  node: text,
+  fence: integer,
+  leaseUntil: integer,
+  isCancelRequested: flag,
+  progress: text,
+  error: text,
+  createdAt: integer,
+  updatedAt: integer,
+});
+
+const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
+  jobId: text,
+  number: integer,
+  node: text,
+  startedAt: integer,
+  endedAt: optional(integer),
+  outcome: oneOf<AttemptOutcome>(),
+  error: text,
+});
+
+const LOST = "the server that ran it stopped or was not heard of";
+/** Whether a job `waiting` would get a slot of its group. */
+const HAS_SLOT = `(resource_group = ''
+  or slots > (select count(*) from job where state = 'running' and resource_group = waiting.resource_group))`;
+const AT_ONCE = 0;
+const NOBODY = { node: "", leaseUntil: 0, isCancelRequested: false };
+
+/** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
+export function jobQueries(
+  db: Database,
+  writer: Writer,
+  now: () => number,
+): { readonly jobs: JobStore; readonly insertJob: (job: NewJob) => JobRecord } {
+  const recordOf = (row: object): JobRecord => {
+    const { resourceGroup, slots, ...job } = JOBS.record(row);
+    return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
+  };
+  const find = (id: string): JobRecord | undefined => {
+    const row = db.query<object, [string]>("select * from job where id = ?").get(id);
+    return row ? recordOf(row) : undefined;
+  };
+  const update = (id: string, patch: Partial<JobRow>): void => {
+    const { sql, parameters } = JOBS.assignments({ ...patch, updatedAt: now() });
+    db.query(`update job set ${sql} where id = $job`).run({ ...parameters, job: id });
+  };
+  const endAttempt = (job: JobRecord, outcome: AttemptOutcome, error = ""): void => {
+    db.query("update job_attempt set outcome = ?, error = ?, ended_at = ? where job_id = ? and number = ? and ended_at is null").run(
+      outcome,
+      error,
+      now(),
+      job.id,
+      job.attempts,
+    );
+  };
+  /** The job of a lease that still holds. */
+  const held = ({ id, fence }: JobLease): JobRecord | undefined => {
+    const job = find(id);
+    return job?.state === "running" && job.fence === fence ? job : undefined;
+  };
+  const settle = (lease: JobLease, end: (job: JobRecord) => void): Promise<boolean> =>
+    writer.write(() => {
+      const job = held(lease);
+      if (job) end(job);
+      return job !== undefined;
+    });
+  const takeBack = (job: JobRecord): void => {
+    endAttempt(job, "lost", LOST);
+    if (job.isCancelRequested) update(job.id, { ...NOBODY, state: "cancelled" });
+    else update(job.id, { ...NOBODY, state: "queued", error: LOST, runAt: AT_ONCE });
+  };
+  const exhaustionOf = (job: JobRecord): string | undefined => {
+    if (job.deadlineAt !== undefined && job.deadlineAt <= now()) return "its time was up before it was done";
+    if (job.attempts < job.maxAttempts) return undefined;
+    return `${job.attempts === 1 ? "its attempt" : `each of its ${job.attempts} attempts`} failed: ${job.error}`;
+  };
+
+  const insertJob = (wanted: NewJob): JobRecord => {
+    const same = db
+      .query<object, [string, string | null]>("select * from job where kind = ? and idempotency_key = ?")
+      .get(wanted.kind, wanted.idempotencyKey ?? null);
+    if (same) return recordOf(same);
+    const at = now();
+    const deadlineAt = wanted.timeoutMs === undefined ? undefined : at + wanted.timeoutMs;
+    const group: ResourceGroup = wanted.group ?? { name: "", slots: 0 };
+    const row: JobRow = {
+      ...NOBODY,
+      id: wanted.id,
+      kind: wanted.kind,
+      payload: wanted.payload,
+      state: "queued",
+      priority: wanted.priority ?? 0,
+      resourceGroup: group.name,
+      slots: group.slots,
+      idempotencyKey: wanted.idempotencyKey,
+      runAt: wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY),
+      deadlineAt,
+      maxAttempts: wanted.maxAttempts,
+      attemptTimeoutMs: wanted.attemptTimeoutMs,
+      attempts: 0,
+      fence: 0,
+      progress: "",
+      error: "",
+      createdAt: at,
+      updatedAt: at,
+    };
+    db.query(JOBS.insert).run(JOBS.parameters(row));
+    return find(wanted.id) as JobRecord;
+  };
+
+  const jobs: JobStore = {
+    enqueue: (job) => writer.write(() => insertJob(job)),
+
+    claim: ({ node, kinds, limit, leaseMs }) =>
+      writer.write(() => {
+        const ofKinds = JSON.stringify(kinds);
+        db.query<object, [number, string, string]>(
+          "select * from job where state = 'running' and lease_until <= ? and kind in (select value from json_each(?)) and node <> ?",
+        )
+          .all(now(), ofKinds, node)
+          .map(recordOf)
+          .forEach(takeBack);
+        const next = db.query<object, [number, string]>(
+          `select * from job waiting where state = 'queued' and run_at <= ? and kind in (select value from json_each(?)) and ${HAS_SLOT}
+           order by priority desc, seq limit 1`,
+        );
+        const claimed: ClaimedJob[] = [];
+        while (claimed.length < limit) {
+          const row = next.get(now(), ofKinds);
+          if (!row) break;
+          const waiting = recordOf(row);
+          const exhausted = exhaustionOf(waiting);
+          const fence = waiting.fence + 1;
+          const attempts = waiting.attempts + (exhausted === undefined ? 1 : 0);
+          update(waiting.id, { state: "running", node, fence, attempts, leaseUntil: now() + leaseMs });
+          if (exhausted === undefined) {
+            const attempt: JobAttempt = {
+              jobId: waiting.id,
+              number: attempts,
+              node,
+              startedAt: now(),
+              endedAt: undefined,
+              outcome: "running",
+              error: "",
+            };
+            db.query(ATTEMPTS.insert).run(ATTEMPTS.parameters(attempt));
+          }
+          claimed.push({
+            job: find(waiting.id) as JobRecord,
+            lease: { id: waiting.id, fence },
+            ...(exhausted === undefined ? {} : { exhausted }),
+          });
+        }
+        return claimed;
+      }),
+
+    heartbeat: (lease, leaseMs, progress) =>
+      writer.write(() => {
+        const job = held(lease);
+        if (!job) return "lost";
+        update(job.id, { leaseUntil: now() + leaseMs, ...(progress === undefined ? {} : { progress }) });
+        return job.isCancelRequested ? "cancel" : "kept";
+      }),
+
+    succeed: (lease) =>
+      settle(lease, (job) => {
+        endAttempt(job, "succeeded");
+        update(job.id, { ...NOBODY, state: "succeeded", error: "" });
+      }),
+
+    fail: (lease, error, retryMs) =>
+      settle(lease, (job) => {
+        endAttempt(job, "failed", error);
+        const isOver = retryMs === undefined || job.attempts >= job.maxAttempts;
+        if (job.isCancelRequested || isOver) {
+          update(job.id, { ...NOBODY, state: job.isCancelRequested ? "cancelled" : "failed", error });
+          return;
+        }
+        const runAt = Math.min(now() + retryMs, job.deadlineAt ?? Number.POSITIVE_INFINITY);
+        update(job.id, { ...NOBODY, state: "queued", error, runAt });
+      }),
+
+    release: (lease) =>
+      settle(lease, (job) => {
+        const { changes } = db
+          .query("delete from job_attempt where job_id = ? and number = ? and ended_at is null")
+          .run(job.id, job.attempts);
+        update(job.id, { ...NOBODY, state: "queued", runAt: AT_ONCE, attempts: job.attempts - changes });
+      }),
+
+    confirmCancel: (lease) =>
+      settle(lease, (job) => {
+        endAttempt(job, "cancelled");
+        update(job.id, { ...NOBODY, state: "cancelled" });
+      }),
+
+    abandon: (node) =>
+      writer.write(() => {
+        db.query<object, [string]>("select * from job where state = 'running' and node = ?").all(node).map(recordOf).forEach(takeBack);
+      }),
+
+    cancel: (id) =>
+      writer.write(() => {
+        const job = find(id);
+        if (job?.state === "queued") update(id, { state: "cancelled" });
+        if (job?.state === "running") update(id, { isCancelRequested: true });
+        return find(id);
+      }),
+
+    async job(id) {
+      return find(id);
+    },
+
+    async attempts(id) {
+      return db
+        .query<object, [string]>("select * from job_attempt where job_id = ? order by number")
+        .all(id)
+        .map((row) => ATTEMPTS.record(row));
+    },
+
+    async nextDueIn(node, kinds) {
+      const due = db
+        .query<{ at: number | null }, [string, string]>(
+          `select min(iif(state = 'queued', run_at, lease_until)) as at from job waiting
+           where ((state = 'running' and node <> ?) or (state = 'queued' and ${HAS_SLOT})) and kind in (select value from json_each(?))`,
+        )
+        .get(node, JSON.stringify(kinds))?.at;
+      return due === null || due === undefined ? undefined : Math.max(0, due - now());
+    },
+
+    purge: (olderThanMs, limit) =>
+      writer.write(
+        () =>
+          db
+            .query(
+              `delete from job where seq in (
+                 select seq from job where state in ('succeeded', 'failed', 'cancelled') and updated_at < ? order by seq limit ?)`,
+            )
+            .run(now() - olderThanMs, limit).changes,
+      ),
+  };
+  return { jobs, insertJob };
+}

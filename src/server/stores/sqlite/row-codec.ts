@@ -1,0 +1,75 @@
+/** Records as rows: how each field of a record is kept is said once, and statements and readings follow from it. */
+
+/** A value as SQLite keeps it. */
+export type Stored = string | number | bigint | boolean | Uint8Array | null;
+
+/** How one field is kept in a column. */
+export interface Column<T> {
+  encode(value: T): Stored;
+  decode(stored: unknown): T;
+}
+
+/** A record type's columns, by field. A field `createdAt` is kept in the column `created_at`. */
+export type Columns<R> = { readonly [Field in keyof R]-?: Column<R[Field]> };
+
+/** The rows of one record type. */
+export interface RowCodec<R> {
+  /** An insert of all fields, with named parameters. */
+  readonly insert: string;
+  /** The parameters of `insert`. */
+  parameters(record: R): Record<string, Stored>;
+  /** Assignments of an update (`state = $state, ...`) and their parameters. Fields that are absent stay; those that are undefined are cleared. */
+  assignments(patch: Partial<R>): { readonly sql: string; readonly parameters: Record<string, Stored> };
+  /** The record of a row of `select *`; columns that no field names are left out. */
+  record(row: object): R;
+}
+
+/** Makes the codec of a table. */
+export function rowCodec<R extends object>(table: string, columns: Columns<R>): RowCodec<R> {
+  const fields = (Object.keys(columns) as (keyof R & string)[]).map((field) => ({
+    field,
+    name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    column: columns[field],
+  }));
+  const names = fields.map(({ name }) => name);
+  return {
+    insert: `insert into ${table} (${names.join(", ")}) values (${names.map((name) => `$${name}`).join(", ")})`,
+    parameters: (record) => Object.fromEntries(fields.map(({ field, name, column }) => [name, column.encode(record[field])])),
+    assignments(patch) {
+      const set = fields.filter(({ field }) => Object.hasOwn(patch, field));
+      return {
+        sql: set.map(({ name }) => `${name} = $${name}`).join(", "),
+        parameters: Object.fromEntries(set.map(({ field, name, column }) => [name, column.encode(patch[field] as R[typeof field])])),
+      };
+    },
+    record: (row) =>
+      Object.fromEntries(fields.map(({ field, name, column }) => [field, column.decode((row as Record<string, unknown>)[name])])) as R,
+  };
+}
+
+/** Text as it is. */
+export const text: Column<string> = { encode: (value) => value, decode: (stored) => stored as string };
+
+/** A whole number as it is. */
+export const integer: Column<number> = { encode: (value) => value, decode: (stored) => stored as number };
+
+/** Yes or no as 1 or 0. */
+export const flag: Column<boolean> = { encode: Number, decode: (stored) => stored === 1 };
+
+/** Text that is one of a few words. */
+export function oneOf<T extends string>(): Column<T> {
+  return { encode: (value) => value, decode: (stored) => stored as T };
+}
+
+/** A value as JSON text. */
+export function json<T>(): Column<T> {
+  return { encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored as string) as T };
+}
+
+/** A field that may be undefined: kept as null. */
+export function optional<T>(column: Column<T>): Column<T | undefined> {
+  return {
+    encode: (value) => (value === undefined ? null : column.encode(value)),
+    decode: (stored) => (stored === null ? undefined : column.decode(stored)),
+  };
+}

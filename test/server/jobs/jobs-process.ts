@@ -1,0 +1,70 @@
+/**
+ * A node that enqueues jobs and does them, until it is killed or, with `drain`, until nothing is left: `bun jobs-process.ts <meta.db> <effects file> <node> <seed>
+ * [drain]`. It prints the id of each job that was acknowledged. Handlers write what they begin and end to the effects file, a line each.
+ */
+
+import { appendFileSync } from "node:fs";
+import { systemClock } from "../../../src/context/system-clock.ts";
+import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
+import { JobFailed, startJobRunner } from "../../../src/server/jobs/runner.ts";
+import { createLog } from "../../../src/server/log.ts";
+import type { JobRecord } from "../../../src/server/stores/metadata/jobs.ts";
+import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+
+const [path = "", effects = "", node = "", seed = "", mode = ""] = process.argv.slice(2);
+let state = Number(seed) | 0;
+const random = (below: number): number => {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+  return Math.floor(((state >>> 0) / 2 ** 32) * below);
+};
+
+const store = createSqliteMetadataStore({ path, programVersion: "1" });
+const bus = createMemoryBus();
+const clock = systemClock;
+const tell = (what: string, { id, attempts }: JobRecord) => appendFileSync(effects, `${what} ${id} ${attempts}\n`);
+const work = async (job: JobRecord): Promise<void> => {
+  tell("begin", job);
+  await Bun.sleep(random(6));
+  if (job.payload === "hopeless") throw new JobFailed("hopeless");
+  if (job.payload === "flaky" && job.attempts === 1) throw new Error("flaky");
+  tell("end", job);
+};
+const giveUp = async (job: JobRecord): Promise<void> => tell("give-up", job);
+const runner = startJobRunner({
+  jobs: store.jobs,
+  bus,
+  clock,
+  log: createLog({ write: () => undefined, clock }),
+  node,
+  slots: 4,
+  leaseMs: 400,
+  handlers: { plain: { run: work, giveUp }, grouped: { run: work, giveUp } },
+});
+
+if (mode === "drain") {
+  for (;;) {
+    await runner.idle();
+    const due = await store.jobs.nextDueIn(node, ["plain", "grouped"]);
+    if (due === undefined) break;
+    await Bun.sleep(Math.min(due, 50));
+  }
+  await runner.stop();
+  await store.close();
+} else {
+  for (let n = 0; ; n++) {
+    const id = `${node}-${seed}-${n}`;
+    const kind = random(2) ? "plain" : "grouped";
+    await store.jobs.enqueue({
+      id,
+      kind,
+      payload: ["fine", "fine", "fine", "flaky", "hopeless"][random(5)],
+      priority: random(3),
+      maxAttempts: 50,
+      attemptTimeoutMs: 60_000,
+      ...(kind === "grouped" ? { group: { name: `g${random(3)}`, slots: 1 + random(2) } } : {}),
+    });
+    process.stdout.write(`${id}\n`);
+    bus.publish("jobs");
+    await Bun.sleep(random(8));
+  }
+}

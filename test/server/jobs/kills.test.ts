@@ -1,0 +1,90 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { patience, runs, seed } from "../../domain/seed.ts";
+import { TempFolder } from "../running-server.ts";
+
+const KILLS = runs(200, 100_000);
+const NODES = ["a", "b"];
+
+test(
+  "two nodes are killed again and again under mixed jobs: none is lost, none ends twice, and no attempt is counted that did not begin",
+  async () => {
+    using folder = new TempFolder();
+    const path = join(folder.path, "meta.db");
+    const effects = join(folder.path, "effects");
+    let state = seed | 0;
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+      return Math.floor(((state >>> 0) / 2 ** 32) * below);
+    };
+    await createSqliteMetadataStore({ path, programVersion: "1" }).close();
+    await using children = new AsyncDisposableStack();
+    const spawn = (node: string, ...rest: string[]) => {
+      const child = Bun.spawn(
+        [process.execPath, join(import.meta.dir, "jobs-process.ts"), path, effects, node, String(random(2 ** 31)), ...rest],
+        {
+          stdout: "pipe",
+          stderr: "inherit",
+        },
+      );
+      children.defer(() => child.kill("SIGKILL"));
+      return child;
+    };
+
+    const acknowledged: string[] = [];
+    const node = async (name: string): Promise<void> => {
+      for (let kill = 0; kill < KILLS / NODES.length; kill++) {
+        const child = spawn(name);
+        const enough = 1 + random(12);
+        let said = "";
+        let isKilled = false;
+        for await (const chunk of child.stdout) {
+          said += new TextDecoder().decode(chunk);
+          if (isKilled || said.split("\n").length <= enough) continue;
+          isKilled = true;
+          setTimeout(() => child.kill("SIGKILL"), random(4));
+        }
+        await child.exited;
+        expect(child.signalCode).toBe("SIGKILL");
+        acknowledged.push(...said.split("\n").slice(0, -1));
+      }
+    };
+    await Promise.all(NODES.map(node));
+    expect(await spawn("last", "drain").exited).toBe(0);
+
+    const did = new Map<string, number>();
+    for (const line of readFileSync(effects, "utf8").trim().split("\n")) did.set(line, (did.get(line) ?? 0) + 1);
+    const store = createSqliteMetadataStore({ path, programVersion: "1" });
+    const wrong: string[] = [];
+    let unbegun = 0;
+    for (const id of acknowledged) {
+      const job = await store.jobs.job(id);
+      const attempts = await store.jobs.attempts(id);
+      const ended = attempts.filter(({ outcome }) => outcome === "succeeded");
+      const isDone = job?.state === "succeeded" && ended.length === 1 && did.get(`end ${id} ${ended[0]?.number}`) === 1;
+      const isGivenUp =
+        job?.state === "failed" && ended.length === 0 && job.payload === "hopeless" && did.has(`give-up ${id} ${job.attempts}`);
+      if (!isDone && !isGivenUp) wrong.push(`${id} (${job?.payload}) is ${job?.state} after ${JSON.stringify(attempts)}`);
+      if (attempts.some(({ number }, index) => number !== index + 1))
+        wrong.push(`${id} has attempts ${attempts.map(({ number }) => number)}`);
+      for (const { number, outcome } of attempts) {
+        const begun = did.get(`begin ${id} ${number}`) ?? 0;
+        if (begun > 1) wrong.push(`attempt ${number} of ${id} began ${begun} times`);
+        if (begun === 0 && outcome === "lost") unbegun++;
+        else if (begun === 0) wrong.push(`attempt ${number} of ${id} ${outcome} without having begun`);
+      }
+    }
+    await store.close();
+    using db = new Database(path);
+    console.log(`kills of nodes: ${KILLS}, ${acknowledged.length} jobs, ${unbegun} attempts were claimed and not begun`);
+    expect(db.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    expect(wrong).toEqual([]);
+    expect(acknowledged.length).toBeGreaterThan(KILLS);
+    // A process that is killed between a claim and the first line of the handlers leaves at most a claim's worth of these.
+    expect(unbegun).toBeLessThanOrEqual(KILLS);
+  },
+  patience(300_000),
+);

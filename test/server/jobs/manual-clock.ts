@@ -1,0 +1,46 @@
+import type { Clock } from "../../../src/context/clock.ts";
+
+interface Sleeper {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/** A clock that stands until a test moves it; sleepers wake in the order of their times. */
+export class ManualClock implements Clock {
+  #now = 1_700_000_000_000;
+  #sleepers: Sleeper[] = [];
+
+  now = (): number => this.#now;
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const sleeper = { at: this.#now + ms, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener("abort", () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  /** Lets time pass, with whatever that starts. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      await settled();
+      const next = this.#sleepers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0];
+      if (!next) break;
+      this.#now = Math.max(this.#now, next.at);
+      this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== next);
+      next.wake();
+    }
+    this.#now = end;
+    await settled();
+  }
+}
+
+/** Lets what was begun go on until it waits for time; a write of the store takes a turn of the event loop. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
