@@ -113,7 +113,7 @@ test("twenty flights across the file: every feature of the row and what Python m
     const [origin, destination] = [flights.origin[i] as string, flights.destination[i] as string];
     const delay = Number(flights.delay[i]);
     const answer = await ask("--in", `flight.id=${i + 1}`, "--out", "flight", "--out", "flight.route.origin.city");
-    expect(answer["flight.at"]).toBe((flights.date[i] as Date).toISOString().replace(/\.?0*Z$/, "Z"));
+    expect(answer["flight.at"]).toBe((flights.date[i] as Date).toISOString().replace("Z", "000Z"));
     expect(answer["flight.delay"]).toBe(delay);
     expect(answer["flight.is_late"]).toBe(delay > 15);
     expect(answer["flight.distance"]).toBe(Number(flights.distance[i]));

@@ -391,9 +391,9 @@ test("NaN and infinities go in and out as they are, and are no integers", async 
     return stdout + stderr;
   };
   for (const [given, back] of Object.entries({ NaN: "NaN", Infinity: "inf", "-Infinity": "-inf" }))
-    expect(await shown(["--in", `item.x=${given}`, "--out", "item.x_back"])).toMatch(new RegExp(`x_back +${back}\n`));
+    expect(await shown(["--in", `item.x=${given}`, "--out", "item.x_back"])).toMatch(new RegExp(`x_back +- +${back}\n`));
   for (const [id, back] of ["NaN", "inf", "-inf"].entries())
-    expect(await shown(["--in", `item.id=${id}`, "--out", "item.x_new"])).toMatch(new RegExp(`x_new +${back}\n`));
+    expect(await shown(["--in", `item.id=${id}`, "--out", "item.x_new"])).toMatch(new RegExp(`x_new +- +${back}\n`));
   const { message } = await failureOf("x_int", definition("x_int"));
   expect(message).toBe(`item.x_int: expected int, got float NaN from features.x_int (${definition("x_int")})`);
 });

@@ -75,7 +75,18 @@ describe.skipIf(lacksWine())("svc.exe", () => {
 
   test("init, in a folder with a space and an umlaut, and again", async () => {
     const first = await svc("init");
-    expect([first.exitCode, first.stdout.trim().split(/\r?\n/)]).toEqual([0, ["Wrote svc.yaml", "Wrote .svcignore", "Wrote features.py"]]);
+    expect([first.exitCode, first.stdout.trim().split(/\r?\n/)]).toEqual([
+      0,
+      [
+        "Wrote svc.yaml",
+        "Wrote .svcignore",
+        "Wrote features.py",
+        "",
+        "Deploy it, and ask for a feature:",
+        "  svc apply --await",
+        "  svc query --in user.id=1 --in user.email=ada@example.com --out user.domain",
+      ],
+    ]);
     expect(readFileSync(join(project, "svc.yaml"), "utf8")).toMatch(/^project: my_projekt\n/);
     const second = await svc("init");
     expect(second.stdout.match(/Left .* as it is/g)).toHaveLength(3);

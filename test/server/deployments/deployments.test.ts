@@ -29,7 +29,7 @@ interface Asked {
   readonly status: number;
   readonly body: {
     data: { field: string; value: unknown; error?: unknown }[];
-    errors?: { code: string; message: string }[];
+    errors?: { code: string; message: string; hint?: string }[];
     meta?: { deployment_id: string; query_id: string };
   };
 }
@@ -183,18 +183,20 @@ describe("a query that meets a deployment under way", () => {
   test("is told which one it is and how far, also when it is named, and when it would be the next", async () => {
     const message = async (headers: Record<string, string> = {}) => {
       const { status, body } = await ask(headers);
-      return [status, body.errors?.[0]?.message];
+      return [status, body.errors?.[0]?.message, body.errors?.[0]?.hint];
     };
     const first = await begin("first");
     const analyzing = `deployment ${first} is being deployed (analyzing)`;
     expect(await message()).toEqual([
       412,
-      `Nothing is live in environment 'default' yet: ${analyzing}. Ask again in a moment; \`svc apply --await\` waits until it is live.`,
+      `Nothing is live in environment 'default' yet: ${analyzing}.`,
+      "Ask again in a moment; `svc apply --await` waits until it is live.",
     ]);
     expect((await failure(server.client(GraphService).getGraph({}))).rawMessage).toContain(analyzing);
     expect(await message({ "svc-deployment": first })).toEqual([
       412,
       `Deployment ${first} cannot answer queries: it is being deployed (analyzing).`,
+      undefined,
     ]);
     writeFileSync(join(folder.path, "first"), "");
     await follow(server, first);
