@@ -71,7 +71,7 @@ async function completeWord(
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
   const ask = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
-  if (awaiting) return completeValue(awaiting, "", current, ask);
+  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, ask);
   if (current.startsWith("-")) return completeFlag(table, current, ask);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));
@@ -99,11 +99,11 @@ function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
   return given;
 }
 
-/** The flag that a word leaves waiting for its value. */
+/** The flag whose value the word behind it is. */
 function awaitedFlag(word: string | undefined, table: FlagTable): Flag<unknown> | undefined {
   if (word === undefined || !isFlagWord(word) || word.includes("=")) return undefined;
   const flag = table.get(normalizeFlag(word))?.flag;
-  return flag && flag.type !== "bool" && !flag.optionalValue ? flag : undefined;
+  return flag && flag.type !== "bool" ? flag : undefined;
 }
 
 async function completeFlag(table: FlagTable, current: string, ask: Ask): Promise<Completion> {

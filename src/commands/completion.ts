@@ -7,10 +7,14 @@ export default defineCommand({
   summary: "Print a completion script for a shell",
   description: `To load completions in every session:
 
-  bash        echo 'source <(svc completion bash)' >> ~/.bashrc
-  zsh         echo 'source <(svc completion zsh)' >> ~/.zshrc
-  fish        svc completion fish > ~/.config/fish/completions/svc.fish
-  powershell  svc completion powershell | Out-String | Invoke-Expression`,
+bash
+  echo 'source <(svc completion bash)' >> ~/.bashrc
+zsh
+  echo 'source <(svc completion zsh)' >> ~/.zshrc
+fish
+  svc completion fish > ~/.config/fish/completions/svc.fish
+powershell
+  svc completion powershell | Out-String | Invoke-Expression`,
   examples: ["svc completion bash", "svc completion zsh"],
   args: { shell: arg("bash, zsh, fish or powershell", { values: shells }) },
   async run(_context, { shell }): Promise<{ shell: string; script: string }> {

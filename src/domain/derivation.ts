@@ -21,7 +21,7 @@ export interface Need {
 
 /** A resolver, or the expression of a feature, with what it needs for a run. `now` is no need. */
 export interface Step {
-  /** FQN of the resolver, or of the feature that the expression computes. */
+  /** FQN of the resolver, or of the feature that the expression computes; windows of one feature share its name. */
   readonly name: string;
   readonly span: Span | undefined;
   /** Whether it may run in an online query. */
@@ -158,10 +158,11 @@ export class Derivation {
   }
 
   #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
-    const expression = feature.kind.case === "scalar" ? feature.kind.value.expression : undefined;
-    if (!expression) return undefined;
+    if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return undefined;
+    const { expression, windowedBase } = feature.kind.value;
+    const { fqn, span } = feature;
     const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
-    return { name: feature.fqn, span: feature.span, isOnline: true, resolver: undefined, needs, wishes: [], outputs: [feature.fqn] };
+    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, wishes: [], outputs: [fqn] };
   }
 }
 

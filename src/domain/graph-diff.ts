@@ -1,6 +1,6 @@
 /** What a graph changes against another: resolvers and features that are added, changed or removed, with the changes in words. */
 
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, isMessage, toBinary } from "@bufbuild/protobuf";
 import {
   ChangeKind,
   type DeploymentDiff,
@@ -10,6 +10,7 @@ import {
   type ResolverChange,
   ResolverChangeSchema,
 } from "../../gen/svc/v1/deployment_pb.ts";
+import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, FeatureSchema, type Graph, type JoinKey, type Resolver, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "./duration.ts";
@@ -64,16 +65,26 @@ function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boo
   return old.sourceSha256 === now.sourceSha256 && equalBytes(bareResolver(old), bareResolver(now));
 }
 
-/** What a resolver says, wherever it stands in its file. What the database adds to a `select *` does not count: it is known only once it was asked. */
+/**
+ * What a resolver says, wherever it stands in its file. Why it is not translated follows from its source. What the database adds to a `select *` does not
+ * count: it is known only once it was asked.
+ */
 function bareResolver(resolver: Resolver): Uint8Array {
-  const bare = { ...resolver, span: undefined };
+  const bare = withoutSpans({ ...resolver, untranslated: "" });
   if (bare.body.case === "sql") {
-    const { star, columns } = bare.body.value;
-    const named = columns.map(({ span: _, ...column }) => column);
-    bare.body = { case: "sql", value: { ...bare.body.value, bodyLine: 0, sourceSpan: undefined, columns: star ? [] : named } };
-    if (star) bare.outputs = [];
+    const sql = bare.body.value;
+    bare.body.value = { ...sql, bodyLine: 0, columns: sql.star ? [] : sql.columns };
+    if (sql.star) bare.outputs = [];
   }
   return toBinary(ResolverSchema, bare);
+}
+
+/** A copy of a message, or of what it consists of, without the places where things are written. */
+function withoutSpans<T>(part: T): T {
+  if (typeof part !== "object" || part === null || part instanceof Uint8Array) return part;
+  if (Array.isArray(part)) return part.map(withoutSpans) as T;
+  const members = Object.entries(part).filter(([, member]) => !isMessage(member, SpanSchema));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutSpans(member)])) as T;
 }
 
 function diffFeatures(before: readonly Feature[], after: readonly Feature[]): FeatureChange[] {
@@ -86,7 +97,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
-  if (equalBytes(toBinary(FeatureSchema, { ...old, span: undefined }), toBinary(FeatureSchema, { ...now, span: undefined }))) return [];
+  if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
   const facts = [factsOf(old), factsOf(now)] as const;
   const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {
     const [was, is] = [facts[0].get(name) ?? "none", facts[1].get(name) ?? "none"];

@@ -71,7 +71,7 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
     if (from < 0) continue;
     const cycle = trail.slice(from);
     for (const fqn of cycle) onCycle.add(fqn);
-    const shown = [...cycle, cycle[0]].join(" -> ");
+    const shown = [...cycle, ...cycle.slice(0, 1)].map(readableName).join(" -> ");
     const steps = cycle.map((fqn) => stuck.get(fqn)?.via).filter((step) => step !== undefined);
     const related = [...new Set(steps)]
       .slice(1)
@@ -98,16 +98,17 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
       const chain = missingChain(derivation, derived, output);
       if (!chain || chain.some((fqn) => onCycle.has(fqn))) return [];
       const missing = chain.at(-1) as string;
-      const shown = chain.length > 1 ? `: ${chain.join(" needs ")}` : "";
+      const named = readableName(missing);
+      const shown = chain.length > 1 ? `: ${chain.map(readableName).join(" needs ")}` : "";
       const [provider] = derivation.providers.get(missing) ?? [];
       const reason = provider && `its ${provider.resolver ? "resolver cannot run" : "expression cannot be computed"}`;
-      const cure = reason ?? `no resolver or default computes ${missing}`;
-      const message = `named query '${queryName(query)}' cannot compute ${output} from its inputs${shown}; ${cure}`;
+      const cure = reason ?? `no resolver or default computes ${named}`;
+      const message = `named query '${queryName(query)}' cannot compute ${readableName(output)} from its inputs${shown}; ${cure}`;
       return [
         errorAt(160, query.span, message, {
-          label: `${missing} has no provider`,
+          label: `${named} has no provider`,
           related: relatedFeature(derivation, missing),
-          hint: `Add a resolver or a default for ${missing}, or take it into the query's inputs.`,
+          hint: `Add a resolver or a default for ${named}, or take it into the query's inputs.`,
         }),
       ];
     });
@@ -134,12 +135,13 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
       const feature = derivation.index.features.get(need.feature);
       if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
         return [];
-      const message = `no resolver or default computes ${need.feature}, which ${step.name} reads as ${need.path}`;
+      const needed = readableName(need.feature);
+      const message = `no resolver or default computes ${needed}, which ${step.name} reads as ${readableName(need.path)}`;
       return [
         warningAt(160, step.span, `${message}: only queries that give it as an input can run it`, {
-          label: `needs ${need.feature}`,
+          label: `needs ${needed}`,
           related: relatedFeature(derivation, need.feature),
-          hint: `Write a resolver or a default for ${need.feature}.`,
+          hint: `Write a resolver or a default for ${needed}.`,
         }),
       ];
     }),
@@ -160,7 +162,10 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
         if (areSeparate(first.resolver, second.resolver) || said.has(pair)) continue;
         if (derivation.isPrimary(fqn) && [first, second].every(isPartialScan)) continue;
         said.add(pair);
-        const both = first.outputs.filter((output) => second.outputs.includes(output)).join(", ");
+        const both = first.outputs
+          .filter((output) => second.outputs.includes(output))
+          .map(readableName)
+          .join(", ");
         const why = isTotal(first.resolver) ? "each says that it has all rows" : "nothing says which of them a query should use";
         return [
           errorAt(162, second.span, `${first.name} and ${second.name} both compute ${both}, and ${why}`, {
@@ -244,9 +249,10 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   };
   const warn = (fqn: string, consumer: string, span: Span | undefined): Diagnostic => {
     const provider = derivation.providers.get(fqn)?.[0];
-    return warningAt(164, span, `${consumer} needs ${fqn}, which only the offline resolver ${provider?.name} computes`, {
+    const needed = readableName(fqn);
+    return warningAt(164, span, `${consumer} needs ${needed}, which only the offline resolver ${provider?.name} computes`, {
       label: "never computed online",
-      hint: `Write an online resolver or a default for ${fqn}.`,
+      hint: `Write an online resolver or a default for ${needed}.`,
       related: provider?.span ? [{ span: provider.span, message: "offline resolver" }] : [],
     });
   };
@@ -310,5 +316,5 @@ function queryName(query: NamedQuery): string {
 
 function relatedFeature(derivation: Derivation, fqn: string): { span: Span; message: string }[] {
   const feature: Feature | undefined = derivation.index.features.get(fqn);
-  return feature?.span ? [{ span: feature.span, message: `${fqn} is defined here` }] : [];
+  return feature?.span ? [{ span: feature.span, message: `${readableName(fqn)} is defined here` }] : [];
 }

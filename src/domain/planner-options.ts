@@ -63,17 +63,17 @@ export const PLANNER_OPTIONS = {
   },
   disable_translation: {
     values: "true|false",
-    meaning: "run Python also where a resolver was translated to an expression",
+    meaning: "run Python for resolvers that were translated, too",
     read: (text) => flag(text, (disableTranslation) => ({ disableTranslation })),
   },
   disable_pushdown: {
     values: "true|false",
-    meaning: "do not have databases leave out rows that filters leave out",
+    meaning: "do not have databases filter rows",
     read: (text) => flag(text, (disablePushdown) => ({ disablePushdown })),
   },
   max_batch_rows: {
     values: `1 to ${MAX_BATCH_ROWS}`,
-    meaning: "most rows in one call of a Python resolver; tables stay whole",
+    meaning: "most rows in one call of Python; tables stay whole",
     read: (text) => {
       const rows = /^\d{1,9}$/.test(text.trim()) ? Number(text) : 0;
       return rows >= 1 && rows <= MAX_BATCH_ROWS ? { maxBatchRows: rows } : undefined;

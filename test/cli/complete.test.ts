@@ -70,6 +70,9 @@ describe("names that the server knows", () => {
     expect(await names("query", "--in", "user.id=1")).toEqual([]);
     expect(await names("query", "--deployment", "")).toEqual(["dpl_1"]);
     expect(await names("apply", "--branch=t")).toEqual(["--branch=try"]);
+    expect(await names("apply", "--branch", "")).toEqual(["main", "try"]);
+    expect(await names("apply", "--branch", "--dry")).toEqual(["--dry-run"]);
+    expect(await names("source", "--branch", "try", "")).toEqual(["dpl_1"]);
     expect(await names("environment", "")).toEqual(["default"]);
     expect(await names("source", "")).toEqual(["dpl_1"]);
     expect(await names("diff", "main", "d")).toEqual(["dpl_1"]);

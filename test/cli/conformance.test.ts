@@ -2,13 +2,15 @@
 
 import { describe, expect, test } from "bun:test";
 import type { AnyCommand, ArgSpecs, FlagSpecs } from "../../src/cli/command.ts";
-import { describeTree } from "../../src/cli/describe.ts";
+import { describeCommand, describeEntry, describeTree } from "../../src/cli/describe.ts";
 import type { Flag } from "../../src/cli/flag.ts";
 import { globalFlags } from "../../src/cli/globals.ts";
+import { commandHelp } from "../../src/cli/help.ts";
 import { flagName } from "../../src/cli/name.ts";
 import { parse } from "../../src/cli/parse.ts";
 import { resolve, walk } from "../../src/cli/resolve.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
+import { plainStyle } from "../../src/output/style.ts";
 import { runMain } from "../harness/context.ts";
 
 const entries = [...walk(commandTree)];
@@ -50,6 +52,13 @@ describe.each(entries.map(({ path, entry }) => [path.join(" "), path, entry] as 
     const { exitCode, stdout } = await runMain([...path, "--help"]);
     expect(exitCode).toBe(0);
     for (const line of stdout.split("\n")) expect([Bun.stringWidth(line) <= 80, line]).toEqual([true, line]);
+  });
+
+  test("has help within the 60 columns of a narrow terminal", async () => {
+    const command = (await entry.load?.())?.default;
+    const info = command ? describeCommand(commandTree, path, command) : describeEntry(commandTree, path);
+    const help = commandHelp(commandTree, info, plainStyle({ width: 60 }));
+    expect(help.split("\n").filter((line) => Bun.stringWidth(line) > 60)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
-import { type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { type ExpressionSchema, type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { diffGraphs, outlivingFeatures } from "../../src/domain/graph-diff.ts";
 
@@ -45,10 +45,20 @@ describe("graph diff", () => {
 
   test("equal graphs differ in nothing, wherever things stand in the files", () => {
     const span = (line: number) => ({ file: "a.py", line, column: 1, endLine: line, endColumn: 2 });
-    const at = (line: number) =>
-      graph(
-        [feature("a", { span: span(line) })],
+    const at = (line: number) => {
+      const one: MessageInitShape<typeof ExpressionSchema> = {
+        node: { case: "literal", value: { kind: { case: "int64Value", value: 1n } } },
+        span: span(line),
+      };
+      const sum: MessageInitShape<typeof ExpressionSchema> = {
+        node: { case: "call", value: { function: "add", arguments: [one, one] } },
+        span: span(line),
+      };
+      return graph(
+        [feature("a", { span: span(line) }), feature("sum", { kind: scalar(PrimitiveType.INT64, { expression: sum }) })],
         [
+          { fqn: "m.g", sourceSha256: "2", span: span(line), untranslated: `line ${line}: it loops` },
+          { fqn: "m.h", sourceSha256: "3", inputs: [{ name: "rows", kind: { case: "rows", value: { path: "user.a", filters: [sum] } } }] },
           {
             fqn: "m.f",
             sourceSha256: "1",
@@ -65,6 +75,7 @@ describe("graph diff", () => {
           },
         ],
       );
+    };
     const diff = diffGraphs(at(1), at(50), none);
     expect([diff.features, diff.resolvers]).toEqual([[], []]);
   });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
-import { OutputShape, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { ExpressionSchema, OutputShape, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { DataTypeSchema, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { featuresOf } from "../../src/domain/graph-diff.ts";
 import { checkGraph } from "../../src/domain/graph-rules.ts";
 import { graphOf, resolver } from "./build-graph.ts";
 import { shown } from "./marked.ts";
@@ -285,4 +287,49 @@ test("170: a planner option that there is not, or a value that it cannot have", 
 
 test("silent while parts of the project could not be read", () => {
   expect(checkGraph(graphOf({ User: "id lonely" }, { diagnostics: [{ code: 102 }] }))).toEqual([]);
+});
+
+describe("windows", () => {
+  test("are named as they are written", () => {
+    const classes = { User: "id score late__3600__ late__86400__ account_id account->Account", Account: "id late__86400__" };
+    const resolvers = [
+      resolver("r.score: user.account.late__86400__ -> user.score"),
+      resolver("r.hour: user.late__86400__ -> user.late__3600__"),
+      resolver("r.day: user.late__3600__ -> user.late__86400__"),
+    ];
+    const namedQueries = [{ name: "q", inputs: ["user.id"], outputs: ["user.account.late__86400__"] }];
+    const offline = resolver("r.past: account.id -> account.late__86400__", { kind: ResolverKind.OFFLINE });
+    const findings = [
+      ...checkGraph(graphOf(classes, { resolvers, namedQueries })),
+      ...checkGraph(graphOf(classes, { resolvers: [...resolvers, offline] })),
+    ];
+    expect([...new Set(findings.map(({ code }) => code))].sort()).toEqual([160, 161, 164]);
+    const texts = findings.flatMap(({ message, label, hint, related }) => [message, label, hint, ...related.map((one) => one.message)]);
+    expect(texts.filter((text) => text?.includes("__"))).toEqual([]);
+    expect(texts).toContain(
+      "cycle: user.late[1h] -> user.late[1d] -> user.late[1h]; each of these features is computed only from the next",
+    );
+  });
+
+  test("of one feature have what they need said once", () => {
+    const graph = graphOf({ User: "id late__3600__ late__86400__ account_id account->Account", Account: "id balance" });
+    const expression = create(ExpressionSchema, { node: { case: "feature", value: { path: ["account", "balance"] } } });
+    const dtype = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.INT64 } });
+    for (const feature of featuresOf(graph)) {
+      if (feature.kind.case !== "scalar") continue;
+      feature.kind.value.dtype = dtype;
+      if (!feature.name.startsWith("late")) continue;
+      Object.assign(feature.kind.value, { expression, windowedBase: "user.late" });
+      feature.span = spans("features.py");
+    }
+    expect(shown(checkGraph(graph)).filter(({ rule }) => rule === "W160")).toEqual([
+      {
+        rule: "W160",
+        at: "features.py:1:1-1:2",
+        message:
+          "no resolver or default computes account.balance, which user.late reads as user.account.balance: only queries that give it as an input can run it",
+        label: "needs account.balance",
+      },
+    ]);
+  });
 });

@@ -12,7 +12,7 @@ const MAX_LINES = 200;
 /** Columns of the bars that show when a span began and how long it took, and of a terminal that has room for them. */
 const BAR_WIDTH = 20;
 const WIDTH_FOR_BARS = 80;
-/** Columns below which an error is not begun: it stands below the table anyway. */
+/** Columns below which a text that does not fit is not begun: errors stand below the table anyway, facts in --json. */
 const LEAST_ROOM = 12;
 /** Facts of a span that its label says already, or that are too long for a line. */
 const QUIET_FACTS = new Set([
@@ -95,9 +95,10 @@ export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const whole = Math.max(...spans.map((span) => startMs(span) + lengthMs(span))) - begin;
   const hasBars = style.isTTY && style.width >= WIDTH_FOR_BARS;
   const texts = shown.map(({ label, indent, span }, at) => {
-    const facts = factsOf(span);
     const bar = hasBars ? `  ${barOf(startMs(span) - begin, lengthMs(span), whole)}` : "";
-    const text = `${label.padEnd(width)}  ${(times[at] ?? "").padStart(timeWidth)}${bar}${facts ? `  ${facts}` : ""}`;
+    const figures = `${label.padEnd(width)}  ${(times[at] ?? "").padStart(timeWidth)}${bar}`;
+    const facts = shortened(factsOf(span), style.width - figures.length - 2);
+    const text = facts === "" ? figures : `${figures}  ${facts}`;
     const error = shortened(escapeControls(span.error.split("\n", 1)[0] ?? ""), style.width - text.length - 2);
     const line = error === "" ? text : `${text}  ${style.red(error)}`;
     const statement = escapeControls((span.attributes.statement ?? "").replace(/\s+/g, " ").trim());

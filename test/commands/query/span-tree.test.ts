@@ -45,3 +45,15 @@ test("a pipe and a narrow terminal get no bars; a statement is one line, cut on 
   expect(spanTree(SPANS, plainStyle())).toContain("\n      select id from payment where id = ?\n");
   expect(spanTree(SPANS, plainStyle({ width: 30, isTTY: true }))).toContain("\n      select id from paymen...\n");
 });
+
+test("facts are cut to the width of a terminal, and whole in a pipe", () => {
+  const called = [span("a", "", TraceSpanKind.WORKER, "features.payments", 0, 1, { rows_in: "1", rows_out: "20", python_ms: "0.257" })];
+  const facts = "rows 1 -> 20, python ms 0.257";
+  expect(spanTree(called, plainStyle())).toContain(`  ${facts}\n`);
+  expect(spanTree(called, plainStyle({ width: 90, isTTY: true }))).toContain(`  ${facts}\n`);
+  for (const width of [40, 60, 80]) {
+    const tree = spanTree(called, plainStyle({ width, isTTY: true }));
+    expect(tree.split("\n").filter((line) => Bun.stringWidth(line) > width)).toEqual([]);
+  }
+  expect(spanTree(called, plainStyle({ width: 80, isTTY: true }))).toContain("  rows 1 -> 20, python...\n");
+});

@@ -279,6 +279,7 @@ class TranslateTest(unittest.TestCase):
             "@online\ndef f(n: User.n) -> User.x:\n    return 1": "its parameter 'n' is a dict of windows",
             "@online\ndef f(k: User.kind) -> User.x:\n    return 1": "its parameter 'k' is of a type that the server does not compute with",
             "@online\ndef f(d: User.day) -> User.x:\n    return 1": "its parameter 'd' is of a type that the server does not compute with",
+            "@online\ndef f(a: User.a) -> User.n['1d']:\n    return a": "its output is a window of a feature",
             "@online\ndef f(a: User.a) -> User.kind:\n    return a": "its output 'user.kind' is of a type that the server does not compute with",
             "@online\ndef f() -> DataFrame[User.id, User.x]:\n    return DataFrame([])": "it takes or gives DataFrames",
             "@online\n@same\ndef f(a: User.a) -> User.x:\n    return a": "another decorator stands above it",

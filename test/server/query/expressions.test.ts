@@ -138,4 +138,36 @@ describe("windowed features", () => {
     );
     expect(ref("a").node.case).toBe("feature");
   });
+
+  test("are named in errors as they are written", async () => {
+    const failing = (found: Parameters<typeof graph>[1]) =>
+      new World(
+        graph(
+          [
+            featureClass("login", { id: "int", user_id: "int", at: { type: "datetime", time: true } }),
+            featureClass("user", {
+              id: "int",
+              logins: { many: "login", on: [["id", "user_id"]] },
+              latest__600__: { type: "int", window: "10m", expression: agg("max", "logins", "id", ...inWindow) },
+              next: { type: "int", expression: fn("add", "latest__600__", lit(1)) },
+              unmade__600__: { type: "int", window: "10m" },
+              more: { type: "int", expression: fn("add", "unmade__600__", lit(1)) },
+            }),
+          ],
+          found,
+        ),
+        { sources: [new MemorySource("db", "create table logins (id integer, user_id integer, at text)")] },
+      );
+    const logins = sql("logins", "select id, user_id, at from logins", { "login.id": "id", "login.user_id": "user_id", "login.at": "at" });
+    const answer = await failing([logins]).ask({ "user.id": 1 }, ["user.latest", "user.next"]);
+    const cause = "user.latest[10m]: expected int, got null from its expression, and the feature is not optional";
+    expect(failureOf(answer, "user.latest__600__").message).toBe(cause);
+    expect(failureOf(answer, "user.next").message).toBe(`user.next needs user.latest[10m], which failed: ${cause}`);
+    const { message } = await failing([]).refusal({ "user.id": 1 }, ["user.next", "user.unmade", "user.more"]);
+    expect(message).toContain("it needs user.latest[10m], whose expression cannot be evaluated");
+    expect(message).toContain("no resolver produces user.unmade[10m]: give user.unmade[10m] as an input, or write a resolver for it");
+    expect(message).not.toContain("__");
+    const { explanation } = await failing([]).ask({ "user.id": 1 }, ["user"], { explain: true });
+    expect(explanation).toContain("─ user.unmade[10m]: no resolver produces user.unmade[10m]");
+  });
 });

@@ -77,7 +77,9 @@ def _check_signature(spec: ResolverSpec) -> None:
         if item.dtype is None or item.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its parameter '{item.name}' is of a type that the server does not compute with")
     for output in spec.outputs:
-        if output.dtype.get("primitive") not in _TYPES or output.window is not None:
+        if output.window is not None:
+            raise Untranslatable("its output is a window of a feature")
+        if output.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its output '{output.fqn}' is of a type that the server does not compute with")
     times = spec.output_class.__svc_features__.feature_times  # type: ignore[attr-defined]
     if any(time.fqn == output.fqn for time in times for output in spec.outputs):

@@ -49,7 +49,7 @@ class Tree {
       const last = position === plan.outputs.length - 1;
       const slot = plan.slots[output.slot];
       if (slot) this.#describe(slot, this.indent, last);
-      else this.lines.push(`${this.indent}${branch(last)}${output.path}: ${(output.reason ?? "").replaceAll("\n", " ")}`);
+      else this.lines.push(`${this.indent}${branch(last)}${readableName(output.path)}: ${(output.reason ?? "").replaceAll("\n", " ")}`);
     }
   }
 

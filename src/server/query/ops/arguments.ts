@@ -1,6 +1,7 @@
 /** What an op is given for a row, and whether it can run for it at all. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { readableName } from "../../../domain/name.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { absentArgument } from "../graph/parameter-index.ts";
 import type { Plan, PlanFrame, PlanInput, PlanOp, PlanSlot } from "../plan/plan.ts";
@@ -63,5 +64,11 @@ export function upstreamFailure(path: string, input: string, cause: CellFailure 
   let root = cause;
   while (root?.cause) root = root.cause;
   const why = root ? `: ${root.message}` : "";
-  return { code: ErrorCode.UPSTREAM_FAILED, message: `${path} needs ${input}, which failed${why}`, path, resolver: "", cause };
+  return {
+    code: ErrorCode.UPSTREAM_FAILED,
+    message: `${readableName(path)} needs ${readableName(input)}, which failed${why}`,
+    path,
+    resolver: "",
+    cause,
+  };
 }

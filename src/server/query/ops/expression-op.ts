@@ -1,6 +1,7 @@
 /** Evaluating a feature's expression for the rows of an op. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { readableName } from "../../../domain/name.ts";
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ChildRows, CompiledExpression } from "../../expressions/compiled.ts";
 import type { PlanOp, PlanSlot } from "../plan/plan.ts";
@@ -52,7 +53,7 @@ function checked(slot: PlanSlot, value: FeatureValue): Outcome {
   const { feature, path } = slot;
   if (value === null || value === undefined) {
     if (feature.nullable) return { kind: "value", value: null };
-    const message = `${path}: expected ${feature.typeName}, got null from its expression, and the feature is not optional`;
+    const message = `${readableName(path)}: expected ${feature.typeName}, got null from its expression, and the feature is not optional`;
     return { kind: "failed", isNull: true, failure: { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: "" } };
   }
   try {
@@ -62,11 +63,16 @@ function checked(slot: PlanSlot, value: FeatureValue): Outcome {
     return {
       kind: "failed",
       final: true,
-      failure: { code: ErrorCode.VALIDATION_FAILED, message: `${path}: ${error.message} from its expression`, path, resolver: "" },
+      failure: {
+        code: ErrorCode.VALIDATION_FAILED,
+        message: `${readableName(path)}: ${error.message} from its expression`,
+        path,
+        resolver: "",
+      },
     };
   }
 }
 
 function fault({ path }: PlanSlot, message: string, code: ErrorCode): Outcome {
-  return failed({ code, message: `${path}: ${message}`, path, resolver: "" });
+  return failed({ code, message: `${readableName(path)}: ${message}`, path, resolver: "" });
 }

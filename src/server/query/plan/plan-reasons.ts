@@ -1,5 +1,6 @@
 /** What the planner says about providers that it did not choose, and about goals that have none or too many. */
 
+import { readableName } from "../../../domain/name.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { Candidate, Goal } from "./goal-nodes.ts";
 import type { Plan, PlanOp, PlanShape } from "./plan.ts";
@@ -29,7 +30,7 @@ export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[])
     ? "leave out the tags of all but one, or name the tags of one with the planner option required_resolver_tags"
     : "give them different `tags` and pass one with the query";
   return (
-    `ambiguous: ${resolvers.length} resolvers can produce ${goal.path} for this query${lines.join("")}\n` +
+    `ambiguous: ${resolvers.length} resolvers can produce ${readableName(goal.path)} for this query${lines.join("")}\n` +
     `To choose one: ${byTag}, restrict them to different \`environment\`s, ` +
     "or mark the one SQL resolver that has all rows with `total: true`"
   );
@@ -38,13 +39,16 @@ export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[])
 /** Nothing provides a goal: every resolver that produces the feature, and why it cannot run. */
 export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) => boolean): string {
   const given = shape.givens.map((one) =>
-    [shape.root.name, ...one.relations.map((r) => r.name), one.feature.name.replace(/=$/, "")].join("."),
+    readableName([shape.root.name, ...one.relations.map((r) => r.name), one.feature.name.replace(/=$/, "")].join(".")),
   );
   const from = given.length > 0 ? ` from ${given.length > 6 ? `${given.slice(0, 6).join(", ")}, ...` : given.join(", ")}` : "";
   const stuck = stuckGate(goal, can);
-  if (stuck) return `${goal.path} cannot be read${from}: its row needs ${stuck.path}, ${whyMissing(stuck, can, [goal])}`;
+  if (stuck)
+    return `${readableName(goal.path)} cannot be read${from}: its row needs ${readableName(stuck.path)}, ${whyMissing(stuck, can, [goal])}`;
   const lines = [
-    ...(goal.obstacle === undefined ? [] : [`\n  - ${goal.feature.expression ? "its expression" : goal.path}: ${goal.obstacle}`]),
+    ...(goal.obstacle === undefined
+      ? []
+      : [`\n  - ${goal.feature.expression ? "its expression" : readableName(goal.path)}: ${goal.obstacle}`]),
     ...goal.candidates.flatMap((candidate) =>
       candidate.kind === "expression" ? [`\n  - its expression: ${whyImpossible(candidate, can, [goal])}`] : [],
     ),
@@ -55,12 +59,12 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
     }),
   ];
   if (lines.length === 0) {
-    if (goal.feature.primary) return `${goal.path} is the primary key, ${whyMissing(goal, can, [])}`;
+    if (goal.feature.primary) return `${readableName(goal.path)} is the primary key, ${whyMissing(goal, can, [])}`;
     const unread = shape.options.disableCacheReads && goal.feature.stalenessMs > 0;
     const why = unread ? ", and the planner option disable_cache_reads keeps the query from the online store" : "";
-    return `no resolver produces ${goal.feature.fqn}${why}: give ${goal.path} as an input, or write a resolver for it`;
+    return `no resolver produces ${readableName(goal.feature.fqn)}${why}: give ${readableName(goal.path)} as an input, or write a resolver for it`;
   }
-  return `no resolver can produce ${goal.path}${from}:${lines.join("")}`;
+  return `no resolver can produce ${readableName(goal.path)}${from}:${lines.join("")}`;
 }
 
 /** Why the others lost against the chosen candidate, one line each. */
@@ -90,9 +94,9 @@ function whyImpossible(candidate: Candidate, can: (goal: Goal) => boolean, trail
   const missing = candidate.required.filter((needed) => !can(needed) || trail.includes(needed));
   if (missing.length === 0) return "its inputs depend on the feature itself";
   const [first, ...others] = missing as [Goal, ...Goal[]];
-  if (first === trail.at(-1)) return `it takes ${first.path} itself`;
-  const more = others.length > 0 ? ` (and ${others.map((goal) => goal.path).join(", ")})` : "";
-  return `it needs ${first.path}, ${whyMissing(first, can, trail)}${more}`;
+  if (first === trail.at(-1)) return `it takes ${readableName(first.path)} itself`;
+  const more = others.length > 0 ? ` (and ${others.map((goal) => readableName(goal.path)).join(", ")})` : "";
+  return `it needs ${readableName(first.path)}, ${whyMissing(first, can, trail)}${more}`;
 }
 
 function stuckGate(goal: Goal, can: (goal: Goal) => boolean): Goal | undefined {
@@ -102,10 +106,10 @@ function stuckGate(goal: Goal, can: (goal: Goal) => boolean): Goal | undefined {
 /** A clause that follows the goal's name: `which no resolver produces and which was not given`. */
 function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Goal[]): string {
   const at = trail.indexOf(goal);
-  if (at >= 0) return `which is a cycle (${[...trail.slice(at), goal].map((one) => one.path).join(" -> ")})`;
+  if (at >= 0) return `which is a cycle (${[...trail.slice(at), goal].map((one) => readableName(one.path)).join(" -> ")})`;
   if (trail.length >= MAX_CHAIN) return "which cannot be derived either";
   const stuck = stuckGate(goal, can);
-  if (stuck) return `whose row needs ${stuck.path}, ${whyMissing(stuck, can, [...trail, goal])}`;
+  if (stuck) return `whose row needs ${readableName(stuck.path)}, ${whyMissing(stuck, can, [...trail, goal])}`;
   const { relation, mode } = goal.frame;
   const byExpression = goal.candidates.find((candidate) => candidate.kind === "expression");
   if (byExpression) return `whose expression cannot be evaluated: ${whyImpossible(byExpression, can, [...trail, goal])}`;
@@ -114,7 +118,7 @@ function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Go
     return `which ${byResolver.call.resolver.fqn} could give, but ${whyImpossible(byResolver, can, [...trail, goal])}`;
   if (goal.feature.primary && relation && !relation.onPrimaryKey && mode === "join") {
     const far = relation.join.map((pair) => pair.foreign.fqn).join(" and ");
-    return `but ${relation.fqn} joins on ${far} and no resolver gives ${goal.feature.fqn} for it: add one that takes ${far}, or a SQL resolver that selects both`;
+    return `but ${relation.fqn} joins on ${far} and no resolver gives ${readableName(goal.feature.fqn)} for it: add one that takes ${far}, or a SQL resolver that selects both`;
   }
   const [rejected] = goal.rejected;
   if (rejected) return `which was not given, and ${nameResolver(rejected.resolver)} cannot run: ${rejected.reason}`;

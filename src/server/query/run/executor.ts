@@ -5,6 +5,7 @@
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { readableName } from "../../../domain/name.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { isDeadlinePassed } from "../../failure.ts";
 import type { RelationWrite } from "../../stores/online.ts";
@@ -215,7 +216,7 @@ export class Execution {
     }
     this.#settlement.fail(cell, slot, row, {
       code: ErrorCode.RESOLVER_NOT_FOUND,
-      message: `${slot.path} is not in the online store, and no resolver can produce it from the inputs`,
+      message: `${readableName(slot.path)} is not in the online store, and no resolver can produce it from the inputs`,
       path: slot.path,
       resolver: "",
     });
