@@ -64,6 +64,8 @@ export interface AnswerHead {
 
 /** What a query came to. */
 export interface Answer extends AnswerHead {
+  /** The plan's outputs, one for each field; the same object for queries of the same shape. */
+  readonly outputs: readonly PlanOutput[];
   readonly fields: readonly AnswerField[];
   /** The failures of the fields and what they come from. */
   readonly failures: readonly CellFailure[];
