@@ -1,7 +1,4 @@
-/**
- * Answers as the JSON query API has them. That of a query for one row is written as text, of which the shape of the query gives a part; objects for every
- * field would cost as much as the rest of a query does.
- */
+/** Answers as the JSON query API has them. */
 
 import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
@@ -43,10 +40,8 @@ export function errorToJson(error: JsonError): Record<string, unknown> {
 
 /** The answer to a query for one row, as the text of its JSON. */
 export function answerToText(answer: Answer, { ask, form }: Asked): string {
-  const { fields, failures } = answer;
-  const { begins, types } = shapeOf(answer);
   const errors = new Map(
-    failures.map((failure) => [failure, JSON.stringify(errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path }))]),
+    answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
   );
   const now = formatMicros(answer.nowMicros);
   let latest = { at: Number(answer.nowMicros) / 1000, text: now };
@@ -54,51 +49,47 @@ export function answerToText(answer: Answer, { ask, form }: Asked): string {
     if (at !== latest.at) latest = { at, text: formatMicros(BigInt(Math.round(at * 1000))) };
     return latest.text;
   };
-  let latestKey: { readonly of: AnswerField["key"]; readonly text: string } = { of: undefined, text: "" };
-  const keyText = (key: AnswerField["key"]): string => {
-    if (key !== latestKey.of) latestKey = { of: key, text: key ? `,"pkey":${valueText(key.value, key.feature.dtype, false, form)}` : "" };
-    return latestKey.text;
+  let latestKey: { readonly of: AnswerField["key"]; readonly json: unknown } = { of: undefined, json: undefined };
+  const keyJson = (key: AnswerField["key"]): unknown => {
+    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, false, form) };
+    return latestKey.json;
   };
-  let data = "";
-  for (let i = 0; i < fields.length; i++) {
-    const { value, feature, isTable, key, observedAt, failure, resolver, hit } = fields[i] as AnswerField;
-    const time = observedAt === undefined ? now : timeText(observedAt);
-    data += `${begins[i]}${valueText(value, feature.dtype, isTable, form)}${keyText(key)},"ts":"${time}"`;
-    if (failure) data += `,"error":${errors.get(failure)}`;
-    if (ask.includeMeta)
-      data += `,"meta":${JSON.stringify({ chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 })}`;
-    data += "}";
-  }
-  const told = errors.size > 0 ? `,"errors":[${[...errors.values()].join(",")}]` : "";
-  const [before, after] = metaAround(answer, ask, now).map((part) => JSON.stringify(part).slice(1, -1)) as [string, string];
-  return `{"data":[${data}]${told},"meta":{${before},"types":${types}${after && `,${after}`}}}`;
+  const field = (one: AnswerField): Record<string, unknown> => ({
+    field: one.path,
+    value: plain(one.value, one.feature.dtype, one.isTable, form),
+    pkey: keyJson(one.key),
+    ts: one.observedAt === undefined ? now : timeText(one.observedAt),
+    error: one.failure && errors.get(one.failure),
+    meta: ask.includeMeta
+      ? { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 }
+      : undefined,
+  });
+  const data = JSON.stringify(answer.fields.map(field));
+  const told = errors.size > 0 ? `,"errors":${JSON.stringify([...errors.values()])}` : "";
+  const [before, after] = metaAround(answer, ask, now);
+  const more = members(after);
+  return `{"data":${data}${told},"meta":{${members(before)},"types":${typesText(answer)}${more && `,${more}`}}}`;
 }
 
-function valueText(value: FeatureValue, type: DataType, isTable: boolean, form: JsonForm): string {
+function plain(value: FeatureValue, type: DataType, isTable: boolean, form: JsonForm): unknown {
   const { case: kind } = type.kind;
-  const plain =
-    kind === "primitive" || kind === "enum" ? toPlainJson(value, type, form) : outputToJson([value], { type, isTable }, form)[0];
-  return JSON.stringify(plain);
+  if (kind === "primitive" || kind === "enum") return toPlainJson(value, type, form);
+  return outputToJson([value], { type, isTable }, form)[0];
 }
 
-/** What the answers to queries of one shape have in common. */
-interface AnswerShape {
-  /** Each field up to its value; that of the second and later ones begins with a comma. */
-  readonly begins: readonly string[];
-  /** `meta.types`. */
-  readonly types: string;
+/** The members of an object as text, without its braces. */
+function members(object: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(object).slice(1, -1);
 }
 
-const shapes = new WeakMap<Answer["outputs"], AnswerShape>();
+const knownTypes = new WeakMap<Answer["outputs"], string>();
 
-function shapeOf({ outputs, fields }: Answer): AnswerShape {
-  let known = shapes.get(outputs);
-  if (!known) {
-    known = {
-      begins: fields.map(({ path }, at) => `${at > 0 ? "," : ""}{"field":${JSON.stringify(path)},"value":`),
-      types: JSON.stringify(typesToJson(fields)),
-    };
-    shapes.set(outputs, known);
+/** `meta.types`, which is the same for queries of the same shape, and as long as all the rest. */
+function typesText({ outputs, fields }: Answer): string {
+  let known = knownTypes.get(outputs);
+  if (known === undefined) {
+    known = JSON.stringify(typesToJson(fields));
+    knownTypes.set(outputs, known);
   }
   return known;
 }
