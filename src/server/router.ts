@@ -128,8 +128,15 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
   const mirrorUrl = (request: Request): URL | undefined => {
-    const url = platform.releases && URL.parse(request.url);
+    const url = platform.releases && urlOf(request);
     return url && platform.releases?.has(url.pathname) ? url : undefined;
+  };
+
+  /** The last address that was read: most requests go where the one before went. */
+  let read: { readonly text: string; readonly url: URL | null } = { text: "", url: null };
+  const urlOf = ({ url: text }: Request): URL | null => {
+    if (text !== read.text) read = { text, url: URL.parse(text) };
+    return read.url;
   };
 
   return async (request, connection = {}) => {
@@ -137,7 +144,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const refused = mirrored ? undefined : guard(request.headers, connection.peer);
-    const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
+    const url = mirrored ?? (refused === undefined ? urlOf(request) : undefined);
     let response: Response;
     if (!url)
       response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");

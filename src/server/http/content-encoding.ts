@@ -45,14 +45,19 @@ export function inflated(stream: ReadableStream<Uint8Array>, encoding: Encoding)
   return stream.pipeThrough(inflater as ReadableWritablePair<Uint8Array, Uint8Array>);
 }
 
-/** An answer of status 200 for whoever sent `headers`, compressed when they take that and it is worth it. */
+/** What the headers of such an answer say beside, so that no cache hands a compressed body to who takes none. */
+export const VARYING = { vary: "accept-encoding" } as const;
+
+/**
+ * An answer of status 200 for whoever sent `headers`, compressed when they take that and it is worth it.
+ * @param init headers, `VARYING` among them
+ */
 export function encodedAnswer(
   headers: Headers,
   body: string | Uint8Array<ArrayBuffer>,
-  init: Readonly<Record<string, string>>,
+  init: Readonly<Record<string, string>> & typeof VARYING,
 ): Response | Promise<Response> {
-  const varying = { ...init, vary: "accept-encoding" };
   const encoding = body.length < MIN_COMPRESSED_BYTES ? undefined : acceptedEncoding(headers.get("accept-encoding"));
-  if (encoding === undefined) return new Response(body, { headers: varying });
-  return compress(body, encoding).then((bytes) => new Response(bytes, { headers: { ...varying, "content-encoding": encoding } }));
+  if (encoding === undefined) return new Response(body, { headers: init });
+  return compress(body, encoding).then((bytes) => new Response(bytes, { headers: { ...init, "content-encoding": encoding } }));
 }

@@ -8,7 +8,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { QueryBulkResponseSchema, QueryRequestSchema, QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import type { Caller } from "../auth/tokens.ts";
-import { encodedAnswer } from "../http/content-encoding.ts";
+import { encodedAnswer, VARYING } from "../http/content-encoding.ts";
 import { type Deadline, deadlineOf } from "../http/deadline.ts";
 import { checkMessage } from "../http/message-check.ts";
 import { toConnectError } from "../interceptors.ts";
@@ -31,7 +31,7 @@ export const DIRECT_CALLS: Readonly<Record<string, (platform: Platform, otherwis
 /** Fields that a single query may have in all: others wait while they are decoded. */
 const MAX_QUERY_FIELDS = 500_000;
 
-const PROTO = { "content-type": "application/proto" };
+const PROTO = { "content-type": "application/proto", ...VARYING };
 const JSON_ERROR = { "content-type": "application/json" };
 
 /** A call, once its caller is known. */
