@@ -61,12 +61,13 @@ async function createQueries(platform: Platform): Promise<Queries> {
           const { id, environmentId, scope } = lease.deployment;
           const branch = branchOf(scope);
           if (!places.has(id)) places.set(id, { environmentId, branch });
-          return target.deploymentId === "" ? { ...lease, next: () => deployments.underway(environmentId, branch) } : lease;
+          if (target.deploymentId !== "") return lease;
+          return { deployment: lease.deployment, release: lease.release, next: () => deployments.underway(environmentId, branch) };
         }),
       ),
     recordQuery(record) {
       const place = places.get(record.deploymentId);
-      if (place) telemetry.recordQuery({ ...record, ...place });
+      if (place) telemetry.recordQuery({ ...record, environmentId: place.environmentId, branch: place.branch });
     },
     recordSpans(spans) {
       const place = places.get(spans[0]?.deploymentId ?? "");

@@ -7,6 +7,7 @@ import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, type JsonForm, toPlainJson } from "../../domain/value.ts";
 import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
+import type { CellFailure } from "../query/run/cells.ts";
 import type { QueryBody } from "./query-body.ts";
 
 /** What of a query an answer depends on. */
@@ -40,9 +41,9 @@ export function errorToJson(error: JsonError): Record<string, unknown> {
 
 /** The answer to a query for one row, as the text of its JSON. */
 export function answerToText(answer: Answer, { ask, form }: Asked): string {
-  const errors = new Map(
-    answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
-  );
+  const errors = new Map<CellFailure, object>();
+  for (const failure of answer.failures)
+    errors.set(failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path }));
   const now = formatMicros(answer.nowMicros);
   let latest = { at: Number(answer.nowMicros) / 1000, text: now };
   const timeText = (at: number): string => {

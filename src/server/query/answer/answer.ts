@@ -166,6 +166,7 @@ export function answerFailures(fields: readonly AnswerField[]): CellFailure[] {
     if (failure) found.add(failure);
     if (inner) for (const one of inner) found.add(one);
   }
+  if (found.size === 0) return [];
   for (const failure of [...found]) {
     let root = failure;
     while (root.cause) root = root.cause;
