@@ -116,14 +116,14 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   const route = async (arrival: Arrival): Promise<Response> => {
     const path = arrival.url.pathname;
-    if (RPC_PATH.test(path)) return call(arrival, path);
+    if (RPC_PATH.test(path)) return await call(arrival, path);
     const key = endpointOf(path);
     let endpoint = endpoints.get(key);
     if (!endpoint) {
       endpoint = await (ENDPOINTS[key] as () => Promise<Endpoint>)();
       endpoints.set(key, endpoint);
     }
-    return endpoint(platform, arrival);
+    return await endpoint(platform, arrival);
   };
 
   /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */

@@ -55,16 +55,17 @@ export function answerToText(answer: Answer, { ask, form }: Asked): string {
     if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, false, form) };
     return latestKey.json;
   };
-  const field = (one: AnswerField): Record<string, unknown> => ({
-    field: one.path,
-    value: plain(one.value, one.feature.dtype, one.isTable, form),
-    pkey: keyJson(one.key),
-    ts: one.observedAt === undefined ? now : timeText(one.observedAt),
-    error: one.failure && errors.get(one.failure),
-    meta: ask.includeMeta
-      ? { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 }
-      : undefined,
-  });
+  const field = ({ path, value, feature, isTable, key, observedAt, failure, resolver, hit }: AnswerField): Record<string, unknown> => {
+    const json: Record<string, unknown> = {
+      field: path,
+      value: plain(value, feature.dtype, isTable, form),
+      pkey: keyJson(key),
+      ts: observedAt === undefined ? now : timeText(observedAt),
+    };
+    if (failure) json.error = errors.get(failure);
+    if (ask.includeMeta) json.meta = { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 };
+    return json;
+  };
   const data = JSON.stringify(answer.fields.map(field));
   const told = errors.size > 0 ? `,"errors":${JSON.stringify([...errors.values()])}` : "";
   const [before, after] = metaAround(answer, ask, now);

@@ -1,6 +1,6 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import { encodedAnswer, VARYING } from "../http/content-encoding.ts";
+import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
@@ -105,4 +105,8 @@ function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }
   };
 }
 
-const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff", ...VARYING };
+const JSON_HEADERS = encodedHeaders({
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+});
