@@ -163,6 +163,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     gathered += bytes;
     return true;
   };
+
   /** Sends a full batch once the answers that are being given are out, a smaller one after a while. */
   const gather = (): void => {
     const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
