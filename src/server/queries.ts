@@ -1,5 +1,6 @@
 /** What both doors of the query engine share: the engine, the way from a scope to a running deployment, and the query log. */
 
+import { whenThere } from "./at-once.ts";
 import type { Caller } from "./auth/tokens.ts";
 import { branchOf } from "./deployments/live-scopes.ts";
 import type { Platform } from "./platform.ts";
@@ -22,7 +23,7 @@ export interface QueryScope {
 export interface Queries {
   readonly engine: OnlineEngine;
   /** A running deployment of a scope. Throws Failure. */
-  resolveDeployment(scope: QueryScope, caller: Caller): Promise<DeploymentLease>;
+  resolveDeployment(scope: QueryScope, caller: Caller): DeploymentLease | Promise<DeploymentLease>;
   /** Keeps a query in the log. */
   recordQuery(record: QueryRecord): void;
   /** Keeps the spans of a query. */
@@ -54,17 +55,19 @@ async function createQueries(platform: Platform): Promise<Queries> {
   const places = new Map<string, { readonly environmentId: string; readonly branch: string }>();
   return {
     engine: createEngine({ clock, log }),
-    async resolveDeployment(names, caller) {
-      const target = await resolveNames(metadata, caller, { ...names, project: "" });
-      const lease = await deployments.acquire(target);
-      const { id, environmentId, scope } = lease.deployment;
-      const branch = branchOf(scope);
-      if (!places.has(id)) places.set(id, { environmentId, branch });
-      return target.deploymentId === "" ? { ...lease, next: () => deployments.underway(environmentId, branch) } : lease;
-    },
+    resolveDeployment: (names, caller) =>
+      whenThere(resolveNames(metadata, caller, { ...names, project: "" }), (target) =>
+        whenThere(deployments.acquire(target), (lease) => {
+          const { id, environmentId, scope } = lease.deployment;
+          const branch = branchOf(scope);
+          if (!places.has(id)) places.set(id, { environmentId, branch });
+          if (target.deploymentId !== "") return lease;
+          return { deployment: lease.deployment, release: lease.release, next: () => deployments.underway(environmentId, branch) };
+        }),
+      ),
     recordQuery(record) {
       const place = places.get(record.deploymentId);
-      if (place) telemetry.recordQuery({ ...record, ...place });
+      if (place) telemetry.recordQuery({ ...record, environmentId: place.environmentId, branch: place.branch });
     },
     recordSpans(spans) {
       const place = places.get(spans[0]?.deploymentId ?? "");

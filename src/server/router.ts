@@ -116,20 +116,27 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   const route = async (arrival: Arrival): Promise<Response> => {
     const path = arrival.url.pathname;
-    if (RPC_PATH.test(path)) return call(arrival, path);
+    if (RPC_PATH.test(path)) return await call(arrival, path);
     const key = endpointOf(path);
     let endpoint = endpoints.get(key);
     if (!endpoint) {
       endpoint = await (ENDPOINTS[key] as () => Promise<Endpoint>)();
       endpoints.set(key, endpoint);
     }
-    return endpoint(platform, arrival);
+    return await endpoint(platform, arrival);
   };
 
   /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
   const mirrorUrl = (request: Request): URL | undefined => {
-    const url = platform.releases && URL.parse(request.url);
+    const url = platform.releases && urlOf(request);
     return url && platform.releases?.has(url.pathname) ? url : undefined;
+  };
+
+  /** The last address that was read: most requests go where the one before went. */
+  let read: { readonly text: string; readonly url: URL | null } = { text: "", url: null };
+  const urlOf = ({ url: text }: Request): URL | null => {
+    if (text !== read.text) read = { text, url: URL.parse(text) };
+    return read.url;
   };
 
   return async (request, connection = {}) => {
@@ -137,7 +144,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const refused = mirrored ? undefined : guard(request.headers, connection.peer);
-    const url = mirrored ?? (refused === undefined ? URL.parse(request.url) : undefined);
+    const url = mirrored ?? (refused === undefined ? urlOf(request) : undefined);
     let response: Response;
     if (!url)
       response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");

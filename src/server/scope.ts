@@ -1,6 +1,7 @@
 /** What a request is about: its environment, branch and deployment, from the headers that the client's transport sets. Resolved here and nowhere else. */
 
 import { didYouMean } from "../domain/closest.ts";
+import { whenThere } from "./at-once.ts";
 import type { Caller } from "./auth/tokens.ts";
 import type { DeploymentTarget } from "./deployments/deployments.ts";
 import { Failure } from "./failure.ts";
@@ -26,7 +27,7 @@ export interface ScopeNames {
 }
 
 /** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */
-export function resolveScope(metadata: MetadataStore, caller: Caller, headers: Headers): Promise<DeploymentTarget> {
+export function resolveScope(metadata: MetadataStore, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
   return resolveNames(metadata, caller, {
     environment: scopeHeader(headers, "environment"),
     branch: scopeHeader(headers, "branch"),
@@ -41,16 +42,18 @@ export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
 }
 
 /** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
-export async function resolveNames(
+export function resolveNames(
   metadata: MetadataStore,
   caller: Caller,
   { environment, branch, deployment, project }: ScopeNames,
-): Promise<DeploymentTarget> {
-  const candidates = (await metadata.environments()).filter(
-    ({ teamId, projectId, projectName }) =>
-      teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
-  );
-  return { environment: pick(candidates, environment), branch: checkBranch(branch), deploymentId: deployment };
+): DeploymentTarget | Promise<DeploymentTarget> {
+  return whenThere(metadata.environments(), (known) => {
+    const candidates = known.filter(
+      ({ teamId, projectId, projectName }) =>
+        teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
+    );
+    return { environment: pick(candidates, environment), branch: checkBranch(branch), deploymentId: deployment };
+  });
 }
 
 /** The environment of that id or name; the default one for an empty name. Throws Failure not_found. */

@@ -1,13 +1,14 @@
 /** Who sent a request: the client of a bearer token, or of a browser session. Both are callers only as long as the client exists. */
 
+import { whenThere } from "../at-once.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import type { Clients } from "./clients.ts";
 import { type Caller, TokenRefused, type Tokens } from "./tokens.ts";
 
 /** Finds callers. */
 export interface Callers {
-  /** The caller of a bearer token. Rejects with TokenRefused. */
-  ofToken(token: string): Promise<Caller>;
+  /** The caller of a bearer token; at once when token and client are remembered. Throws, or rejects with, TokenRefused. */
+  ofToken(token: string): Caller | Promise<Caller>;
   /** The caller of a browser session, from both of its halves; undefined when they are none. */
   ofSession(headers: Headers): Promise<Caller | undefined>;
 }
@@ -20,13 +21,14 @@ export function createCallers(options: {
 }): Callers {
   const { tokens, clients, sessions } = options;
   return {
-    async ofToken(token) {
-      const caller = await tokens.verify(token);
-      const found = clients.find(caller.clientId);
-      if (!(found instanceof Promise ? await found : found)) throw new TokenRefused("The client of the access token was deleted.");
-      clients.used(caller.clientId);
-      return caller;
-    },
+    ofToken: (token) =>
+      whenThere(tokens.verify(token), (caller) =>
+        whenThere(clients.find(caller.clientId), (client) => {
+          if (!client) throw new TokenRefused("The client of the access token was deleted.");
+          clients.used(caller.clientId);
+          return caller;
+        }),
+      ),
     ofSession: (headers) => sessions.callerOf(headers),
   };
 }

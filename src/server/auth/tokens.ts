@@ -23,8 +23,8 @@ export class TokenRefused extends Error {
 /** Issues and verifies tokens. Whether the client of a token still exists is not asked here, see `callers.ts`. */
 export interface Tokens {
   issue(caller: Caller): Promise<string>;
-  /** @throws TokenRefused that says whether it is expired or invalid */
-  verify(token: string): Promise<Caller>;
+  /** At once when the token is remembered. Rejects with TokenRefused that says whether it is expired or invalid. */
+  verify(token: string): Caller | Promise<Caller>;
 }
 
 const ISSUER = "svc";
@@ -35,6 +35,30 @@ const REMEMBERED = 1000;
 export function createTokens(options: { readonly key: Uint8Array; readonly clock: Clock }): Tokens {
   const { key, clock } = options;
   const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
+
+  const verifyNow = async (token: string): Promise<Caller> => {
+    const { errors, jwtVerify } = await import("jose");
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: ["HS256"],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        requiredClaims: ["sub", "exp", "team", "permissions"],
+        currentDate: new Date(clock.now()),
+      });
+      const permissions = Array.isArray(payload.permissions) ? payload.permissions.map(String) : [];
+      const caller = { clientId: String(payload.sub), teamId: String(payload.team), permissions };
+      if (verified.size >= REMEMBERED) verified.clear();
+      verified.set(token, { caller, expiresAt: Number(payload.exp) * 1000 });
+      return caller;
+    } catch (error) {
+      verified.delete(token);
+      if (error instanceof errors.JWTExpired) throw new TokenRefused("The access token has expired.");
+      if (error instanceof errors.JOSEError) throw new TokenRefused("The access token is not valid on this server.");
+      throw error;
+    }
+  };
+
   return {
     async issue(caller) {
       const { SignJWT } = await import("jose");
@@ -49,29 +73,9 @@ export function createTokens(options: { readonly key: Uint8Array; readonly clock
         .setExpirationTime(issuedAt + TOKEN_LIFETIME_S)
         .sign(key);
     },
-    async verify(token) {
+    verify(token) {
       const known = verified.get(token);
-      if (known && known.expiresAt > clock.now()) return known.caller;
-      const { errors, jwtVerify } = await import("jose");
-      try {
-        const { payload } = await jwtVerify(token, key, {
-          algorithms: ["HS256"],
-          issuer: ISSUER,
-          audience: AUDIENCE,
-          requiredClaims: ["sub", "exp", "team", "permissions"],
-          currentDate: new Date(clock.now()),
-        });
-        const permissions = Array.isArray(payload.permissions) ? payload.permissions.map(String) : [];
-        const caller = { clientId: String(payload.sub), teamId: String(payload.team), permissions };
-        if (verified.size >= REMEMBERED) verified.clear();
-        verified.set(token, { caller, expiresAt: Number(payload.exp) * 1000 });
-        return caller;
-      } catch (error) {
-        verified.delete(token);
-        if (error instanceof errors.JWTExpired) throw new TokenRefused("The access token has expired.");
-        if (error instanceof errors.JOSEError) throw new TokenRefused("The access token is not valid on this server.");
-        throw error;
-      }
+      return known && known.expiresAt > clock.now() ? known.caller : verifyNow(token);
     },
   };
 }

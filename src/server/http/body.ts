@@ -172,7 +172,7 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
 
 /** What `work` gives; most bodies are there already. */
 function inTime<T>(work: Promise<T>, deadlineMs: number): T | Promise<T> {
-  if (Bun.peek.status(work) === "fulfilled") return work;
+  if (Bun.peek.status(work) === "fulfilled") return Bun.peek(work) as T;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow(deadlineMs)), deadlineMs);
     work.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -45,14 +45,21 @@ export function inflated(stream: ReadableStream<Uint8Array>, encoding: Encoding)
   return stream.pipeThrough(inflater as ReadableWritablePair<Uint8Array, Uint8Array>);
 }
 
-/** An answer of status 200 for whoever sent `headers`, compressed when they take that and it is worth it. */
-export function encodedAnswer(
-  headers: Headers,
-  body: string | Uint8Array<ArrayBuffer>,
-  init: Readonly<Record<string, string>>,
-): Response | Promise<Response> {
-  const varying = { ...init, vary: "accept-encoding" };
+/** The headers of answers that `encodedAnswer` gives, made once for all of them: beside those given, that no cache hands a compressed body to who takes none. */
+export function encodedHeaders(given: Readonly<Record<string, string>>): Headers {
+  return new Headers({ ...given, vary: "accept-encoding" });
+}
+
+/**
+ * An answer of status 200 for whoever sent `headers`, compressed when they take that and it is worth it.
+ * @param own its headers, from `encodedHeaders`
+ */
+export function encodedAnswer(headers: Headers, body: string | Uint8Array<ArrayBuffer>, own: Headers): Response | Promise<Response> {
   const encoding = body.length < MIN_COMPRESSED_BYTES ? undefined : acceptedEncoding(headers.get("accept-encoding"));
-  if (encoding === undefined) return new Response(body, { headers: varying });
-  return compress(body, encoding).then((bytes) => new Response(bytes, { headers: { ...varying, "content-encoding": encoding } }));
+  if (encoding === undefined) return new Response(body, { headers: own });
+  return compress(body, encoding).then((bytes) => {
+    const response = new Response(bytes, { headers: own });
+    response.headers.set("content-encoding", encoding);
+    return response;
+  });
 }

@@ -15,7 +15,8 @@ export function unknownField(given: object, known: ReadonlySet<string>, prefix: 
 }
 
 function firstUnknown(given: object, known: ReadonlySet<string>): string | undefined {
-  return Object.entries(given).find(([name, value]) => !known.has(name) && !isEmpty(value))?.[0];
+  for (const name in given) if (!known.has(name) && !isEmpty((given as Readonly<Record<string, unknown>>)[name])) return name;
+  return undefined;
 }
 
 function describeUnknown(name: string, known: readonly string[], prefix: string): string {

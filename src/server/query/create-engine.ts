@@ -210,6 +210,7 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     queryHash: prepared.plan.hash,
     nowMicros: context.now.micros,
     durationMs,
+    outputs: prepared.plan.outputs,
     fields,
     failures: answerFailures(fields),
     inferred: prepared.inferred,

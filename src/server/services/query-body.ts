@@ -173,7 +173,8 @@ function mapOf<T>(read: (value: unknown, at: string) => T): (value: unknown, at:
 
 function strings(value: unknown, at: string): string[] {
   if (!Array.isArray(value)) throw wrong(at, "a list of strings", value);
-  for (const [position, item] of value.entries()) if (typeof item !== "string") throw wrong(`${at}[${position}]`, "a string", item);
+  const odd = value.findIndex((item) => typeof item !== "string");
+  if (odd >= 0) throw wrong(`${at}[${odd}]`, "a string", value[odd]);
   return value;
 }
 

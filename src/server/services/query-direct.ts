@@ -8,7 +8,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { QueryBulkResponseSchema, QueryRequestSchema, QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import type { Caller } from "../auth/tokens.ts";
-import { encodedAnswer } from "../http/content-encoding.ts";
+import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { type Deadline, deadlineOf } from "../http/deadline.ts";
 import { checkMessage } from "../http/message-check.ts";
 import { toConnectError } from "../interceptors.ts";
@@ -31,7 +31,8 @@ export const DIRECT_CALLS: Readonly<Record<string, (platform: Platform, otherwis
 /** Fields that a single query may have in all: others wait while they are decoded. */
 const MAX_QUERY_FIELDS = 500_000;
 
-const PROTO = { "content-type": "application/proto" };
+const PROTO = "application/proto";
+const PROTO_HEADERS = encodedHeaders({ "content-type": PROTO });
 const JSON_ERROR = { "content-type": "application/json" };
 
 /** A call, once its caller is known. */
@@ -71,7 +72,7 @@ function directly(
     try {
       deadline = deadlineOf(request);
       const response = await answer({ received, headers: request.headers, auth: caller, signal: deadline.signal });
-      return await encodedAnswer(request.headers, response, PROTO);
+      return await encodedAnswer(request.headers, response, PROTO_HEADERS);
     } catch (error) {
       const shown = toConnectError(platform, path.slice(1), invalidArgument(error));
       const body = errorToJsonBytes(shown, undefined) as Uint8Array<ArrayBuffer>;
@@ -83,7 +84,7 @@ function directly(
 }
 
 function isPlainCall({ method, headers }: Request): boolean {
-  return method === "POST" && headers.get("content-type") === PROTO["content-type"];
+  return method === "POST" && headers.get("content-type") === PROTO;
 }
 
 function read(body: Uint8Array) {

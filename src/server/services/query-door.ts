@@ -58,7 +58,8 @@ export interface Arrival<A = Ask> {
 /** The scope that a query and its headers name, each part in either place. Throws Failure invalid_argument when they name different ones. */
 export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScope {
   const part = (name: keyof QueryScope): string => {
-    const [inQuery = "", inHeader] = [named[name], scopeHeader(headers, name)];
+    const inQuery = named[name] ?? "";
+    const inHeader = scopeHeader(headers, name);
     if (inQuery !== "" && inHeader !== "" && inQuery !== inHeader)
       throw new Failure(
         "invalid_argument",
@@ -146,12 +147,13 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
-    deps.recordQuery({ ...base, ...logged, queryId: answer.queryId, durationMs: answer.durationMs });
+    const { errorCount, response, origins } = logged;
+    deps.recordQuery({ ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
     if (spans)
       deps.recordSpans(
         spans.finish(
           { queryId: answer.queryId, deploymentId: base.deploymentId },
-          { ...factsOf(arrival), plan: answer.queryHash, errors: logged.errorCount || undefined },
+          { ...factsOf(arrival), plan: answer.queryHash, errors: errorCount || undefined },
         ),
       );
     return sent;

@@ -1,18 +1,12 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
-import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
-import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import { outputToJson, typeToJson } from "../../domain/output-json.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
-import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
-import { encodedAnswer } from "../http/content-encoding.ts";
+import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
-import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../query/answer/answer.ts";
-import type { BulkAnswer } from "../query/bulk.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
 import type { Ask } from "../query/request/request.ts";
+import { answerToText, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 
@@ -36,9 +30,7 @@ type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
   return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
-    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) =>
-      JSON.stringify(answerToJson(answer, body)),
-    ),
+    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) => answerToText(answer, body)),
   );
 }
 
@@ -113,107 +105,8 @@ function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }
   };
 }
 
-const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-interface JsonError {
-  readonly code?: ErrorCode | undefined;
-  readonly category?: ErrorCategory | undefined;
-  readonly message?: string | undefined;
-  readonly feature?: string | undefined;
-  readonly resolver?: string | undefined;
-  readonly exception?: Partial<ExceptionInfo> | undefined;
-}
-
-function errorToJson(error: JsonError): Record<string, unknown> {
-  const json: Record<string, unknown> = {
-    code: ErrorCode[error.code ?? ErrorCode.UNSPECIFIED],
-    category: ErrorCategory[error.category ?? ErrorCategory.UNSPECIFIED],
-    message: error.message,
-  };
-  if (error.exception) {
-    const { kind, message, stacktrace, file, line } = error.exception;
-    json.exception = { kind, message, stacktrace, ...(file ? { file, line } : {}) };
-  }
-  if (error.feature) json.feature = error.feature;
-  if (error.resolver) json.resolver = error.resolver;
-  return json;
-}
-
-function answerToJson(answer: Answer, body: QueryBody): Record<string, unknown> {
-  const errors = new Map(
-    answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
-  );
-  const nowMs = Number(answer.nowMicros) / 1000;
-  const now = formatMicros(answer.nowMicros);
-  let latest = { at: nowMs, text: now };
-  const timeText = (at: number): string => {
-    if (at !== latest.at) latest = { at, text: formatMicros(BigInt(Math.round(at * 1000))) };
-    return latest.text;
-  };
-  const plain = (value: FeatureValue, type: DataType, isTable: boolean): unknown => {
-    const { case: kind } = type.kind;
-    if (kind === "primitive" || kind === "enum") return toPlainJson(value, type, body.form);
-    return outputToJson([value], { type, isTable }, body.form)[0];
-  };
-  let latestKey: { readonly of: AnswerField["key"]; readonly json: unknown } = { of: undefined, json: undefined };
-  const keyJson = (key: AnswerField["key"]): unknown => {
-    if (key !== latestKey.of) latestKey = { of: key, json: key && plain(key.value, key.feature.dtype, false) };
-    return latestKey.json;
-  };
-  const field = (one: AnswerField): Record<string, unknown> => ({
-    field: one.path,
-    value: plain(one.value, one.feature.dtype, one.isTable),
-    pkey: keyJson(one.key),
-    ts: one.observedAt === undefined ? now : timeText(one.observedAt),
-    error: one.failure && errors.get(one.failure),
-    meta: body.ask.includeMeta
-      ? { chosen_resolver_fqn: one.resolver, cache_hit: one.hit, primitive_type: one.feature.typeName, version: 1 }
-      : undefined,
-  });
-  return {
-    data: answer.fields.map(field),
-    errors: errors.size > 0 ? [...errors.values()] : undefined,
-    meta: metaJson(answer, answer.fields, body, now),
-  };
-}
-
-interface BulkJson {
-  readonly data: Record<string, unknown[]>;
-  readonly hits?: Record<string, unknown>;
-  readonly errors?: readonly Record<string, unknown>[];
-  readonly meta: Record<string, unknown>;
-}
-
-function bulkAnswerToJson(answer: BulkAnswer, body: QueryBody): BulkJson {
-  return {
-    data: Object.fromEntries(
-      answer.columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, body.form)]),
-    ),
-    ...(body.ask.includeMeta ? { hits: Object.fromEntries(answer.columns.map(({ path, hits }) => [path, hits])) } : {}),
-    ...(answer.failures.length > 0 ? { errors: answer.failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
-    meta: { rows: answer.rows, ...metaJson(answer, answer.columns, body, formatMicros(answer.nowMicros)) },
-  };
-}
-
-function metaJson(
-  answer: AnswerHead,
-  outputs: readonly Pick<AnswerField, "path" | "feature">[],
-  body: QueryBody,
-  now: string,
-): Record<string, unknown> {
-  const { deployment } = answer;
-  return {
-    execution_duration_s: Math.round(answer.durationMs * 1000) / 1e6,
-    deployment_id: deployment.id,
-    environment_id: deployment.environmentId,
-    environment_name: deployment.environmentName,
-    query_id: answer.queryId,
-    query_timestamp: now,
-    query_hash: answer.queryHash,
-    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, typeToJson(feature.dtype)])),
-    inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
-    explain_output: body.ask.explain ? answer.explanation : undefined,
-    trace_id: answer.traceId || undefined,
-    plan_stages: body.ask.storePlanStages ? answer.stages.length : undefined,
-  };
-}
+const JSON_HEADERS = encodedHeaders({
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+});

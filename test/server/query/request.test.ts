@@ -310,3 +310,42 @@ describe("named queries", () => {
     expect(valuesOf(await ask("signup", "1.0.0", ["user.id"]))).toEqual({ "user.id": 1 });
   });
 });
+
+test("a query is prepared as it is alone, whichever was asked before it", async () => {
+  const named = { name: "n", inputs: ["a.id"], outputs: ["a.y"] };
+  const made = graph(
+    [featureClass("a", { id: "int", x: "int", y: "str" })],
+    [python("m.x", ["a.id"], ["a.x"]), python("m.y", ["a.id"], ["a.y"])],
+    [named],
+  );
+  const fresh = () => new World(made, { python: { "m.x": () => 7, "m.y": (_, call) => JSON.stringify(call.context.tags) } });
+  type Query = Parameters<World["ask"]>;
+  const asked = async (world: World, query: Query) => {
+    const { queryHash, fields } = await world.ask(...query);
+    return { queryHash, values: fields.map(({ path, hit, value }) => ({ path, hit, value })) };
+  };
+  const queries: Query[] = [
+    [{ "a.id": 1 }, ["a.y"]],
+    [{ "a.id": 1 }, ["a.id"]],
+    [{ "a.id": 1 }, ["a.y", "a.id"]],
+    [{ "a.id": 1 }, ["a.id", "a.y"]],
+    [{ "a.id": 1, "a.x": 2 }, ["a.y"]],
+    [{ "a.id": 1 }, ["a.x"], { plannerOptions: { disable_cache_reads: "true" } }],
+    [{ "a.id": 1 }, ["a.x"], { staleness: { "a.x": 3_600_000 } }],
+    [{ "a.id": 1 }, ["a.x"]],
+    [{ "a.id": 1 }, ["a.y"], { tags: ["t"] }],
+    [{ "a.id": 1 }, ["a.y"], { tags: ["u"] }],
+    [{ "a.id": 1 }, [], { queryName: "n" }],
+    [{ "a.id": 1 }, []],
+  ];
+  for (const before of queries)
+    for (const query of queries) {
+      const world = fresh();
+      await asked(world, before);
+      const { queryHash, values } = await asked(world, query);
+      const alone = await asked(fresh(), query);
+      const stored = before === query && query[2]?.staleness !== undefined;
+      expect(queryHash).toBe(alone.queryHash);
+      expect(values).toEqual(stored ? alone.values.map((one) => ({ ...one, hit: true })) : alone.values);
+    }
+});

@@ -64,6 +64,8 @@ export interface AnswerHead {
 
 /** What a query came to. */
 export interface Answer extends AnswerHead {
+  /** The plan's outputs, one for each field; the same object for queries of the same shape. */
+  readonly outputs: readonly PlanOutput[];
   readonly fields: readonly AnswerField[];
   /** The failures of the fields and what they come from. */
   readonly failures: readonly CellFailure[];
@@ -164,6 +166,7 @@ export function answerFailures(fields: readonly AnswerField[]): CellFailure[] {
     if (failure) found.add(failure);
     if (inner) for (const one of inner) found.add(one);
   }
+  if (found.size === 0) return [];
   for (const failure of [...found]) {
     let root = failure;
     while (root.cause) root = root.cause;

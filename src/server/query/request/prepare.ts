@@ -65,13 +65,14 @@ interface Remembered {
 export class Preparer {
   readonly #requests = new LruMap<Remembered>(REMEMBERED);
   readonly #plans = new LruMap<Plan>(REMEMBERED);
+  /** The names of the query before, and its key: most queries have those of the one before. */
+  #latest: { readonly names: Names; readonly key: string } | undefined;
 
   constructor(readonly index: GraphIndex) {}
 
   /** Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong. */
   prepare(ask: Ask): Prepared {
-    checkNames(ask);
-    const key = keyOf(ask);
+    const key = this.#keyOf(ask);
     const remembered = this.#remember(ask, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
     if (hasRows) return this.#prepareRows(ask, key, remembered.resolved, guesses());
@@ -100,8 +101,7 @@ export class Preparer {
    * @param guess shared by all rows of the query
    */
   prepareRows(ask: Ask, columns: readonly BulkColumnAsk[], from: number, to: number, guess: Guess = guesses()): PreparedRows {
-    checkNames(ask);
-    const key = keyOf(ask);
+    const key = this.#keyOf(ask);
     const remembered = this.#remember(ask, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
     const refused = new Map<number, readonly Refusal[]>();
@@ -148,6 +148,17 @@ export class Preparer {
       first?.plan.outputs ??
       shape.outputs.map((output) => ({ path: outputPath(shape.root.name, output), feature: output.feature, pick: output.pick }));
     return { groups: [...groups.values()], refused, outputs, tags: shape.tags, inferred, planned };
+  }
+
+  /** Throws QueryRefused when there are too many names. */
+  #keyOf(ask: Ask): string {
+    if (this.#latest && hasNames(ask, this.#latest.names)) return this.#latest.key;
+    checkNames(ask);
+    const key = keyOf(ask);
+    const { outputs, tags, staleness, queryName, queryNameVersion, plannerOptions } = ask;
+    const inputs = ask.inputs.map(({ name }) => name);
+    this.#latest = { names: { inputs, outputs, tags, staleness, queryName, queryNameVersion, plannerOptions }, key };
+    return key;
   }
 
   #remember(ask: Ask, key: string): Remembered {
@@ -262,6 +273,31 @@ function keyOf(ask: Ask): string {
   if (ask.queryName !== "") key += `|${ask.queryName.length}:${ask.queryName}@${ask.queryNameVersion}`;
   for (const name in ask.plannerOptions) key += `|${name.length}:${name}=${ask.plannerOptions[name]?.length}:${ask.plannerOptions[name]}`;
   return key;
+}
+
+/** What `keyOf` is made of. */
+interface Names extends Pick<Ask, "outputs" | "tags" | "staleness" | "queryName" | "queryNameVersion" | "plannerOptions"> {
+  readonly inputs: readonly string[];
+}
+
+/** Whether a query is known to have names, which takes less than its key does. Of one with options it is not known. */
+function hasNames(ask: Ask, names: Names): boolean {
+  if (ask.queryName !== names.queryName || ask.queryNameVersion !== names.queryNameVersion) return false;
+  if (ask.inputs.length !== names.inputs.length) return false;
+  for (let i = 0; i < names.inputs.length; i++) if (ask.inputs[i]?.name !== names.inputs[i]) return false;
+  return areSame(ask.outputs, names.outputs) && areSame(ask.tags, names.tags) && !hasOptions(ask) && !hasOptions(names);
+}
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function hasOptions({ staleness, plannerOptions }: Pick<Ask, "staleness" | "plannerOptions">): boolean {
+  for (const _ in staleness) return true;
+  for (const _ in plannerOptions) return true;
+  return false;
 }
 
 function add(group: RowGroup, row: number, values: readonly FeatureValue[]): void {

@@ -44,6 +44,8 @@ export class Cells {
   readonly storedBy: string[];
   /** The child rows of cells that stand for rows of has-many relations. */
   readonly rowsAt = new Map<number, RowsValue>();
+  /** Whether any was computed in this run: only then is there something to store. */
+  hasFresh = false;
 
   constructor(
     slots: number,
@@ -62,6 +64,7 @@ export class Cells {
     this.values[cell] = value;
     this.state[cell] = CellState.OK;
     this.origin[cell] = origin;
+    if (origin === CellOrigin.COMPUTED || origin === CellOrigin.NULLED) this.hasFresh = true;
     this.observed[cell] = observed;
   }
 

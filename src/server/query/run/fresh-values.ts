@@ -27,6 +27,7 @@ function withChildren(execution: Execution): Execution[] {
 
 function freshColumns(execution: Execution, present: number): FreshColumn[] {
   const { plan, rows, cells } = execution;
+  if (!cells.hasFresh) return [];
   const columns: FreshColumn[] = [];
   const frameKeys: (string | undefined)[][] = [];
   for (const slot of plan.slots) {

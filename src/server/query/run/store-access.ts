@@ -127,6 +127,7 @@ function collectWrites(execution: Execution, present: number, writes: OnlineWrit
   const { plan, rows, cells } = execution;
   for (const child of execution.children) collectWrites(child, present, writes, relations);
   for (const found of execution.foundRows) if (found.observedAt <= present) relations.push(found);
+  if (!cells.hasFresh) return;
   for (const id of plan.storedSlots) {
     const slot = plan.slots[id] as PlanSlot;
     const frame = plan.frames[slot.frame] as PlanFrame;

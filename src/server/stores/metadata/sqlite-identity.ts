@@ -70,7 +70,7 @@ export function identityQueries(db: Database, writer: Writer): Pick<MetadataStor
         return true;
       }),
 
-    async environments() {
+    environments() {
       environments ??= db
         .query<EnvironmentRecord, []>(
           `select e.id, e.name, p.id as projectId, p.name as projectName, p.team_id as teamId, e.created_at as createdAt

@@ -187,7 +187,7 @@ export interface MetadataStore {
   /** Creates all of it when the store is empty; false when it is not. */
   bootstrap(first: Bootstrap): Promise<boolean>;
   /** All environments, by name. */
-  environments(): Promise<EnvironmentRecord[]>;
+  environments(): EnvironmentRecord[] | Promise<EnvironmentRecord[]>;
   /** Adds an environment to a project. Rejects when the name is taken there. */
   createEnvironment(environment: {
     readonly id: string;

@@ -119,14 +119,10 @@ class SqliteOnlineStore implements OnlineStore {
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k] as string;
       const id = prefix + key;
-      let row = this.cache.find(id);
-      if (!row || !this.isCertain(row, featureIds)) row = this.load(this.cache.open(id, scope, namespace, key), featureIds);
-      const values = new Array<StoredValue | undefined>(featureIds.length);
-      for (let f = 0; f < featureIds.length; f++) {
-        const cell = row.cells.get(featureIds[f] as number);
-        values[f] = cell && readCell(cell, asOf);
-      }
-      result[k] = values;
+      const row = this.cache.find(id);
+      result[k] =
+        (row && valuesOf(row, featureIds, asOf)) ??
+        (valuesOf(this.load(this.cache.open(id, scope, namespace, key), featureIds), featureIds, asOf) as (StoredValue | undefined)[]);
     }
     this.cache.evict();
     return result;
@@ -199,11 +195,6 @@ class SqliteOnlineStore implements OnlineStore {
   /** The latest time that a stored value can rightly have. One that lies behind it comes from a clock that ran ahead, and gives way to any other. */
   private latest(): number {
     return this.now() + CLOCK_TOLERANCE_MS;
-  }
-
-  private isCertain(row: Row, featureIds: readonly number[]): boolean {
-    for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) return false;
-    return true;
   }
 
   /** Reads what is not certain from the file; a newer value that waits to be written stays. */
@@ -349,6 +340,17 @@ class SqliteOnlineStore implements OnlineStore {
     this.cache.clear();
     for (const cell of waiting) this.clean(cell);
   }
+}
+
+/** The values of a row; undefined when what the file holds of one of them is not certain. */
+function valuesOf(row: Row, featureIds: readonly number[], asOf: number): (StoredValue | undefined)[] | undefined {
+  const values = new Array<StoredValue | undefined>(featureIds.length);
+  for (let f = 0; f < featureIds.length; f++) {
+    const cell = row.cells.get(featureIds[f] as number);
+    if (cell?.certain !== true) return undefined;
+    values[f] = readCell(cell, asOf);
+  }
+  return values;
 }
 
 /** A relation lies in the file like a feature: one cell, whose value holds all rows by columns. */

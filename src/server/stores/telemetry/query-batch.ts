@@ -1,6 +1,6 @@
 /**
- * Queries on their way to the thread that writes them. Their bodies are laid end to end as they come, so that they are handed over as one piece of memory and
- * packed as they are; the rest goes as one text, which threads hand to each other for less than objects.
+ * Queries on their way to the thread that writes them. Their bodies are laid end to end when they are handed over, so that they go as one piece of memory and
+ * are packed as they are; the rest goes as one text, which threads hand to each other for less than objects.
  */
 
 import type { Body, QueryLogEntry } from "./store.ts";
@@ -20,36 +20,40 @@ export interface QueryBatch {
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
-const FIRST_BYTES = 256 * 1024;
+/** Size of the memory in which bodies are laid, unless a batch needs more; what is not written to takes none. */
+const KEPT_BYTES = 1024 * 1024;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
 /** Gathers queries. */
 export class QueryGatherer {
-  #rows: BatchedQuery[] = [];
-  #bodies = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #queries: QueryLogEntry[] = [];
+  #bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #used = 0;
 
   /** How many were gathered. */
   get size(): number {
-    return this.#rows.length;
+    return this.#queries.length;
   }
 
-  add({ request, response, origins, ...query }: QueryLogEntry): void {
-    this.#rows.push({
-      ...query,
-      requestSize: this.#append(request),
-      responseSize: response === undefined ? null : this.#append(response),
-      originsSize: this.#append(origins),
-    });
+  add(query: QueryLogEntry): void {
+    this.#queries.push(query);
   }
 
   /** What was gathered, which is gathered no longer. */
   take(): QueryBatch {
-    const batch = { rows: JSON.stringify(this.#rows), bodies: new Uint8Array(this.#bodies.subarray(0, this.#used)) };
-    this.#rows = [];
+    const rows = this.#queries.map(
+      ({ request, response, origins, ...query }): BatchedQuery => ({
+        ...query,
+        requestSize: this.#append(request),
+        responseSize: response === undefined ? null : this.#append(response),
+        originsSize: this.#append(origins),
+      }),
+    );
+    const batch = { rows: JSON.stringify(rows), bodies: new Uint8Array(this.#bodies.subarray(0, this.#used)) };
+    this.#queries = [];
     this.#used = 0;
-    if (this.#bodies.length > FIRST_BYTES) this.#bodies = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    if (this.#bodies.length > KEPT_BYTES) this.#bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
     return batch;
   }
 

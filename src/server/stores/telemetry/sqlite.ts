@@ -56,6 +56,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   let spans: SpanRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
+  let sending: ReturnType<typeof setImmediate> | undefined;
   let noticing: ReturnType<typeof setTimeout> | undefined;
   let written = Promise.resolve();
   let worker: Worker | undefined;
@@ -123,7 +124,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
   const send = (): Promise<void> => {
     clearTimeout(gathering);
+    clearImmediate(sending);
     gathering = undefined;
+    sending = undefined;
     const records = waiting();
     if (records === 0) return written;
     written = write({ queries: queries.size > 0 ? queries.take() : undefined, logs, spans, now: clock.now() }, records, gathered);
@@ -160,8 +163,11 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     gathered += bytes;
     return true;
   };
+
+  /** Sends a full batch once the answers that are being given are out, a smaller one after a while. */
   const gather = (): void => {
-    if (waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) void send();
+    const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
+    if (isFull) sending ??= setImmediate(send);
     else gathering ??= setTimeout(send, GATHER_MS);
   };
 
