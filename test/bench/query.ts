@@ -9,6 +9,7 @@ import { encodeBodies, firstLine, type Requests, send, serve } from "./client.ts
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import { queryProject, STORED_FEATURES } from "./generate-project.ts";
 import type { Latencies } from "./load.ts";
+import { onOneCpu } from "./one-cpu.ts";
 
 const ROWS = 1_000;
 const CONCURRENCIES = [1, 16] as const;
@@ -17,9 +18,13 @@ const REQUESTS = { 1: 3_000, 16: 12_000 } as const;
 const STORED = STORED_FEATURES.map((name) => `profile.${name}`);
 const WITH_LIVE = [...STORED.slice(1), "profile.live"];
 
-/** Twenty stored features, and nineteen with one that Python computes, through the JSON API and through Connect, against a bare server. */
+/**
+ * Twenty stored features, and nineteen with one that Python computes, through the JSON API and through Connect, against a bare server. One request at a time is
+ * measured with client and servers on one CPU.
+ */
 export async function measureQueries(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const { authorization, host, port } = await serve(sandbox, queryProject());
+  const { pid } = await sandbox.json<{ pid: number }>(["server", "status"]);
 
   const bare = Bun.spawn([process.execPath, join(import.meta.dir, "bare-server.ts"), join(sandbox.root, "bare.db"), String(ROWS)], {
     stdout: "pipe",
@@ -43,7 +48,10 @@ export async function measureQueries(sandbox: Sandbox, rounds: number): Promise<
     const subjects: Record<string, () => Promise<Latencies>> = {};
     for (const concurrency of CONCURRENCIES)
       for (const [name, load] of Object.entries(cases))
-        subjects[`c=${String(concurrency).padEnd(2)} ${name}`] = () => send({ ...load, requests: REQUESTS[concurrency], concurrency });
+        subjects[`c=${String(concurrency).padEnd(2)} ${name}`] = () => {
+          const measure = () => send({ ...load, requests: REQUESTS[concurrency], concurrency });
+          return concurrency === 1 ? onOneCpu([pid, bare.pid, process.pid], measure) : measure();
+        };
     const measured = await interleave(rounds, subjects);
     return CONCURRENCIES.flatMap((concurrency) => lines(measured, `c=${String(concurrency).padEnd(2)} `));
   } finally {
