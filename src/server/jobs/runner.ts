@@ -110,12 +110,11 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     ended: AbortController,
     over: AbortSignal,
   ): Promise<void> => {
-    for (let heardAt = performance.now(); ; ) {
+    for (let missed = 0; ; ) {
       await clock.sleep(leaseMs / HEARTBEATS_PER_LEASE, over);
       const heard = await jobs.heartbeat(lease, leaseMs, said()).catch(() => undefined);
-      if (heard !== undefined) heardAt = performance.now();
-      const isLost = heard === "lost" || performance.now() - heardAt > leaseMs;
-      if (isLost) ended.abort(new AttemptEnded("lost"));
+      missed = heard === undefined ? missed + 1 : 0;
+      if (heard === "lost" || missed >= HEARTBEATS_PER_LEASE) ended.abort(new AttemptEnded("lost"));
       if (heard === "cancel") ended.abort(new AttemptEnded("cancelled"));
     }
   };
@@ -166,11 +165,11 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         await insist(job, () => jobs.succeed(lease));
         return;
       case "stopping":
-        await jobs.release(lease);
+      case "lost": {
+        const wasOurs = await insist(job, () => jobs.release(lease));
+        if (!wasOurs) log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
         return;
-      case "lost":
-        log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
-        return;
+      }
       case "cancelled":
         return giveUp(job, handler, "it was cancelled", () => jobs.confirmCancel(lease));
       case "failed":

@@ -193,10 +193,21 @@ describe("a runner", () => {
 
   test("whose node died is followed by another when its lease ends, and by itself at once", async () => {
     const dead = new ManualHandler();
-    const silent = { ...store.jobs, heartbeat: () => Promise.reject(new Error("the store cannot be reached")) };
+    let isDead = false;
+    const mortal =
+      <A extends unknown[], T>(use: (...given: A) => Promise<T>) =>
+      (...given: A): Promise<T> =>
+        isDead ? Promise.reject(new Error("the store cannot be reached")) : use(...given);
+    const jobs = {
+      ...store.jobs,
+      claim: mortal(store.jobs.claim),
+      heartbeat: mortal(store.jobs.heartbeat),
+      release: mortal(store.jobs.release),
+    };
     await enqueue("1");
     await enqueue("2", { maxAttempts: 3 });
-    await begin(dead, { node: "a", jobs: silent });
+    await begin(dead, { node: "a", jobs });
+    isDead = true;
     const next = new ManualHandler();
     await begin(next, { node: "b" });
     await clock.advance(LEASE_MS - 1);
@@ -212,6 +223,30 @@ describe("a runner", () => {
     const again = new ManualHandler();
     await begin(again, { node: "b" });
     expect(again.ids).toEqual(["2"]);
+  });
+
+  test("begins anew with what it could not keep, when the store is there again", async () => {
+    let isAway = false;
+    const orAway = <T>(use: () => Promise<T>): Promise<T> => (isAway ? Promise.reject(new Error("away")) : use());
+    const handler = new ManualHandler();
+    await enqueue("j");
+    await begin(handler, {
+      jobs: {
+        ...store.jobs,
+        claim: (options) => orAway(() => store.jobs.claim(options)),
+        heartbeat: (lease, ms, said) => orAway(() => store.jobs.heartbeat(lease, ms, said)),
+        release: (lease) => orAway(() => store.jobs.release(lease)),
+      },
+    });
+    isAway = true;
+    await clock.advance(LEASE_MS * 2);
+    expect(handler.calls.map(({ attempt }) => attempt.signal.aborted)).toEqual([true]);
+    isAway = false;
+    await clock.advance(2_000);
+    expect([handler.ids, (await store.jobs.job("j"))?.attempts]).toEqual([["j", "j"], 1]);
+    handler.calls[1]?.done();
+    await clock.advance(0);
+    expect(await state("j")).toBe("succeeded");
   });
 
   test("gives up a job that its node died over too often, as often as it takes", async () => {
