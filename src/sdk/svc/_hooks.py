@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
+from ._decorated import DecoratedFunction
 from ._registry import registry
-from ._source import FunctionNode, Origin, Source, source_of
 from ._unknown_options import Others, kept
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,35 +23,15 @@ class HookOptions:
     others: Others = ()
 
 
-class HookDefinition:
-    """A decorated function."""
+class HookDefinition(DecoratedFunction):
+    """A hook."""
 
     def __init__(self, fn: Callable[..., Any], kind: str, options: HookOptions) -> None:
-        inner = inspect.unwrap(fn)
-        code = getattr(inner, "__code__", None)
-        if code is None:
-            raise TypeError(f"@{kind} stands above a function")
-        self.fn = fn
+        super().__init__(fn, f"@{kind} stands above a function")
         #: `before_all` or `after_all`.
         self.kind = kind
         self.options = options
-        self.name = f"{inner.__module__}.{inner.__name__}"
-        self.origin = Origin(code.co_filename, code.co_firstlineno, inner.__name__)
-        self.parameters = inspect.signature(fn).parameters
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.fn)
-
-    @property
-    def source(self) -> Optional[Source]:
-        return source_of(self.origin.filename)
-
-    @property
-    def node(self) -> Optional[FunctionNode]:
-        """The function's definition, when its source can be read."""
-        source = self.source
-        return source.function_at(self.origin) if source else None
+        self.name = f"{self.inner.__module__}.{self.inner.__name__}"
 
     def runs_in(self, environment: str) -> bool:
         """Whether it runs in an environment of that name."""

@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
 from ._annotations import Scope, scope_of_frame
+from ._decorated import DecoratedFunction
 from ._dtypes import DataType
 from ._field import MISSING, Tags
 from ._frames.spec import RowsSpec, TableSpec
 from ._registry import registry
-from ._source import FunctionNode, Origin, Source, source_of
 from ._unknown_options import Others, kept
 from ._windows import format_window, split_windowed_name, window_seconds
 
@@ -161,42 +161,23 @@ class ResolverSpec:
         return tuple(values.get(item.attribute) for item in self.outputs)
 
 
-class ResolverDefinition:
-    """A decorated function."""
+class ResolverDefinition(DecoratedFunction):
+    """A resolver."""
 
     def __init__(self, fn: Callable[..., Any], kind: str, options: ResolverOptions, frame: Any) -> None:
-        inner = inspect.unwrap(fn)
-        code = getattr(inner, "__code__", None)
-        if code is None:
-            raise TypeError("@online and @offline stand above a function")
-        self.fn = fn
+        super().__init__(fn, "@online and @offline stand above a function")
+        inner = self.inner
         self.kind = kind
         self.options = options
         self.module: str = inner.__module__
         self.name: str = options.name if isinstance(options.name, str) else inner.__name__
         self.function_name: str = inner.__name__
-        self.origin = Origin(code.co_filename, code.co_firstlineno, inner.__name__)
-        self.scope = Scope(self.module, code.co_filename, inner.__globals__, scope_of_frame(frame).locals)
-        self.parameters = inspect.signature(fn).parameters
+        self.scope = Scope(self.module, self.origin.filename, inner.__globals__, scope_of_frame(frame).locals)
         self.returns = getattr(inner, "__annotations__", {}).get("return", MISSING)
 
     @property
     def fqn(self) -> str:
         return f"{self.module}.{self.name}"
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.fn)
-
-    @property
-    def source(self) -> Optional[Source]:
-        return source_of(self.origin.filename)
-
-    @property
-    def node(self) -> Optional[FunctionNode]:
-        """The function's definition, when its source can be read."""
-        source = self.source
-        return source.function_at(self.origin) if source else None
 
     @property
     def description(self) -> str:
