@@ -104,19 +104,18 @@ describe("directions", () => {
     expect([...new Set([...sources.keys()].map(folderOf))].filter((folder) => !(folder in DIRECTIONS))).toEqual([]);
   });
 
-  test("within the server: capabilities import no services, and of the context only the clock", () => {
+  test("within the server: capabilities do not know the wire, and of the context only the clock", () => {
     const wrong = imports.filter(({ file, path }) => {
       if (folderOf(file) !== "server") return false;
-      const inside = file.split("/");
-      const isTop = inside.length === 2 || ["services", "http"].includes(inside[1] ?? "");
-      return (path.startsWith("server/services/") && !isTop) || (path.startsWith("context/") && path !== "context/clock.ts");
+      const mayKnowTheWire = ["wire", "ui", "boot"].includes(file.split("/")[1] ?? "");
+      return (path.startsWith("server/wire/") && !mayKnowTheWire) || (path.startsWith("context/") && path !== "context/clock.ts");
     });
     expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
   });
 
   test("stores import no capability", () => {
     const wrong = imports.filter(
-      ({ file, path, kind }) => file.startsWith("server/stores/") && kind !== "type" && /^server\/(?!stores\/)[^/]+\//.test(path),
+      ({ file, path, kind }) => file.startsWith("server/stores/") && kind !== "type" && /^server\/(?!stores\/|thread\/)[^/]+\//.test(path),
     );
     expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
   });

@@ -42,12 +42,12 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
-import { acceptedEncoding } from "../../src/server/http/content-encoding.ts";
-import { JsonRefused } from "../../src/server/http/json-text.ts";
-import { readTokenRequest, TokenRequestRefused } from "../../src/server/http/token-request.ts";
 import { QueryRefused } from "../../src/server/query/refusal.ts";
-import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/services/query-body.ts";
 import { countParameters, withoutTerminator } from "../../src/server/sql/statement-text.ts";
+import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts";
+import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
+import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
+import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/wire/query/query-body.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

@@ -6,7 +6,7 @@ import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
-import { readQueryRun } from "../../../src/server/query-runs.ts";
+import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
 import { seeded } from "../../domain/seed.ts";
 import { jsonDoors } from "../services/json-doors.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";

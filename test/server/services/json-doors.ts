@@ -1,8 +1,8 @@
 /** The JSON query API of a test's world, without a server around it. */
 
 import type { QueryRecord } from "../../../src/server/query/engine.ts";
-import type { QueryDoorDeps } from "../../../src/server/services/query-door.ts";
-import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/services/query-http.ts";
+import type { QueryDoorDeps } from "../../../src/server/wire/query/endpoint.ts";
+import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/wire/query/query-http.ts";
 import type { World } from "../query/worlds.ts";
 
 /** A door of the API, by the end of its path. */

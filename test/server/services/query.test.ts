@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type QueryRequest, QueryRequestSchema, QueryResponseSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
-import type { QueryScope } from "../../../src/server/queries.ts";
 import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import { readQueryRun } from "../../../src/server/query-runs.ts";
-import { createQueryCalls } from "../../../src/server/services/query.ts";
+import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
+import type { QueryScope } from "../../../src/server/wire/query/queries.ts";
+import { createQueryCalls } from "../../../src/server/wire/services/query.ts";
 import { featureClass, graph, python } from "../query/graphs.ts";
 import { World } from "../query/worlds.ts";
 
