@@ -14,7 +14,7 @@ import { holdDataDirectory } from "../../src/server/boot/data-directory.ts";
 import { openParts } from "../../src/server/boot/parts.ts";
 import { buildJob } from "../../src/server/deployments/builds.ts";
 import { createLog } from "../../src/server/log.ts";
-import type { DeploymentRecord } from "../../src/server/stores/metadata/store.ts";
+import type { DeploymentRecord } from "../../src/server/stores/metadata/deployments.ts";
 
 /** An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store by its table and id, with the state it was left in. */
 export type Acknowledged = { readonly observed: readonly string[] } | { readonly row: string; readonly id: string; readonly state: string };

@@ -4,6 +4,7 @@ import type { Clock } from "../../context/clock.ts";
 import { createBrowserSessions } from "../access/browser-sessions.ts";
 import { createCallers } from "../access/callers.ts";
 import { createClients } from "../access/clients.ts";
+import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys } from "../access/keys.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
@@ -184,6 +185,7 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
       keys,
       tokens,
       clients,
+      environments: createEnvironments(metadata),
       callers: createCallers({ tokens, clients, sessions: browserSessions }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),

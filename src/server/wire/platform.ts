@@ -4,6 +4,7 @@ import type { Clock } from "../../context/clock.ts";
 import type { BrowserSessions } from "../access/browser-sessions.ts";
 import type { Callers } from "../access/callers.ts";
 import type { Clients } from "../access/clients.ts";
+import type { Environments } from "../access/environments.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import type { Tokens } from "../access/tokens.ts";
@@ -35,6 +36,7 @@ export interface Platform {
   readonly tokens: Tokens;
   readonly clients: Clients;
   readonly callers: Callers;
+  readonly environments: Environments;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
   readonly addresses: ObjectAddresses;

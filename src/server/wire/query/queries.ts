@@ -50,13 +50,13 @@ export function queriesOf(platform: Platform): Promise<Queries> {
 }
 
 async function createQueries(platform: Platform): Promise<Queries> {
-  const { addressFor, clock, log, metadata, headless } = platform;
+  const { addressFor, clock, environments, log, headless } = platform;
   const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
   const places = new Map<string, { readonly environmentId: string; readonly branch: string }>();
   return {
     engine: createEngine({ clock, log }),
     resolveDeployment: (names, caller) =>
-      whenThere(resolveNames(metadata, caller, { ...names, project: "" }), (target) =>
+      whenThere(resolveNames(environments, caller, { ...names, project: "" }), (target) =>
         whenThere(deployments.acquire(target), (lease) => {
           const { id, environmentId, scope } = lease.deployment;
           const branch = branchOf(scope);

@@ -21,7 +21,7 @@ import { checkBranch, resolveScope } from "../../access/scope.ts";
 import { refuseOtherBranch } from "../../deployments/deployments.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
-import type { DeploymentRecord } from "../../stores/metadata/store.ts";
+import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
 import { ADDRESS_LIFETIME_MS, MAX_OBJECT_BYTES } from "../http/objects.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -57,13 +57,13 @@ export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { addressFor, addresses, clock, keys, metadata, objects } = platform;
+  const { addressFor, addresses, clock, environments, keys, metadata, objects } = platform;
   const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch }, context) {
       if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       return create(ValidateGraphResponseSchema, await (await platform.deployments()).validate(environment, checkBranch(branch), graph));
     },
 
@@ -88,7 +88,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async createDeployment(request, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       checkTexts(request);
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
@@ -117,13 +117,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async getDeployment({ deploymentId }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployment = await (await platform.deployments()).find(deploymentId, environment.id);
       return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
     },
 
     async listDeployments({ branch, pageSize, pageToken: token }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const filter = `${environment.id}/${branch}`;
       const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
       const before = token === "" ? undefined : readPageToken(keys.objects, filter, token);
@@ -142,7 +142,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async *watchDeployment({ deploymentId }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployments = await platform.deployments();
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
         yield create(WatchDeploymentResponseSchema, { deployment: message(deployment, context), progress });
@@ -150,7 +150,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async listBranches(_request, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const branches = await metadata.branches(environment.id);
       return create(ListBranchesResponseSchema, {
         branches: branches.map(({ name, deploys, lastDeployedAt, latestDeploymentId }) => ({
@@ -163,7 +163,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async getSource({ target }, context) {
-      const { environment, branch } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployment = await sourceTarget(platform, environment.id, target || branch);
       refuseOtherBranch(deployment, branch);
       const size = await objects.size(deployment.sourceSha256);
