@@ -35,7 +35,7 @@ const say = (what: unknown): void => void writeSync(1, `${JSON.stringify(what)}\
 const log = createLog({ write: (line) => writeSync(2, `${line}\n`), clock, level: "warning" });
 const directory = holdDataDirectory(join(folder, "data"));
 const options = { port: 0, dataDir: directory.path, clock, env: {}, log: () => undefined, version: "1.2.3-test" };
-const { metadata, ...parts } = openParts({ directory, options, log });
+const { metadata, ...parts } = await openParts({ directory, options, log });
 const credentials = await parts.openTenant();
 const [environment] = await metadata.environments();
 if (!environment) throw new Error("no environment");

@@ -1,15 +1,12 @@
-/**
- * The data directory and who holds it. The lock is an exclusive transaction on a database of its own, held for the server's life: the system takes it back the
- * moment the process is gone, however it went, so there is no stale lock to clean up.
- */
+/** The data directory and the server that holds it. */
 
-import { Database } from "bun:sqlite";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { reasonAt, systemCode } from "../../disk/disk-error.ts";
+import { reasonAt } from "../../disk/disk-error.ts";
 import { createPrivateFile, makePrivateFolder, syncFolder, writePrivateFile } from "../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../disk/rename.ts";
 import { StartError } from "../failure.ts";
+import { takeExclusiveLock } from "./exclusive-lock.ts";
 
 /** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
 export interface ServerNote {
@@ -63,14 +60,8 @@ export function holdDataDirectory(path: string): DataDirectory {
       "Choose another one with `--data-dir`.",
     );
   }
-  const lock = new Database(lockFile, { strict: true });
-  try {
-    lock.run("pragma busy_timeout = 0");
-    lock.run("pragma journal_mode = memory");
-    lock.run("begin exclusive");
-  } catch (error) {
-    lock.close();
-    if (!systemCode(error)?.startsWith("SQLITE_BUSY")) throw unlockable(lockFile, error);
+  const lock = takeExclusiveLock(lockFile, "Choose another data directory with `--data-dir`.");
+  if (!lock) {
     const holder = readServerNote(path);
     throw new StartError(
       "locked",
@@ -96,19 +87,7 @@ export function holdDataDirectory(path: string): DataDirectory {
     announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false }),
     release() {
       rmSync(note, { force: true });
-      lock.run("rollback");
-      lock.close();
+      lock.release();
     },
   };
-}
-
-function unlockable(path: string, error: unknown): StartError {
-  const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(systemCode(error) ?? "");
-  return new StartError(
-    "data_unusable",
-    `The lock file ${path} cannot be used: ${reasonAt(path, error)}.`,
-    isDamaged
-      ? "No server holds it, and nothing is kept in it: delete it and start again."
-      : "Choose another data directory with `--data-dir`.",
-  );
 }

@@ -24,7 +24,8 @@ import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 import type { VersionStore } from "../stores/metadata/versions.ts";
-import type { ObjectStore } from "../stores/objects/store.ts";
+import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
+import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -106,13 +107,16 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (existsSync(source)) return source;
     makePrivateFolder(folderOf(deployment.id));
     chmodSync(folder, 0o700);
-    const size = await objects.size(deployment.sourceSha256);
-    if (size === undefined) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
+    const { sourceSha256 } = deployment;
+    const bundle = await objects.get(sourceSha256);
+    if (!bundle) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
-      const files = await unpackArchive(objects.slice(deployment.sourceSha256, 0, size).stream(), source);
+      const files = await unpackArchive(verified(bundle, sourceSha256), source);
       if (files.length === 0) throw new ArchiveRefused("the archive has no files");
     } catch (error) {
       if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
+      if (error instanceof ObjectMismatch)
+        throw new BuildFailed(`The source bundle cannot be used: ${error.message}. Deploy again with \`svc apply\`.`);
       throw error;
     }
     return source;

@@ -15,7 +15,6 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
-import type { ObjectAddresses } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 
 /** The parts of a running server. What costs time to load is behind a function and loaded on first use. */
@@ -39,7 +38,6 @@ export interface Platform {
   readonly environments: Environments;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
-  readonly addresses: ObjectAddresses;
   /** Room for the bodies of requests. */
   readonly bodies: BodyBudget;
   readonly metadata: MetadataStore;

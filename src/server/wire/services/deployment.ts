@@ -22,7 +22,7 @@ import { refuseOtherBranch } from "../../deployments/deployments.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
 import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
-import { ADDRESS_LIFETIME_MS, MAX_OBJECT_BYTES } from "../http/objects.ts";
+import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, readPageToken } from "./page-token.ts";
@@ -57,7 +57,7 @@ export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { addressFor, addresses, clock, environments, keys, metadata, objects } = platform;
+  const { addressFor, clock, environments, keys, metadata, objects } = platform;
   const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
@@ -78,12 +78,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const now = clock.now();
       const id = newId("upl", now);
       await metadata.createUpload({ id, sha256, sizeBytes: size, createdAt: now, expiresAt: now + UPLOAD_LIFETIME_MS });
-      const address = addresses.sign("put", sha256, size);
+      const { url, expiresAt } = await objects.sign("put", sha256, size);
       return create(CreateUploadResponseSchema, {
         uploadId: id,
-        url: address.url,
+        url,
         complete: (await objects.size(sha256)) === size,
-        expiresAt: msToTimestamp(now + ADDRESS_LIFETIME_MS),
+        expiresAt: msToTimestamp(expiresAt),
       });
     },
 
@@ -170,7 +170,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
       return create(GetSourceResponseSchema, {
         deployment: message(deployment, context),
-        url: addresses.sign("get", deployment.sourceSha256, size).url,
+        url: (await objects.sign("get", deployment.sourceSha256, size)).url,
       });
     },
   });
