@@ -1,4 +1,7 @@
-/** Environments as requests see them: whoever was found is remembered, because every query asks for its environment. */
+/**
+ * Environments as requests see them: whoever was found is remembered, because every query asks for
+ * its environment.
+ */
 
 import type { EnvironmentName, EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Signed addresses of objects: `/v1/objects/<key>?op&size&expires&signature`. The signature covers everything that the address says, so that it opens one
- * object for one purpose until it ends.
+ * Signed addresses of objects: `/v1/objects/<key>?op&size&expires&signature`. The signature covers
+ * everything that the address says, so that it opens one object for one purpose until it ends.
  */
 
 import type { Clock } from "../../context/clock.ts";

@@ -8,7 +8,10 @@ import { renameInPlaceSync } from "../../disk/rename.ts";
 import { StartError } from "../failure.ts";
 import { takeExclusiveLock } from "./exclusive-lock.ts";
 
-/** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
+/**
+ * What `server.json` says of the running server. It is a note for people and for `svc server
+ * status`; only the lock decides.
+ */
 export interface ServerNote {
   readonly pid: number;
   readonly url: string;
@@ -22,7 +25,10 @@ export interface DataDirectory {
   readonly path: string;
   /** Absolute path of a file or folder in it. */
   file(name: string): string;
-  /** Moves all state out of the way, into a folder of the directory; undefined when there is none. Nothing of it may be open. */
+  /**
+   * Moves all state out of the way, into a folder of the directory; undefined when there is none.
+   * Nothing of it may be open.
+   */
   setAside(now: number): string | undefined;
   /** Writes `server.json`. */
   announce(note: ServerNote): void;
@@ -30,10 +36,15 @@ export interface DataDirectory {
   release(): void;
 }
 
-/** Names of what a server keeps in its data directory, apart from its log, its note and its lock. */
+/**
+ * Names of what a server keeps in its data directory, apart from its log, its note and its lock.
+ */
 const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
-/** Reads who last announced itself in a data directory; undefined when nobody did or the note is unreadable. */
+/**
+ * Reads who last announced itself in a data directory; undefined when nobody did or the note is
+ * unreadable.
+ */
 export function readServerNote(path: string): ServerNote | undefined {
   try {
     const note = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as Partial<ServerNote>;
@@ -46,7 +57,8 @@ export function readServerNote(path: string): ServerNote | undefined {
 
 /**
  * Creates the folder where needed (mode 0700) and takes its lock.
- * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the folder cannot be written
+ * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the
+ * folder cannot be written
  */
 export function holdDataDirectory(path: string): DataDirectory {
   const lockFile = join(path, "server.lock");

@@ -14,7 +14,8 @@ export interface ExclusiveLock {
 }
 
 /**
- * Takes the lock of a file, which is made where it is missing; undefined when another server holds it.
+ * Takes the lock of a file, which is made where it is missing; undefined when another server holds
+ * it.
  * @param hint the next step for whoever can lock nothing there
  * @throws StartError "data_unusable" when nothing can be locked there
  */

@@ -1,8 +1,8 @@
 /**
- * Which stores a data directory has had, and where: `stores.json`. A store that was there and is gone,
- * or is empty as a power cut can leave it, is missed; without the note it would be begun anew, and
- * everything in it would be gone without a word. Online values and telemetry are not noted: they are
- * caches and records that may be begun anew.
+ * Which stores a data directory has had, and where: `stores.json`. A store that was there and is
+ * gone, or is empty as a power cut can leave it, is missed; without the note it would be begun
+ * anew, and everything in it would be gone without a word. Online values and telemetry are not
+ * noted: they are caches and records that may be begun anew.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -28,15 +28,18 @@ export interface KeptPlace {
 export interface KnownStores {
   /** Notes that a store is there, for good. Throws DiskError when that cannot be written. */
   add(store: KeptStore): void;
-  /** Refuses a store that turned out to hold nothing, if it is noted: its file is there, but what was in it is not. Throws StartError. */
+  /**
+   * Refuses a store that turned out to hold nothing, if it is noted: its file is there, but what
+   * was in it is not. Throws StartError.
+   */
   refuseEmpty(store: KeptStore): void;
 }
 
 const NOTE = "stores.json";
 
 /**
- * Reads the note. A directory of a version that wrote none is told by its files, and so is one whose
- * note lacks the metadata: a start can end between two lines of it.
+ * Reads the note. A directory of a version that wrote none is told by its files, and so is one
+ * whose note lacks the metadata: a start can end between two lines of it.
  * @throws StartError when a store is missing; nothing was changed then
  */
 export function readKnownStores(
@@ -85,7 +88,10 @@ function readNote(path: string): ReadonlySet<string> | undefined {
   }
 }
 
-/** Whether other files are there only because this store was. The metadata is always made first, the offline store's file only to write to it. */
+/**
+ * Whether other files are there only because this store was. The metadata is always made first, the
+ * offline store's file only to write to it.
+ */
 function isImplied(store: KeptStore, directory: Pick<DataDirectory, "file">): boolean {
   if (store === "offline") return existsSync(directory.file(FILES.offline));
   const files = ["server.key", "online.db", "offline.db", "telemetry.db"].some((name) => existsSync(directory.file(name)));

@@ -1,4 +1,7 @@
-/** Opening the stores of a server, each by the driver that its address names. All places are looked at before anything that is kept in them is changed. */
+/**
+ * Opening the stores of a server, each by the driver that its address names. All places are looked
+ * at before anything that is kept in them is changed.
+ */
 
 import { didYouMean } from "../../domain/closest.ts";
 import { StartError, type StartErrorCode } from "../failure.ts";
@@ -31,8 +34,10 @@ export interface Stores {
 
 /**
  * Opens the metadata and the objects, and finds the others.
- * @param options.addresses gives what signs addresses of objects; called once, when the metadata are open
- * @throws StartError that says which address cannot be used, and who set it; nothing stays open then
+ * @param options.addresses gives what signs addresses of objects; called once, when the metadata
+ * are open
+ * @throws StartError that says which address cannot be used, and who set it; nothing stays open
+ * then
  */
 export async function openStores(
   options: Omit<DriverContext, "dataDir" | "deleteObject" | "onHistory"> & {
@@ -97,7 +102,10 @@ export async function openStores(
   }
 }
 
-/** Finds a store at the address that was set, or in the data directory. Errors about an address that was set say so. */
+/**
+ * Finds a store at the address that was set, or in the data directory. Errors about an address that
+ * was set say so.
+ */
 async function findStore<Name extends StoreName>(
   name: Name,
   setting: StoreSetting | undefined,

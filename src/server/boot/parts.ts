@@ -1,4 +1,7 @@
-/** The stores and capabilities of a server, opened at once where a start needs them and on first use where it does not. */
+/**
+ * The stores and capabilities of a server, opened at once where a start needs them and on first use
+ * where it does not.
+ */
 
 import { join } from "node:path";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
@@ -27,7 +30,10 @@ const JOB_SLOTS = 8;
 export interface Parts {
   readonly keys: ServerKeys;
   readonly metadata: MetadataStore;
-  /** Sees to it that the metadata have a tenant; gives the credentials when it was created now. Throws StartError when it is gone. */
+  /**
+   * Sees to it that the metadata have a tenant; gives the credentials when it was created now.
+   * Throws StartError when it is gone.
+   */
   openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;

@@ -1,4 +1,6 @@
-/** The drivers of each store by the scheme of an address. A driver becomes choosable by a row here. */
+/**
+ * The drivers of each store by the scheme of an address. A driver becomes choosable by a row here.
+ */
 
 import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -71,7 +73,10 @@ export interface FoundStore<Store> {
 export interface StoreDriver<Store> {
   /** How such an address looks. */
   readonly form: string;
-  /** Looks at a place, changing nothing that is kept there. Throws StartError when it cannot be used. */
+  /**
+   * Looks at a place, changing nothing that is kept there. Throws StartError when it cannot be
+   * used.
+   */
   find(place: StorePlace, context: DriverContext): Promise<FoundStore<Store>> | FoundStore<Store>;
 }
 
@@ -83,7 +88,10 @@ interface SqliteContext extends DriverContext {
 
 /** What a driver of SQLite files says of one store. */
 interface SqliteStore<Store> extends Pick<OpenOptions, "applicationId" | "migrations"> {
-  /** Whether a damaged file is set aside and begun anew, because what it holds can be got again or done without. */
+  /**
+   * Whether a damaged file is set aside and begun anew, because what it holds can be got again or
+   * done without.
+   */
   readonly isRenewable: boolean;
   open(file: Pick<OpenOptions, "path" | "programVersion">, context: SqliteContext): Promise<Store> | Store;
 }
@@ -203,8 +211,8 @@ export function placesIn(dataDir: string): { readonly [Name in StoreName]: strin
 }
 
 /**
- * The path of a place, which no other server has until `release` is called. The data directory's lock
- * is for what is in it; another place has a lock of its own beside it.
+ * The path of a place, which no other server has until `release` is called. The data directory's
+ * lock is for what is in it; another place has a lock of its own beside it.
  * @throws StartError when the place is no path, is in the data directory, or is held
  */
 function holdPath({ rest, setBy }: StorePlace, { dataDir }: DriverContext): HeldPath {

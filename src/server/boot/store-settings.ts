@@ -1,6 +1,7 @@
 /**
  * Where the stores are, and who said so: `--store <name>=<address>`, else `SVC_<NAME>_STORE` of the
- * environment, else `stores.<name>` of `server.yaml` in the data directory, else the data directory.
+ * environment, else `stores.<name>` of `server.yaml` in the data directory, else the data
+ * directory.
  */
 
 import { readRegularFile } from "../../disk/regular-file.ts";

@@ -1,4 +1,7 @@
-/** The sources of an environment: those declared in code and those that the server's environment variables define. */
+/**
+ * The sources of an environment: those declared in code and those that the server's environment
+ * variables define.
+ */
 
 import type { DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { SqlError, type SqlSource, type SqlSources } from "./source.ts";
@@ -10,11 +13,16 @@ export interface SqlSourcesOptions {
   /** `Graph.sources`. */
   readonly declared: readonly DataSource[];
   /**
-   * Environment variables of the server. Those that begin with a source's name in capitals (everything but letters and digits becomes `_`) override
-   * what the code says: `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They alone also make a source.
+   * Environment variables of the server. Those that begin with a source's name in capitals
+   * (everything but letters and digits becomes `_`) override what the code says:
+   * `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They alone also
+   * make a source.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folder that relative SQLite paths start from: the deployment's source. Without it such a source is an error. */
+  /**
+   * Folder that relative SQLite paths start from: the deployment's source. Without it such a source
+   * is an error.
+   */
   readonly sourceRoot?: string;
 }
 
@@ -23,7 +31,10 @@ export function kindName(kind: SourceKind): string {
   return SOURCE_DRIVERS.find((driver) => driver.kind === kind)?.names[0] ?? "unknown";
 }
 
-/** The part of an environment variable's name that stands for a source: `flights` -> `FLIGHTS`, `my-pg` -> `MY_PG`. */
+/**
+ * The part of an environment variable's name that stands for a source: `flights` -> `FLIGHTS`,
+ * `my-pg` -> `MY_PG`.
+ */
 export function environmentPrefix(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
 }

@@ -65,8 +65,9 @@ interface MysqlPlan extends Described {
 }
 
 /**
- * A MySQL or MariaDB database. Rows come in the statement's order, except when it begins with `with` and has a column of JSON or of instants with microseconds:
- * then `order by` needs a `limit` beside it.
+ * A MySQL or MariaDB database. Rows come in the statement's order, except when it begins with
+ * `with` and has a column of JSON or of instants with microseconds: then `order by` needs a `limit`
+ * beside it.
  */
 export class MysqlSource extends ServerSource<MysqlPlan> {
   readonly kind = SourceKind.MYSQL;
@@ -164,12 +165,17 @@ function isOfType(type: number, expected: number | undefined): boolean {
   return expected === undefined ? isText(type) : type === expected;
 }
 
-/** A statement that keeps its order as a part of another: MySQL forgets that of one without a limit. */
+/**
+ * A statement that keeps its order as a part of another: MySQL forgets that of one without a limit.
+ */
 function inOrder(body: string): string {
   return /^\s*select\b/i.test(body) && /\border\s+by\b/i.test(body) ? `(${body}\n) limit ${ALL_ROWS}` : body;
 }
 
-/** MySQL gives no position, but it quotes what it stumbled over: a name, or the rest of the statement. */
+/**
+ * MySQL gives no position, but it quotes what it stumbled over: a name, or the rest of the
+ * statement.
+ */
 function quotedOffset(message: string, statement: string): number | undefined {
   for (const pattern of QUOTED) {
     const quoted = pattern.exec(message)?.[1];

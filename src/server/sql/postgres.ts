@@ -70,7 +70,10 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
     return type === "float" ? `$${position}::float8` : `$${position}`;
   }
 
-  /** The parameter that keeps the statement from running also makes the server refuse more than one statement. */
+  /**
+   * The parameter that keeps the statement from running also makes the server refuse more than one
+   * statement.
+   */
   protected async plan(
     statement: string,
     run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
@@ -158,7 +161,10 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
   }
 }
 
-/** The statement with the columns cast that would lose something. Columns go by place, since names may repeat. */
+/**
+ * The statement with the columns cast that would lose something. Columns go by place, since names
+ * may repeat.
+ */
 function wrapped(body: string, forms: readonly { readonly cast: string }[], plan: PostgresPlan): PostgresPlan {
   const selected = forms.map(({ cast }, index) => `c${index}${cast}`).join(", ");
   const before = `select ${selected} from (`;

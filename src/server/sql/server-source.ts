@@ -1,4 +1,7 @@
-/** A database server as a source: what those of all kinds share. Connects on first use, and again after the server was away. */
+/**
+ * A database server as a source: what those of all kinds share. Connects on first use, and again
+ * after the server was away.
+ */
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
@@ -94,7 +97,10 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
 
   /** Makes the connections; none is opened before it is used. */
   protected abstract connect(): Connections;
-  /** Has the server plan a statement, of so many parameters, without running it. What is run has the parameters, and `more` behind them. */
+  /**
+   * Has the server plan a statement, of so many parameters, without running it. What is run has the
+   * parameters, and `more` behind them.
+   */
   protected abstract plan(
     statement: string,
     run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
@@ -155,7 +161,10 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
     return plan;
   }
 
-  /** Runs a text. Connections that the server had closed meanwhile are replaced, and the text run once more: it only reads. */
+  /**
+   * Runs a text. Connections that the server had closed meanwhile are replaced, and the text run
+   * once more: it only reads.
+   */
   private async run(
     { text, shift }: WrittenStatement,
     parameters: readonly FeatureValue[],

@@ -3,7 +3,10 @@
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { SqlSource } from "./source.ts";
 
-/** Reads one setting of a source: from its environment variable, else from code. Undefined when neither has it or it is empty. */
+/**
+ * Reads one setting of a source: from its environment variable, else from code. Undefined when
+ * neither has it or it is empty.
+ */
 export type ReadSetting = (variable: string, key: string) => string | undefined;
 
 /** A source as it was declared. */
@@ -12,7 +15,9 @@ export interface SourceSettings {
   /** What the names of its environment variables begin with, before `_`. */
   readonly prefix: string;
   readonly read: ReadSetting;
-  /** Folder that relative paths start from: the deployment's source; undefined when there is none. */
+  /**
+   * Folder that relative paths start from: the deployment's source; undefined when there is none.
+   */
   readonly sourceRoot: string | undefined;
 }
 
@@ -23,6 +28,9 @@ export interface SourceDriver {
   readonly names: readonly string[];
   /** The environment variable, behind a prefix and `_`, that alone makes a source of this kind. */
   readonly variable: string;
-  /** Makes a source; it connects on first use. Throws SqlError for settings that are missing or wrong. */
+  /**
+   * Makes a source; it connects on first use. Throws SqlError for settings that are missing or
+   * wrong.
+   */
   open(settings: SourceSettings): SqlSource;
 }

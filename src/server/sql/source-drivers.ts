@@ -1,4 +1,7 @@
-/** The kinds of sources. A kind is there by its row; comparisons that its databases compute are added in `condition.ts`. */
+/**
+ * The kinds of sources. A kind is there by its row; comparisons that its databases compute are
+ * added in `condition.ts`.
+ */
 
 import { mysqlDriver } from "./mysql.ts";
 import { postgresDriver } from "./postgres.ts";

@@ -72,8 +72,8 @@ export interface DeploymentStore {
   /** Changes a deployment and gives it back as it then is. Rejects when it is unknown. */
   updateDeployment(id: string, patch: DeploymentPatch, now: number): Promise<DeploymentRecord>;
   /**
-   * Makes a deployment the live one of its scope: it becomes LIVE and promoted, the one before it INACTIVE, in one step. Gives the id of the
-   * replaced one.
+   * Makes a deployment the live one of its scope: it becomes LIVE and promoted, the one before it
+   * INACTIVE, in one step. Gives the id of the replaced one.
    */
   promote(deploymentId: string, now: number): Promise<string | undefined>;
   /** Live deployments of all scopes. */

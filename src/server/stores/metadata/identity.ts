@@ -51,7 +51,10 @@ export interface IdentityStore {
   environments(teamId?: string): Promise<EnvironmentRecord[]>;
   /** The environment of an id. */
   environment(id: string): Promise<EnvironmentRecord | undefined>;
-  /** The environment of an id or name; one with that id goes before those with that name, and of these the first by its project's name is meant. */
+  /**
+   * The environment of an id or name; one with that id goes before those with that name, and of
+   * these the first by its project's name is meant.
+   */
   findEnvironment(wanted: EnvironmentName): Promise<EnvironmentRecord | undefined>;
   /** Adds an environment to a project. Rejects when the name is taken there. */
   createEnvironment(environment: Pick<EnvironmentRecord, "id" | "name" | "projectId" | "createdAt">): Promise<void>;

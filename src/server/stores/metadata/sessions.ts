@@ -65,8 +65,9 @@ export interface SessionStore {
   /** Adds an entry. Those that ended are removed, and of the client's the oldest beyond `most`. */
   createEntry(entry: EntryRecord, most: number): Promise<void>;
   /**
-   * Removes an entry and creates the session that it stands for, once; gives the entry. Sessions that ended are removed, and of the client's the longest unused
-   * beyond `most`. Undefined when there is no such entry or it ended.
+   * Removes an entry and creates the session that it stands for, once; gives the entry. Sessions
+   * that ended are removed, and of the client's the longest unused beyond `most`. Undefined when
+   * there is no such entry or it ended.
    */
   redeemEntry(
     codeHash: Uint8Array,
@@ -87,6 +88,9 @@ export interface SessionStore {
   pendingLoginSessions(address: string, now: number): Promise<{ readonly ofAddress: number; readonly all: number }>;
   /** Confirms or denies a session that is pending and has not expired; false when it is neither. */
   decideLoginSession(id: string, decision: LoginDecision, now: number): Promise<boolean>;
-  /** Marks a confirmed session as taken and creates its client, once; false when it is not confirmed or has expired. */
+  /**
+   * Marks a confirmed session as taken and creates its client, once; false when it is not confirmed
+   * or has expired.
+   */
   takeLoginSession(id: string, client: ClientRecord, now: number): Promise<boolean>;
 }

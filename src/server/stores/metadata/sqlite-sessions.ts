@@ -5,7 +5,10 @@ import { createTable } from "../sqlite/table.ts";
 import type { BrowserSessionRecord, EntryRecord, LoginSessionRecord, LoginSessionState, SessionStore } from "./sessions.ts";
 import { clientTable } from "./sqlite-identity.ts";
 
-/** Milliseconds that an expired login session is kept, so that its page can say that it was too late. */
+/**
+ * Milliseconds that an expired login session is kept, so that its page can say that it was too
+ * late.
+ */
 const EXPIRED_KEPT_MS = 3_600_000;
 
 /** A login session's row. */

@@ -1,4 +1,7 @@
-/** The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a commit. */
+/**
+ * The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a
+ * commit.
+ */
 
 import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
@@ -13,7 +16,8 @@ import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
- * Opens or creates the store. What has to do with deployments needs the contract's messages and is loaded on first use: a server answers before that.
+ * Opens or creates the store. What has to do with deployments needs the contract's messages and is
+ * loaded on first use: a server answers before that.
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */

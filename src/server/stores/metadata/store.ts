@@ -1,8 +1,8 @@
 /**
- * The metadata store: a file for each noun, and here all of them together. Every method is one atomic
- * step, and a write that was acknowledged survives a power cut. Times are epoch milliseconds. Who
- * works with the store asks for the nouns that it needs. The conformance suite of a noun runs against
- * every driver.
+ * The metadata store: a file for each noun, and here all of them together. Every method is one
+ * atomic step, and a write that was acknowledged survives a power cut. Times are epoch
+ * milliseconds. Who works with the store asks for the nouns that it needs. The conformance suite of
+ * a noun runs against every driver.
  */
 
 import type { DeploymentStore } from "./deployments.ts";

@@ -1,4 +1,7 @@
-/** Identities of features and version numbers of resolvers: given once in an environment, and never to another. */
+/**
+ * Identities of features and version numbers of resolvers: given once in an environment, and never
+ * to another.
+ */
 
 /** A feature's identity in the stores: one per FQN and type. */
 export interface FeatureIdentity {
@@ -25,8 +28,9 @@ export interface VersionStore {
   /** Identities of features, new ones for those not seen with their type before. */
   featureIdentities(environmentId: string, features: readonly FeatureKey[], now: number): Promise<Map<string, FeatureIdentity>>;
   /**
-   * Version numbers of resolvers: the place of their source among the distinct sources seen for the FQN in the environment. A source that was not seen
-   * gets the next number; it is kept only with `record`.
+   * Version numbers of resolvers: the place of their source among the distinct sources seen for the
+   * FQN in the environment. A source that was not seen gets the next number; it is kept only with
+   * `record`.
    */
   resolverVersions(
     environmentId: string,

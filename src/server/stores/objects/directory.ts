@@ -1,4 +1,7 @@
-/** Objects as files of a folder: `<first two characters>/<key>`, written beside, flushed and renamed. */
+/**
+ * Objects as files of a folder: `<first two characters>/<key>`, written beside, flushed and
+ * renamed.
+ */
 
 import { constants, type Dirent, existsSync, mkdirSync, rmSync } from "node:fs";
 import { link, open, readdir, rm, stat } from "node:fs/promises";
@@ -22,8 +25,8 @@ const KEY = /^(?=.{2,512}$)[a-z0-9][a-z0-9._-]*[a-z0-9](?:\/[a-z0-9](?:[a-z0-9._
 const SHARD = 2;
 
 /**
- * Opens or creates the store in a folder that no other process has open: what unfinished writes left
- * there is removed. Addresses lead to this server.
+ * Opens or creates the store in a folder that no other process has open: what unfinished writes
+ * left there is removed. Addresses lead to this server.
  */
 export function createDirectoryObjectStore(folder: string, addresses: ObjectAddresses): ObjectStore {
   const incoming = join(folder, "incoming");

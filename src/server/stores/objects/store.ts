@@ -8,7 +8,10 @@
 /** Most bytes of an object: 128 MiB. */
 export const MAX_OBJECT_BYTES = 128 * 1024 * 1024;
 
-/** The bytes that came are not the bytes that were announced, or those that are there are not the ones that were put. */
+/**
+ * The bytes that came are not the bytes that were announced, or those that are there are not the
+ * ones that were put.
+ */
 export class ObjectMismatch extends Error {
   override readonly name = "ObjectMismatch";
 }
@@ -70,14 +73,14 @@ export interface ObjectAddresses {
 }
 
 /**
- * The store. A key has 2 to 512 characters: parts of lower-case letters, digits, `.`, `_` and `-` that
- * begin and end with a letter or digit, joined by `/`; the first part has at least two characters. No
- * key may be another one followed by `/` and more.
+ * The store. A key has 2 to 512 characters: parts of lower-case letters, digits, `.`, `_` and `-`
+ * that begin and end with a letter or digit, joined by `/`; the first part has at least two
+ * characters. No key may be another one followed by `/` and more.
  */
 export interface ObjectStore {
   /**
-   * Takes a stream and keeps it in the place of what was there. Undefined when `ifAbsent` is asked and
-   * something is there. Rejects with the stream's error when it breaks off.
+   * Takes a stream and keeps it in the place of what was there. Undefined when `ifAbsent` is asked
+   * and something is there. Rejects with the stream's error when it breaks off.
    * @throws ObjectMismatch when size or digest are not the announced ones, or it is too long
    */
   put(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<PutObject | undefined>;
@@ -85,7 +88,10 @@ export interface ObjectStore {
   get(key: string, range?: ByteRange): Promise<ObjectBody | undefined>;
   /** Size in bytes, or undefined when there is no such object. */
   size(key: string): Promise<number | undefined>;
-  /** Objects whose keys begin with `prefix` and come after the key `after`, in the order of their keys' bytes, at most `limit`. */
+  /**
+   * Objects whose keys begin with `prefix` and come after the key `after`, in the order of their
+   * keys' bytes, at most `limit`.
+   */
   list(options: { readonly prefix?: string; readonly after?: string; readonly limit: number }): Promise<ListedObject[]>;
   /** Deletes an object; one that is not there is none the less deleted. */
   delete(key: string): Promise<void>;

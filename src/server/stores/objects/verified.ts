@@ -12,7 +12,10 @@ export async function* verified(body: ObjectBody, sha256: string): AsyncIterable
   if (hasher.digest("hex") !== sha256) throw new ObjectMismatch(`the stored object ${sha256} is damaged`);
 }
 
-/** All bytes of the object whose key is its digest; undefined when there is none. Rejects with ObjectMismatch when it is damaged. */
+/**
+ * All bytes of the object whose key is its digest; undefined when there is none. Rejects with
+ * ObjectMismatch when it is damaged.
+ */
 export async function readByDigest(objects: Pick<ObjectStore, "get">, sha256: string): Promise<Uint8Array | undefined> {
   const body = await objects.get(sha256);
   return body && Bun.concatArrayBuffers(await Array.fromAsync(verified(body, sha256)), Number.POSITIVE_INFINITY, true);

@@ -3,10 +3,16 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import { type Columns, rowCodec, type Stored } from "./row-codec.ts";
 
-/** The records of one table. Clauses are what follows the table's name in a statement, such as `where id = ?`; they come from code, never from a user. */
+/**
+ * The records of one table. Clauses are what follows the table's name in a statement, such as
+ * `where id = ?`; they come from code, never from a user.
+ */
 export interface Table<R> {
   insert(record: R): void;
-  /** Changes rows and gives their number. Clauses name their values (`where id = $key`), by names that no column has. */
+  /**
+   * Changes rows and gives their number. Clauses name their values (`where id = $key`), by names
+   * that no column has.
+   */
   update(patch: Partial<R>, clauses: string, values: Readonly<Record<string, Stored>>): number;
   /** Deletes rows and gives their records. */
   remove(clauses: string, ...values: readonly Stored[]): R[];

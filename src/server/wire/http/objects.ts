@@ -1,4 +1,7 @@
-/** `PUT` and `GET /v1/objects/<key>`: uploads and downloads by signed addresses, which need no token. */
+/**
+ * `PUT` and `GET /v1/objects/<key>`: uploads and downloads by signed addresses, which need no
+ * token.
+ */
 
 import { type CheckedAddress, ObjectMismatch } from "../../stores/objects/store.ts";
 import type { Platform } from "../platform.ts";
@@ -73,7 +76,10 @@ async function send(platform: Platform, request: Request, key: string): Promise<
   return new Response(body, { status: range ? 206 : 200, headers });
 }
 
-/** Reads a single byte range (RFC 9110 section 14). Several ranges and other units are answered with the whole. `end` is exclusive. */
+/**
+ * Reads a single byte range (RFC 9110 section 14). Several ranges and other units are answered with
+ * the whole. `end` is exclusive.
+ */
 function parseRange(header: string | null, size: number): { start: number; end: number } | "unsatisfiable" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return undefined;
