@@ -9,7 +9,7 @@ import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
-import { ArchiveRefused } from "../../domain/archive.ts";
+import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { isError } from "../../domain/finding.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
