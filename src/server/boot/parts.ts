@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
@@ -144,24 +145,4 @@ export async function openParts({
       await stores.close();
     },
   };
-}
-
-interface Once<T> {
-  (): Promise<T>;
-  /** What was made, without making it; undefined when it was not wanted or failed. */
-  opened(): Promise<T | undefined>;
-}
-
-function once<T>(make: () => Promise<T>): Once<T> {
-  let made: Promise<T> | undefined;
-  const get = (): Promise<T> => {
-    if (made) return made;
-    const making = make();
-    made = making;
-    making.catch(() => {
-      if (made === making) made = undefined;
-    });
-    return making;
-  };
-  return Object.assign(get, { opened: async () => made?.catch(() => undefined) });
 }

@@ -6,6 +6,7 @@
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { DeploymentTarget } from "../access/scope.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -27,15 +28,6 @@ export interface DeploymentsOptions extends BuilderOptions {
   readonly bus: Bus;
   /** Milliseconds without a query after which a deployment that is not the environment's live one stops. */
   readonly idleMs?: number;
-}
-
-/** Which deployment a request is about. */
-export interface DeploymentTarget {
-  readonly environment: EnvironmentRecord;
-  /** Empty = the environment's own. */
-  readonly branch: string;
-  /** Empty = the live one of the branch or environment. */
-  readonly deploymentId: string;
 }
 
 /** Throws Failure invalid_argument when a branch is named and the deployment is not of it. */

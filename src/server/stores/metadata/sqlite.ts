@@ -3,6 +3,7 @@
  * commit.
  */
 
+import { once } from "../../../domain/once.ts";
 import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import type { DeploymentStore } from "./deployments.ts";
@@ -76,10 +77,9 @@ function loadedOnFirstUse<Methods extends object>(
   names: { readonly [Name in keyof Methods]: true },
   load: () => Promise<Methods>,
 ): Methods {
-  let loading: Promise<Methods> | undefined;
+  const loaded = once(load);
   const call = async (name: string, given: readonly unknown[]): Promise<unknown> => {
-    loading ??= load();
-    const methods = (await loading) as Readonly<Record<string, (...given: readonly unknown[]) => unknown>>;
+    const methods = (await loaded()) as Readonly<Record<string, (...given: readonly unknown[]) => unknown>>;
     return methods[name]?.(...given);
   };
   return Object.fromEntries(Object.keys(names).map((name) => [name, (...given: readonly unknown[]) => call(name, given)])) as Methods;
