@@ -1,6 +1,7 @@
 /** The stores and capabilities of a server, opened at once where a start needs them and on first use where it does not. */
 
 import { join } from "node:path";
+import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { createMemoryBus } from "../jobs/bus.ts";
@@ -15,7 +16,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "../stores/offline/schema.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "../stores/online/schema.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import { inspectDatabase, isDamage, setAside } from "../stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/telemetry/schema.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
@@ -23,7 +24,11 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
 import type { StartOptions } from "./start.ts";
+import { type Sweep, startSweep } from "./sweep.ts";
 
+/** Milliseconds between two sweeps for what has expired. */
+const STAGES_SWEEP_MS = 60_000;
+const ONLINE_SWEEP_MS = 600_000;
 /** Jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -97,14 +102,22 @@ export function openParts({ directory, options, log }: { directory: DataDirector
   if (!isEmpty("offline.db")) noteStore("offline.db");
   const objects = createDirectoryObjectStore(directory.file("objects"));
 
+  const sweeps: Sweep[] = [];
+  const sweep = (of: string, everyMs: number, run: (signal: AbortSignal) => Promise<unknown>): void => {
+    const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: textOf(error) });
+    sweeps.push(startSweep(run, { everyMs, clock, onError }));
+  };
   const online = once(async () => {
     const { openRenewableOnlineStore } = await import("../stores/online/renewable.ts");
-    return openRenewableOnlineStore(files.online, {
+    const store = openRenewableOnlineStore(files.online, {
       now: () => clock.now(),
       programVersion,
       onRenewal: (damage, keptAt) => renewed("online.db", damage, keptAt),
       onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
+      onDrop: (values) => log.error("values were not kept in the online store", { values, reason: "too many wait to be written" }),
     });
+    sweep("online values", ONLINE_SWEEP_MS, (signal) => store.sweep(signal));
+    return store;
   });
   const offline = once(async () => {
     const { createSqliteOfflineStore } = await import("../stores/offline/sqlite.ts");
@@ -116,15 +129,19 @@ export function openParts({ directory, options, log }: { directory: DataDirector
   });
   const telemetry = once(async () => {
     const { createSqliteTelemetryStore } = await import("../stores/telemetry/sqlite.ts");
-    return createSqliteTelemetryStore({
+    const store = createSqliteTelemetryStore({
       path: files.telemetry,
       programVersion,
       clock,
-      deleteObject: (sha256) => objects.delete(sha256),
       onRenewal: (reason, keptAt) => renewed("telemetry.db", reason, keptAt),
       onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
       onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),
     });
+    sweep("stages of queries", STAGES_SWEEP_MS, async () => {
+      const { sweepStages } = await import("../query-log/stages.ts");
+      await sweepStages({ telemetry: store, objects });
+    });
+    return store;
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
@@ -173,6 +190,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     deployments,
     jobRunner,
     async close() {
+      await Promise.all(sweeps.map((one) => one.stop()));
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
@@ -186,24 +204,4 @@ export function openParts({ directory, options, log }: { directory: DataDirector
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-interface Once<T> {
-  (): Promise<T>;
-  /** What was made, without making it; undefined when it was not wanted or failed. */
-  opened(): Promise<T | undefined>;
-}
-
-function once<T>(make: () => Promise<T>): Once<T> {
-  let made: Promise<T> | undefined;
-  const get = (): Promise<T> => {
-    if (made) return made;
-    const making = make();
-    made = making;
-    making.catch(() => {
-      if (made === making) made = undefined;
-    });
-    return making;
-  };
-  return Object.assign(get, { opened: async () => made?.catch(() => undefined) });
 }

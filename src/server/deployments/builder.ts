@@ -19,6 +19,7 @@ import { newId } from "../identifier.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
+import { longestStaleness } from "../writes/policy.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import type { DeploymentsOptions } from "./deployments.ts";
 import { featureKeys } from "./feature-keys.ts";
@@ -215,6 +216,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
           pool,
           sources,
           online,
+          longestStaleness: longestStaleness(of, identities),
           sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
         },
         async stop(graceMs) {

@@ -14,7 +14,7 @@ import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import type { DeploymentRecord, EnvironmentRecord, LivePointer, MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { type Builder, createBuilder } from "./builder.ts";

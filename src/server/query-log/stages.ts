@@ -60,6 +60,13 @@ export async function storeStages({ telemetry, objects }: StageStores, run: Stag
   }
 }
 
+/** Deletes the objects of stages that are too old or too many, then forgets them: what cannot be deleted is tried again the next time. */
+export async function sweepStages({ telemetry, objects }: StageStores): Promise<void> {
+  const { objects: digests, queryIds } = await telemetry.expiredStages();
+  for (const sha256 of digests) await objects.delete(sha256);
+  if (queryIds.length > 0) await telemetry.forgetStages(queryIds);
+}
+
 /** Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are gone, ObjectMismatch when they are damaged. */
 export async function readStage(objects: ObjectStore, { sha256, stage }: StageRecord, from: number, to: number): Promise<StageRows> {
   if (sha256 === "") return { types: [], rows: [] };

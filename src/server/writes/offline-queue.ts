@@ -13,7 +13,7 @@
 
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import type { FeatureTable, OfflineAppend, OfflineStore } from "../stores/offline/store.ts";
+import type { FeatureVersion, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { FreshColumn } from "./sink.ts";
 
 const GATHER_MS = 10;
@@ -36,7 +36,7 @@ export interface OfflineQueueOptions {
   readonly maxPending?: number;
 }
 
-interface Gathered extends OfflineAppend {
+interface Gathered extends Observations {
   readonly keys: string[];
   readonly values: FeatureValue[];
   readonly observedAt: number[];
@@ -89,11 +89,11 @@ export class OfflineQueue {
     return this.#pending;
   }
 
-  /** Takes values; see `ValueSink.take`. Columns of features without a table are left out. */
-  take(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
+  /** Takes values; see `ValueSink.take`. Columns of features without a version are left out. */
+  take(deploymentId: string, versions: ReadonlyMap<number, FeatureVersion>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
     const bound = this.#boundOf(columns);
-    if (this.#pending >= bound) return this.#takeLater(deploymentId, tables, columns, bound);
-    this.#gather(deploymentId, tables, columns);
+    if (this.#pending >= bound) return this.#takeLater(deploymentId, versions, columns, bound);
+    this.#gather(deploymentId, versions, columns);
     return true;
   }
 
@@ -128,7 +128,7 @@ export class OfflineQueue {
 
   async #takeLater(
     deploymentId: string,
-    tables: ReadonlyMap<number, FeatureTable>,
+    versions: ReadonlyMap<number, FeatureVersion>,
     columns: readonly FreshColumn[],
     bound: number,
   ): Promise<boolean> {
@@ -137,7 +137,7 @@ export class OfflineQueue {
       const left = deadline - performance.now();
       if (this.#failing || left <= 0) {
         this.#drop(
-          columns.reduce((sum, { featureId, keys }) => sum + (tables.has(featureId) ? keys.length : 0), 0),
+          columns.reduce((sum, { featureId, keys }) => sum + (versions.has(featureId) ? keys.length : 0), 0),
           "too many wait to be written",
         );
         return false;
@@ -148,16 +148,16 @@ export class OfflineQueue {
       await promise;
       clearTimeout(timer);
     }
-    this.#gather(deploymentId, tables, columns);
+    this.#gather(deploymentId, versions, columns);
     return true;
   }
 
-  #gather(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): void {
+  #gather(deploymentId: string, versions: ReadonlyMap<number, FeatureVersion>, columns: readonly FreshColumn[]): void {
     for (const column of columns) {
-      const table = tables.get(column.featureId);
-      if (!table) continue;
+      const version = versions.get(column.featureId);
+      if (!version) continue;
       const batch = this.#gathering();
-      const append = appendOf(batch, deploymentId, table, column.resolver);
+      const append = appendOf(batch, deploymentId, version, column.resolver);
       const { keys, values, observedAt } = column;
       for (let row = 0; row < keys.length; row++) {
         append.keys.push(keys[row] as string);
@@ -249,16 +249,16 @@ export class OfflineQueue {
   }
 }
 
-function appendOf(batch: Batch, deploymentId: string, table: FeatureTable, resolver: string): Gathered {
+function appendOf(batch: Batch, deploymentId: string, version: FeatureVersion, resolver: string): Gathered {
   let features = batch.open.get(deploymentId);
   if (!features) {
     features = new Map();
     batch.open.set(deploymentId, features);
   }
-  const known = features.get(table.featureId);
+  const known = features.get(version.featureId);
   if (known?.resolver === resolver) return known;
-  const append: Gathered = { table, deploymentId, resolver, op: "query", keys: [], values: [], observedAt: [] };
-  features.set(table.featureId, append);
+  const append: Gathered = { version, deploymentId, resolver, op: "query", keys: [], values: [], observedAt: [] };
+  features.set(version.featureId, append);
   batch.appends.push(append);
   return append;
 }

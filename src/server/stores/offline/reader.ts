@@ -16,6 +16,7 @@ import {
   OfflineStoreError,
   type SampledColumn,
   type SampledFeature,
+  type ScanOptions,
   type ScanPosition,
   type Spine,
 } from "./store.ts";
@@ -54,7 +55,7 @@ export class OfflineReader {
     }
   }
 
-  sampleAsOf(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
+  sample(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
     if (spine.keys.length !== spine.times.length)
       throw new OfflineStoreError("refused", `the spine has ${spine.keys.length} keys and ${spine.times.length} times`);
     return this.#snapshot(() => features.map((feature) => this.#sample(spine, feature, bounds)));
@@ -79,10 +80,7 @@ export class OfflineReader {
     return chosen(found, limit).sort(byText);
   }
 
-  scanFeature(
-    featureId: number,
-    options: ObservedBounds & InsertedBounds & { readonly after?: ScanPosition; readonly limit: number },
-  ): Observation[] {
+  scan(featureId: number, options: ScanOptions): Observation[] {
     return this.#snapshot(() => {
       const version = this.#catalog.version(featureId);
       if (!version) return [];
@@ -105,7 +103,7 @@ export class OfflineReader {
     });
   }
 
-  latestTuples(featureIds: readonly number[], { after = "", limit }: { readonly after?: string; readonly limit: number }): LatestTuple[] {
+  latest(featureIds: readonly number[], { after = "", limit }: { readonly after?: string; readonly limit: number }): LatestTuple[] {
     return this.#snapshot(() => {
       const versions = featureIds.map((featureId) => this.#catalog.version(featureId));
       const [first] = versions;
@@ -136,7 +134,7 @@ export class OfflineReader {
     });
   }
 
-  tableName(featureId: number, historical = false): string[] {
+  tableNames(featureId: number, historical = false): string[] {
     const version = this.#catalog.version(featureId);
     if (!version) return [];
     return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
@@ -174,7 +172,7 @@ export class OfflineReader {
     for (const { fid } of this.#catalog.versions()) {
       let after: ScanPosition | undefined;
       do {
-        const page = this.scanFeature(fid, { limit: ROWS_PER_PAGE, ...(after ? { after } : {}) });
+        const page = this.scan(fid, { limit: ROWS_PER_PAGE, ...(after ? { after } : {}) });
         after = page.length === ROWS_PER_PAGE ? page.at(-1) : undefined;
       } while (after);
     }

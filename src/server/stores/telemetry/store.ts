@@ -98,18 +98,33 @@ export interface StageRecord {
   readonly size: number;
 }
 
-/** Which queries: those of an environment or of one of its deployments, at most the newest `limit`. */
-export interface QueryLogFilter {
+/** Bounds of a record's time, epoch milliseconds: that of a query's start, or of a line. */
+export interface RecordedBounds {
+  /** Inclusive; default: the beginning. */
+  readonly from?: number;
+  /** Exclusive; default: the end. */
+  readonly before?: number;
+}
+
+/** Which queries: those of an environment or of one of its deployments within the bounds, at most the newest `limit`. */
+export interface QueryLogFilter extends RecordedBounds {
   readonly environmentId: string;
   readonly deploymentId?: string;
   readonly limit: number;
 }
 
-/** Which lines: those of a deployment or a query, at most the newest `limit`. */
-export interface LogFilter {
+/** Which lines: those of a deployment or a query within the bounds, at most the newest `limit`. */
+export interface LogFilter extends RecordedBounds {
   readonly deploymentId?: string;
   readonly queryId?: string;
   readonly limit: number;
+}
+
+/** Queries whose stages are to go, with the objects that hold the rows. */
+export interface ExpiredStages {
+  readonly queryIds: readonly string[];
+  /** Digests. */
+  readonly objects: readonly string[];
 }
 
 /** The store. */
@@ -134,6 +149,13 @@ export interface TelemetryStore {
   keepStages(stages: readonly StageRecord[]): Promise<void>;
   /** The stages of a query, in order. */
   stages(queryId: string): Promise<StageRecord[]>;
+  /**
+   * The queries whose stages are too old, or for whose objects there is no room beside those of newer ones. They stay known
+   * until `forgetStages`: who owns the objects deletes those first, so that none is left behind.
+   */
+  expiredStages(): Promise<ExpiredStages>;
+  /** Forgets the stages of queries. */
+  forgetStages(queryIds: readonly string[]): Promise<void>;
   /** Records that were dropped since the start: too many came at once, or they could not be written. */
   dropped(): number;
   /** Writes and reads a log line. Rejects when that fails. */
