@@ -13,7 +13,10 @@ export interface SweepOptions {
 
 /** A sweep that is repeated. */
 export interface Sweep {
-  /** Begins no further run and aborts the signal of the one that is under way; resolves when that has ended. */
+  /**
+   * Begins no further run and aborts the signal of the one that is under way; resolves when that
+   * has ended.
+   */
   stop(): Promise<void>;
 }
 

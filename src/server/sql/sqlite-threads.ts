@@ -1,4 +1,7 @@
-/** The worker threads of a SQLite source. Each runs one statement at a time; they start when needed and end when idle. */
+/**
+ * The worker threads of a SQLite source. Each runs one statement at a time; they start when needed
+ * and end when idle.
+ */
 
 import { Thread } from "../thread/rpc.ts";
 import { SqlError, type SqlResult } from "./source.ts";
@@ -28,8 +31,9 @@ interface ReadingThread {
 }
 
 /**
- * Runs statements away from the event loop. SQLite cannot be interrupted from another thread here: when a caller gives up, its thread is abandoned (it
- * ends when its statement does) and another takes its place.
+ * Runs statements away from the event loop. SQLite cannot be interrupted from another thread here:
+ * when a caller gives up, its thread is abandoned (it ends when its statement does) and another
+ * takes its place.
  */
 export class SqliteThreads {
   private readonly threads = new Set<ReadingThread>();

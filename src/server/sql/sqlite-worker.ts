@@ -21,8 +21,8 @@ export class SqliteFileReader {
   }
 
   /**
-   * Runs a statement. The rows are told in portions, so that the receiver is never long busy with one; the last portion is
-   * the answer's. Throws SqlError.
+   * Runs a statement. The rows are told in portions, so that the receiver is never long busy with
+   * one; the last portion is the answer's. Throws SqlError.
    */
   read(statement: string, parameters: readonly Bound[]): SqlResult {
     try {

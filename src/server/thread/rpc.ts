@@ -1,6 +1,7 @@
 /**
- * Calls of a worker thread: a thread serves an object, and whoever started it calls the object's methods. A thread answers
- * in the order in which it is asked. `serve` is for the worker's module, `Thread` for who starts it.
+ * Calls of a worker thread: a thread serves an object, and whoever started it calls the object's
+ * methods. A thread answers in the order in which it is asked. `serve` is for the worker's module,
+ * `Thread` for who starts it.
  */
 
 import { workerEntry } from "./worker-entry.ts";
@@ -20,7 +21,10 @@ export type ThreadEvents = Readonly<Record<string, readonly unknown[]>>;
 /** Listeners to a thread's events. */
 export type ThreadListeners<E extends ThreadEvents> = { readonly [Name in keyof E]: (...args: E[Name]) => void };
 
-/** An error as it travels between threads: its class by name, and its own fields that are text or numbers. */
+/**
+ * An error as it travels between threads: its class by name, and its own fields that are text or
+ * numbers.
+ */
 export interface ThrownError {
   readonly name: string;
   readonly message: string;
@@ -43,13 +47,19 @@ export type Tell<E extends ThreadEvents> = <Name extends keyof E & string>(event
 
 /** What a worker's module serves. */
 export interface Served<T, S, E extends ThreadEvents> {
-  /** Makes the object that is called: with the first call, and again with the next one when it throws. */
+  /**
+   * Makes the object that is called: with the first call, and again with the next one when it
+   * throws.
+   */
   readonly make: (settings: S, tell: Tell<E>) => T;
   /** Ends the object. */
   readonly close: (served: T) => void;
   /** The error that the caller gets for one that was thrown; default: the same. */
   readonly explain?: (error: unknown, settings: S) => unknown;
-  /** After which errors the object is closed and made anew, and the call made again, and what is to be done in between. */
+  /**
+   * After which errors the object is closed and made anew, and the call made again, and what is to
+   * be done in between.
+   */
   readonly renewal?: {
     isFor(error: unknown): boolean;
     prepare(error: unknown, settings: S, tell: Tell<E>): void;
@@ -112,20 +122,28 @@ export interface ThreadOptions<S, E extends ThreadEvents> {
   readonly entry: string;
   /** What its object is made with; is copied. */
   readonly settings: S;
-  /** Makes an error of what the thread threw; default: an `Error` with the same message and fields. */
+  /**
+   * Makes an error of what the thread threw; default: an `Error` with the same message and fields.
+   */
   readonly revive?: (thrown: ThrownError) => Error;
-  /** Makes the error of calls that the thread owes an answer when it ends by itself; default: an `Error` with that reason. */
+  /**
+   * Makes the error of calls that the thread owes an answer when it ends by itself; default: an
+   * `Error` with that reason.
+   */
   readonly ended?: (reason: string) => Error;
   /** Told when the thread has ended by itself, its calls being rejected. */
   readonly onEnd?: (error: Error) => void;
   readonly listeners?: ThreadListeners<E>;
-  /** Whether the process stays while the thread owes an answer; default: the thread never holds the process. */
+  /**
+   * Whether the process stays while the thread owes an answer; default: the thread never holds the
+   * process.
+   */
   readonly holdsProcess?: boolean;
 }
 
 /**
- * A thread that serves an object of type `T`. It starts with the first call; when it ends by itself, the calls that it owes
- * an answer are rejected, and the next one starts it again.
+ * A thread that serves an object of type `T`. It starts with the first call; when it ends by
+ * itself, the calls that it owes an answer are rejected, and the next one starts it again.
  */
 export class Thread<T extends object, S, E extends ThreadEvents = Record<never, never>> {
   readonly #options: ThreadOptions<S, E>;
@@ -144,7 +162,10 @@ export class Thread<T extends object, S, E extends ThreadEvents = Record<never, 
     return (await this.#running.ask({ method, args }, transfer)) as MethodResult<T, M>;
   }
 
-  /** Ends the thread after what it was asked; resolves when its object is closed. The next call would start it again. */
+  /**
+   * Ends the thread after what it was asked; resolves when its object is closed. The next call
+   * would start it again.
+   */
   async close(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -152,8 +173,8 @@ export class Thread<T extends object, S, E extends ThreadEvents = Record<never, 
   }
 
   /**
-   * Ends the thread whatever it does, though not before the native call that it is in; what it owes is rejected.
-   * Resolves when it has ended.
+   * Ends the thread whatever it does, though not before the native call that it is in; what it owes
+   * is rejected. Resolves when it has ended.
    */
   async terminate(): Promise<void> {
     const running = this.#running;

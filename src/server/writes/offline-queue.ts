@@ -1,14 +1,18 @@
 /**
- * Group commit for the offline store, off the path of queries: values that come within 10 ms are one commit. What is acknowledged, and what is not:
+ * Group commit for the offline store, off the path of queries: values that come within 10 ms are
+ * one commit. What is acknowledged, and what is not:
  *
- * - A query's answer says nothing about offline storage. A process that is killed loses what it had not committed yet: about the last 10 ms, and what piled up
- *   behind a slow disk.
- * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was called is on the disk and survives a power cut.
+ * - A query's answer says nothing about offline storage. A process that is killed loses what it had
+ *   not committed yet: about the last 10 ms, and what piled up behind a slow disk.
+ * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was
+ *   called is on the disk and survives a power cut.
  * - `close` writes what waits.
  *
- * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A tenth of the room is kept for small takers, so that a bulk query that
- * fills the rest does not hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or a
- * taker has waited for a second, its values are dropped, and counted. A commit that failed is tried again each second.
+ * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A
+ * tenth of the room is kept for small takers, so that a bulk query that fills the rest does not
+ * hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or
+ * a taker has waited for a second, its values are dropped, and counted. A commit that failed is
+ * tried again each second.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
@@ -17,9 +21,15 @@ import type { FeatureVersion, Observations, OfflineStore } from "../stores/offli
 import type { FreshColumn } from "./sink.ts";
 
 const GATHER_MS = 10;
-/** Values per commit: copying them to the writing thread takes the serving thread about a millisecond. */
+/**
+ * Values per commit: copying them to the writing thread takes the serving thread about a
+ * millisecond.
+ */
 const VALUES_PER_COMMIT = 4_096;
-/** Values that wait above which commits grow, and how large: what a commit costs beside its values is paid less often while the writer is behind. */
+/**
+ * Values that wait above which commits grow, and how large: what a commit costs beside its values
+ * is paid less often while the writer is behind.
+ */
 const BACKLOG = 32_768;
 const VALUES_PER_LARGE_COMMIT = 8_192;
 const DEFAULT_MAX_PENDING = 200_000;
@@ -98,8 +108,9 @@ export class OfflineQueue {
   }
 
   /**
-   * Writes what waits without a pause. Resolves when everything that was taken before is on the disk; rejects as soon as a part of it could not be written, which
-   * may yet be written later, or was refused.
+   * Writes what waits without a pause. Resolves when everything that was taken before is on the
+   * disk; rejects as soon as a part of it could not be written, which may yet be written later, or
+   * was refused.
    */
   flush(): Promise<void> {
     if (this.#batches.length === 0) return Promise.resolve();

@@ -16,8 +16,8 @@ export interface WrittenDeployment {
 }
 
 /**
- * The versions of the features whose values are stored offline, by feature id: of all that do not say `store_offline=False`.
- * None for a branch: its values would mix with the environment's.
+ * The versions of the features whose values are stored offline, by feature id: of all that do not
+ * say `store_offline=False`. None for a branch: its values would mix with the environment's.
  */
 export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<number, FeatureVersion> {
   const versions = new Map<number, FeatureVersion>();
@@ -39,21 +39,25 @@ export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<numb
 }
 
 /**
- * Least time for which an online value is kept, in milliseconds: a week. A query may ask for older values than the definition
- * lets through, or as of an earlier time; a longer staleness than a week has to be in a definition or a named query, or in
- * the query that stored the value.
+ * Least time for which an online value is kept, in milliseconds: a week. A query may ask for older
+ * values than the definition lets through, or as of an earlier time; a longer staleness than a week
+ * has to be in a definition or a named query, or in the query that stored the value.
  */
 const LEAST_KEPT_MS = 7 * 86_400_000;
 
 /**
- * When the online store may forget a value: when no plan can have it served any more. Nothing for one that is served for ever.
+ * When the online store may forget a value: when no plan can have it served any more. Nothing for
+ * one that is served for ever.
  * @param longestMs longest staleness with which it is read, in milliseconds; Infinity = any age
  */
 export function expiryOf(observedAt: number, longestMs: number): { readonly expiresAt?: number } {
   return longestMs === Number.POSITIVE_INFINITY ? {} : { expiresAt: observedAt + Math.max(longestMs, LEAST_KEPT_MS) };
 }
 
-/** The longest staleness with which a graph's definitions and named queries have stored values served: by feature id, in milliseconds. */
+/**
+ * The longest staleness with which a graph's definitions and named queries have stored values
+ * served: by feature id, in milliseconds.
+ */
 export function longestStaleness(graph: Graph, identities: ReadonlyMap<string, { readonly id: number }>): ReadonlyMap<number, number> {
   const longest = new Map<number, number>();
   const note = (fqn: string, ms: number): void => {

@@ -11,7 +11,8 @@ export interface ValueSinks {
   /** The sink of a deployment; undefined when nothing of it is stored. */
   of(deployment: WrittenDeployment): ValueSink | undefined;
   /**
-   * Resolves when everything that any sink took before is on the disk, where it survives a power cut. Rejects as soon as a part of it could not be written.
+   * Resolves when everything that any sink took before is on the disk, where it survives a power
+   * cut. Rejects as soon as a part of it could not be written.
    */
   flush(): Promise<void>;
   /** Values that were dropped since the start. */

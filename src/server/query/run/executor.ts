@@ -24,7 +24,7 @@ import type { QueryTime } from "./query-time.ts";
 import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
 import type { RowFound, RunContext } from "./run-context.ts";
 import { Settlement } from "./settlement.ts";
-import { readStore, type TakeFound } from "./store-access.ts";
+import { type FoundOf, readStore } from "./store-access.ts";
 import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -248,15 +248,16 @@ export class Execution {
     if (reads.length === 0) return false;
     for (const { frame, cells } of reads) this.context.observer?.readBegan(this, frame, cells);
     const reading = readStore(this, reads);
-    if (reading instanceof Promise) this.#follow(reading, (takes) => this.#takeReads(reads, takes));
+    if (reading instanceof Promise) this.#follow(reading, (foundOf) => this.#takeReads(reads, foundOf));
     else this.#takeReads(reads, reading);
     return true;
   }
 
   /** Takes what the store had for each read, in their order. */
-  #takeReads(reads: readonly StoreRead[], takes: readonly TakeFound[]): void {
-    for (const [index, read] of reads.entries()) {
-      const found = (takes[index] as TakeFound)();
+  #takeReads(reads: readonly StoreRead[], foundOf: FoundOf): void {
+    for (let place = 0; place < reads.length; place++) {
+      const read = reads[place] as StoreRead;
+      const found = foundOf(place);
       if (found instanceof Promise) this.#follow(found, (served) => this.#takeStored(read, served));
       else this.#takeStored(read, found);
     }

@@ -2,17 +2,7 @@
 
 import { formatDuration } from "../../../domain/duration.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import {
-  type FoundRows,
-  type FoundValues,
-  type OnlineFound,
-  type RowsRead,
-  type RowsWrite,
-  type StoredValue,
-  storeKey,
-  type ValuesRead,
-  type ValueWrite,
-} from "../../stores/online/store.ts";
+import { type OnlineFound, type RowsRead, type RowsWrite, storeKey, type ValuesRead, type ValueWrite } from "../../stores/online/store.ts";
 import { expiryOf } from "../../writes/policy.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { CellOrigin, CellState } from "./cells.ts";
@@ -21,31 +11,31 @@ import { handOver } from "./fresh-values.ts";
 import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
 
-type Hits = (StoredValue | undefined)[];
+/**
+ * Takes a read's part of what the store found: a promise when child rows are computed of it.
+ * Nothing was found when the store could not be read.
+ */
+type Take = (found: OnlineFound | undefined) => StoreFound | Promise<StoreFound>;
 
-/** Settled with what the store had for one read: a promise when child rows are computed of it. */
-export type TakeFound = () => StoreFound | Promise<StoreFound>;
+/** Gives what the store had for a read, by its place among those of a call. */
+export type FoundOf = (place: number) => StoreFound | Promise<StoreFound>;
 
 /**
- * Reads all that is wanted of the store in one call, synchronously when the store is; gives for each read what takes its
- * part. When the store cannot be read, every part is empty.
+ * Reads all that is wanted of the store in one call, synchronously when the store is. When it
+ * cannot be read, nothing is found.
  */
-export function readStore(execution: Execution, reads: readonly StoreRead[]): readonly TakeFound[] | Promise<readonly TakeFound[]> {
+export function readStore(execution: Execution, reads: readonly StoreRead[]): FoundOf | Promise<FoundOf> {
   const { online, scope } = execution.context.deployment;
   const values: ValuesRead[] = [];
   const rows: RowsRead[] = [];
-  const takes = reads.map((read): ((found: OnlineFound | undefined) => StoreFound | Promise<StoreFound>) => {
-    const { rowsSlot, frame, cells } = read;
-    if (rowsSlot) {
-      const at = rows.push(rowsReadOf(execution, frame, rowsSlot, cells)) - 1;
-      return (found) => serveRows(execution, rowsSlot, cells, found?.rows[at] as FoundRows | undefined);
-    }
-    const { asked, pick } = valuesReadOf(execution, frame, cells);
-    const at = values.push(asked) - 1;
-    return (found) => pick(found?.values[at]);
-  });
-  const taken = (found: OnlineFound | undefined) => takes.map((take) => () => take(found));
-  const fault = (error: unknown) => {
+  const takes = reads.map(({ rowsSlot, frame, cells }) =>
+    rowsSlot ? askRows(execution, frame, rowsSlot, cells, rows) : askValues(execution, frame, cells, values),
+  );
+  const taken =
+    (found: OnlineFound | undefined): FoundOf =>
+    (place) =>
+      (takes[place] as Take)(found);
+  const fault = (error: unknown): FoundOf => {
     storeUnread(execution, reads, error);
     return taken(undefined);
   };
@@ -57,12 +47,17 @@ export function readStore(execution: Execution, reads: readonly StoreRead[]): re
   }
 }
 
-/** The read of cells of one frame, whose keys are known, and what picks from its answer, for each cell, the value if it is fresh enough. */
-function valuesReadOf(
-  execution: Execution,
-  frame: PlanFrame,
-  cells: readonly number[],
-): { readonly asked: ValuesRead; pick(found: FoundValues | undefined): Hits } {
+/** Asks for the rows of cells of one slot, whose keys are known. */
+function askRows(execution: Execution, frame: PlanFrame, slot: PlanSlot, cells: readonly number[], asked: RowsRead[]): Take {
+  const at = asked.push(rowsReadOf(execution, frame, slot, cells)) - 1;
+  return (found) => serveRows(execution, slot, cells, found?.rows[at]);
+}
+
+/**
+ * Asks for cells of one frame, whose keys are known; takes for each cell the value, if it is fresh
+ * enough.
+ */
+function askValues(execution: Execution, frame: PlanFrame, cells: readonly number[], asked: ValuesRead[]): Take {
   const { plan, rows } = execution;
   // Where the key of a row and the feature of a slot stand among those that are asked for; -1 = nowhere yet.
   const keyOfRow = new Int32Array(rows).fill(-1);
@@ -87,16 +82,16 @@ function valuesReadOf(
       featureIds.push((plan.slots[slot] as PlanSlot).feature.featureId as number);
     }
   }
-  return {
-    asked: { namespace: frame.namespace.name, keys, featureIds, asOf: latestOf(execution, cells) },
-    pick: (found) =>
-      cells.map((cell) => {
-        if (!found) return undefined;
-        const row = cell % rows;
-        const slot = (cell - row) / rows;
-        const stored = found[keyOfRow[row] as number]?.[idOfSlot[slot] as number];
-        return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
-      }),
+  const at = asked.push({ namespace: frame.namespace.name, keys, featureIds, asOf: latestOf(execution, cells) }) - 1;
+  return (found) => {
+    const values = found?.values[at];
+    if (!values) return cells.map(() => undefined);
+    return cells.map((cell) => {
+      const row = cell % rows;
+      const slot = (cell - row) / rows;
+      const stored = values[keyOfRow[row] as number]?.[idOfSlot[slot] as number];
+      return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
+    });
   };
 }
 
@@ -132,9 +127,10 @@ export function fresh<T extends { readonly observedAt: number }>(
 }
 
 /**
- * Queues the values that were computed for the online store, where the plan says so and the row's key is known (of rows with
- * the same key the newest, and of equally new ones the last one's), and hands them to the deployment's sink. What was
- * computed for a time yet to come is not stored: it would hide the present.
+ * Queues the values that were computed for the online store, where the plan says so and the row's
+ * key is known (of rows with the same key the newest, and of equally new ones the last one's), and
+ * hands them to the deployment's sink. What was computed for a time yet to come is not stored: it
+ * would hide the present.
  * @param present epoch milliseconds
  * @returns a promise only when the answer has to wait for the sink
  */

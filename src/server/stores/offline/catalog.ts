@@ -1,4 +1,7 @@
-/** What the file says of its own tables: versions of features, words, and the insert sequence. Every row is checked against its checksum. */
+/**
+ * What the file says of its own tables: versions of features, words, and the insert sequence. Every
+ * row is checked against its checksum.
+ */
 
 import type { Database } from "bun:sqlite";
 import { damaged } from "./damage.ts";

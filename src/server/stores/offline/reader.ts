@@ -1,4 +1,7 @@
-/** Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the reading thread. */
+/**
+ * Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the
+ * reading thread.
+ */
 
 import { Database, type Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
@@ -27,7 +30,10 @@ const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
 /** Rows of a statement when its caller names no limit. */
 const DEFAULT_ROWS = 10_000;
-/** Size up to which the whole file is looked at when it is opened (about a second); larger ones are checked row by row as they are read, and by `verify`. */
+/**
+ * Size up to which the whole file is looked at when it is opened (about a second); larger ones are
+ * checked row by row as they are read, and by `verify`.
+ */
 const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
 /** Rows that are checked at a time by `verify`. */
 const ROWS_PER_PAGE = 5_000;
@@ -41,7 +47,10 @@ export class OfflineReader {
   readonly #catalog: Catalog;
   readonly #words = new Map<number, string>();
 
-  /** Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach cannot be told from one that never was. */
+  /**
+   * Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach
+   * cannot be told from one that never was.
+   */
   constructor(readonly path: string) {
     this.#db = new Database(path, { readonly: true, strict: true, safeIntegers: true });
     this.#db.run("pragma busy_timeout = 5000");

@@ -14,8 +14,9 @@ export interface VersionTable extends Omit<FeatureVersion, "dtype"> {
 export const OFFLINE_APPLICATION_ID = 0x73766366;
 
 /**
- * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to deployments and resolvers, `counter` holds the last
- * insert sequence; each has a checksum. The tables of versions are made when the first value comes, see `createVersionTable`.
+ * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to
+ * deployments and resolvers, `counter` holds the last insert sequence; each has a checksum. The
+ * tables of versions are made when the first value comes, see `createVersionTable`.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -71,8 +72,9 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
 }
 
 /**
- * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words, `sum` is the checksum. Without rowid, so that the
- * observations of a row lie beside each other, ordered by time.
+ * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words,
+ * `sum` is the checksum. Without rowid, so that the observations of a row lie beside each other,
+ * ordered by time.
  */
 export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
   db.run(`create table "${tableName}" (

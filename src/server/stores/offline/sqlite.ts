@@ -1,6 +1,7 @@
 /**
- * The offline store in one SQLite file: WAL, synchronous=FULL. A thread writes, another reads, so that neither holds up queries nor each other. One process
- * owns the file (the server's lock on its data directory sees to that). Threads are started and the file is opened with the first call.
+ * The offline store in one SQLite file: WAL, synchronous=FULL. A thread writes, another reads, so
+ * that neither holds up queries nor each other. One process owns the file (the server's lock on its
+ * data directory sees to that). Threads are started and the file is opened with the first call.
  */
 
 import { once } from "../../../domain/once.ts";

@@ -1,13 +1,18 @@
 /**
- * The offline store: every value that was observed, with the time it was observed at and the time it was stored, so that a feature's value can be told as of
- * any time. A value is never replaced; a row of a feature has as many observations as were made. The conformance suite in the tests runs against every
- * backend. Times are epoch milliseconds, with a fraction where there is one. Keys are type-tagged, see `storeKey`.
+ * The offline store: every value that was observed, with the time it was observed at and the time
+ * it was stored, so that a feature's value can be told as of any time. A value is never replaced; a
+ * row of a feature has as many observations as were made. The conformance suite in the tests runs
+ * against every backend. Times are epoch milliseconds, with a fraction where there is one. Keys are
+ * type-tagged, see `storeKey`.
  */
 
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 
-/** A version of a feature: what observations belong to. A feature whose type changes gets another id and the next internal version. */
+/**
+ * A version of a feature: what observations belong to. A feature whose type changes gets another id
+ * and the next internal version.
+ */
 export interface FeatureVersion {
   /** The feature's id in the metadata store. */
   readonly featureId: number;
@@ -115,29 +120,36 @@ export interface ScanOptions extends ObservedBounds, InsertedBounds {
 /** The store. Every method rejects with `OfflineStoreError` when the store is out of order. */
 export interface OfflineStore {
   /**
-   * Stores observations in one commit; the first ones of a version make a place for it. When it resolves they survive a power
-   * cut, but for those named in the answer: observations whose version or values do not fit are refused whole. When it rejects
-   * nothing was stored.
+   * Stores observations in one commit; the first ones of a version make a place for it. When it
+   * resolves they survive a power cut, but for those named in the answer: observations whose
+   * version or values do not fit are refused whole. When it rejects nothing was stored.
    */
   append(observations: readonly Observations[]): Promise<readonly AppendRefusal[]>;
   /**
-   * For each feature, for each row of the spine: the newest observation at or before the row's time, of equally new ones the
-   * one stored last. Observations outside of the bounds do not count; neither does a newest one that is older than the
-   * feature's ttl. A feature of which nothing is stored was never observed.
+   * For each feature, for each row of the spine: the newest observation at or before the row's
+   * time, of equally new ones the one stored last. Observations outside of the bounds do not count;
+   * neither does a newest one that is older than the feature's ttl. A feature of which nothing is
+   * stored was never observed.
    */
   sample(spine: Spine, features: readonly SampledFeature[], bounds?: InsertedBounds): Promise<SampledColumn[]>;
   /**
-   * Keys of a namespace for which any feature was observed within the bounds, in order. With a limit, which of them is decided
-   * by a hash of the key: the same ones each time.
+   * Keys of a namespace for which any feature was observed within the bounds, in order. With a
+   * limit, which of them is decided by a hash of the key: the same ones each time.
    */
   scanKeys(environmentId: string, namespace: string, bounds?: ObservedBounds, limit?: number): Promise<string[]>;
   /** A feature's observations within the bounds by key, time and order of storing, page by page. */
   scan(featureId: number, options: ScanOptions): Promise<Observation[]>;
-  /** The newest values of each row for which all the features were observed, by key, at most `limit` after a key. */
+  /**
+   * The newest values of each row for which all the features were observed, by key, at most `limit`
+   * after a key.
+   */
   latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
   /** Removes all observations of rows; gives how many. Durable when it resolves. */
   deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
-  /** Removes a version with all its observations. Durable when it resolves; the next append to it starts anew. */
+  /**
+   * Removes a version with all its observations. Durable when it resolves; the next append to it
+   * starts anew.
+   */
   dropVersion(featureId: number): Promise<void>;
   /** Waits for what was asked, then lets go of the files. */
   close(): Promise<void>;
@@ -154,11 +166,14 @@ export interface OfflineRows {
 /** An offline store whose tables people can read by SQL, in the dialect of the engine behind it. */
 export interface SqlReadable {
   /**
-   * Names of a feature's tables or views, for statements: that of its version, or with `historical` those of all its internal
-   * versions in order. Empty when nothing was stored yet.
+   * Names of a feature's tables or views, for statements: that of its version, or with `historical`
+   * those of all its internal versions in order. Empty when nothing was stored yet.
    */
   tableNames(featureId: number, historical?: boolean): Promise<string[]>;
-  /** Runs one `select`; rejects with `refused` for any other statement. At most `limit` rows, default 10,000. */
+  /**
+   * Runs one `select`; rejects with `refused` for any other statement. At most `limit` rows,
+   * default 10,000.
+   */
   query(statement: string, options?: { readonly limit?: number }): Promise<OfflineRows>;
 }
 

@@ -22,11 +22,20 @@ export interface TableRows extends Omit<Observations, "version"> {
   readonly table: VersionTable;
 }
 
-/** Memory for pages of the tables, in KiB. Keys arrive in no order, so that one insert seldom goes to the page of the one before. */
+/**
+ * Memory for pages of the tables, in KiB. Keys arrive in no order, so that one insert seldom goes
+ * to the page of the one before.
+ */
 const CACHE_KIB = 65_536;
-/** Pages of the log after which it is moved into the file, 64 MB: a page that several commits change is then moved once. */
+/**
+ * Pages of the log after which it is moved into the file, 64 MB: a page that several commits change
+ * is then moved once.
+ */
 const PAGES_PER_CHECKPOINT = 16_384;
-/** Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT` take. */
+/**
+ * Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT`
+ * take.
+ */
 const USUAL_LOG_BYTES = 68 * 1024 * 1024;
 
 type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
@@ -36,7 +45,10 @@ interface OpenVersion {
   readonly insert: Insert;
 }
 
-/** Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit per call. */
+/**
+ * Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit
+ * per call.
+ */
 export class OfflineWriter {
   readonly #db: Database;
   readonly #catalog: Catalog;

@@ -1,4 +1,7 @@
-/** Worker thread that moves the write-ahead log into the database file, so that its disk flushes never hold up queries. */
+/**
+ * Worker thread that moves the write-ahead log into the database file, so that its disk flushes
+ * never hold up queries.
+ */
 
 import { constants, Database } from "bun:sqlite";
 import { serve } from "../../thread/rpc.ts";

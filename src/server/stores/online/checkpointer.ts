@@ -14,7 +14,10 @@ const USUAL_LOG_BYTES = 8 * 1024 * 1024;
 /** Pages per checkpoint when no worker thread can be had: few, so that each is short. */
 const PAGES_WITHOUT_WORKER = 256;
 
-/** Checkpoints in a worker thread; the writer pauses meanwhile, so that the log can start over at its beginning. */
+/**
+ * Checkpoints in a worker thread; the writer pauses meanwhile, so that the log can start over at
+ * its beginning.
+ */
 export class Checkpointer {
   private readonly thread: Thread<LogMover, string>;
   private cells = 0;
@@ -64,7 +67,10 @@ export class Checkpointer {
     );
   }
 
-  /** Empties the log on the caller's thread. When the disk does not take it, the log stays as it is and the next checkpoint tries again. */
+  /**
+   * Empties the log on the caller's thread. When the disk does not take it, the log stays as it is
+   * and the next checkpoint tries again.
+   */
   truncate(): void {
     this.cells = 0;
     try {

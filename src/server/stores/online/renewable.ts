@@ -1,6 +1,6 @@
 /**
- * The online store of a server. It is a cache: a damaged file is set aside and begun anew, at the start or whenever the
- * damage shows, and no query fails over it.
+ * The online store of a server. It is a cache: a damaged file is set aside and begun anew, at the
+ * start or whenever the damage shows, and no query fails over it.
  */
 
 import { isDamage, setAside } from "../sqlite/open.ts";
@@ -15,7 +15,8 @@ export interface RenewableOptions extends SqliteOnlineOptions {
 
 /**
  * Opens or creates the store.
- * @throws StartError when the file has a newer schema, or cannot be used for another reason than damage
+ * @throws StartError when the file has a newer schema, or cannot be used for another reason than
+ * damage
  */
 export function openRenewableOnlineStore(path: string, options: RenewableOptions): OnlineStore {
   let isRenewing = false;

@@ -1,4 +1,6 @@
-/** Rows of the online store in memory: what was read or written lately, and what is not written yet. */
+/**
+ * Rows of the online store in memory: what was read or written lately, and what is not written yet.
+ */
 
 import { decodeStored, encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { StoredValue } from "./store.ts";
@@ -19,7 +21,10 @@ export interface Cell {
   readonly featureId: number;
   /** The value; undefined when the row has none. */
   stored: StoredValue | undefined;
-  /** The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller can change what another gets. */
+  /**
+   * The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller
+   * can change what another gets.
+   */
   text: string | undefined;
   /** Epoch milliseconds from which on the value may be forgotten; Infinity = never. */
   expiresAt: number;
@@ -57,7 +62,10 @@ export function cellText(cell: Cell): string {
   return cell.text ?? encodeStored(cell.stored?.value ?? null);
 }
 
-/** A bounded set of rows, evicted by second chance. One process owns the file, so what is here cannot go stale. */
+/**
+ * A bounded set of rows, evicted by second chance. One process owns the file, so what is here
+ * cannot go stale.
+ */
 export class RowCache {
   private readonly rows = new Map<string, Row>();
   private bytes = 0;

@@ -1,10 +1,11 @@
 /**
- * The online store on SQLite. One process owns the file (the server's lock on its data directory sees to that), so rows in
- * memory are never stale.
+ * The online store on SQLite. One process owns the file (the server's lock on its data directory
+ * sees to that), so rows in memory are never stale.
  *
- * Writes are seen by reads at once and reach the file a few milliseconds later, in small transactions between queries: a
- * process that is killed loses what came in that time, more when the disk is behind. A power cut may lose the last commits too
- * (`synchronous = normal`), flushed ones among them. Neither damages the file.
+ * Writes are seen by reads at once and reach the file a few milliseconds later, in small
+ * transactions between queries: a process that is killed loses what came in that time, more when
+ * the disk is behind. A power cut may lose the last commits too (`synchronous = normal`), flushed
+ * ones among them. Neither damages the file.
  */
 
 import type { Database, Statement } from "bun:sqlite";
@@ -20,9 +21,14 @@ import { WriteQueue } from "./write-queue.ts";
 const BYTES_PER_CELL = 2_048;
 const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
 const DEFAULT_MAX_PENDING = 50_000;
-/** How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put right by this much all the time. */
+/**
+ * How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put
+ * right by this much all the time.
+ */
 const CLOCK_TOLERANCE_MS = 1_000;
-/** Cells that a step of a sweep looks at, about half a millisecond, and the pause between two steps. */
+/**
+ * Cells that a step of a sweep looks at, about half a millisecond, and the pause between two steps.
+ */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
 /** Ids per statement; longer lists are read as a range of the row. */
@@ -32,13 +38,21 @@ const MAX_LISTED_IDS = 64;
 export interface SqliteOnlineOptions {
   /** Estimated memory for rows. Default 128 MiB. */
   readonly cacheBytes?: number;
-  /** Unwritten values above which `put` writes to the file itself before it returns. Default 50,000. */
+  /**
+   * Unwritten values above which `put` writes to the file itself before it returns. Default 50,000.
+   */
   readonly maxPending?: number;
-  /** Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran ahead. */
+  /**
+   * Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran
+   * ahead.
+   */
   readonly now?: () => number;
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion?: string;
-  /** Told when values could not be written to the file, once until they can be; they are served from memory meanwhile. */
+  /**
+   * Told when values could not be written to the file, once until they can be; they are served from
+   * memory meanwhile.
+   */
   readonly onWriteFailure?: (error: Error) => void;
   /** Told how many values were dropped, as too many wait that could not be written. */
   readonly onDrop?: (values: number) => void;
@@ -193,7 +207,10 @@ class SqliteOnlineStore implements OnlineStore {
     this.db.close();
   }
 
-  /** The latest time that a stored value can rightly have. One that lies behind it comes from a clock that ran ahead, and gives way to any other. */
+  /**
+   * The latest time that a stored value can rightly have. One that lies behind it comes from a
+   * clock that ran ahead, and gives way to any other.
+   */
   private latest(): number {
     return this.now() + CLOCK_TOLERANCE_MS;
   }
@@ -227,7 +244,10 @@ class SqliteOnlineStore implements OnlineStore {
     this.queue.add(this.cache.assign(row, featureId, value, expiresAt));
   }
 
-  /** Writes while too much waits; drops everything when the file does not take it, so that memory stays bounded. */
+  /**
+   * Writes while too much waits; drops everything when the file does not take it, so that memory
+   * stays bounded.
+   */
   private makeRoom(): void {
     const { queue, cache } = this;
     while ((queue.isFull || (cache.isOverfull && queue.size > 0)) && queue.writeSome() > 0) cache.evict();

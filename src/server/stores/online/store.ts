@@ -93,28 +93,31 @@ export function storeKey(primaryKey: FeatureValue): string {
 /**
  * The store. A scope is `main` or a branch's name; scopes do not see each other.
  *
- * What is acknowledged: `put` queues, and says nothing about storage. Reads through the same store see what it queued at once;
- * those of other nodes see it once it is written. A process that is killed loses what is queued, and each such value is
- * computed again when it is asked for. `flush` is the acknowledgement, and `close` writes all that is queued.
+ * What is acknowledged: `put` queues, and says nothing about storage. Reads through the same store
+ * see what it queued at once; those of other nodes see it once it is written. A process that is
+ * killed loses what is queued, and each such value is computed again when it is asked for. `flush`
+ * is the acknowledgement, and `close` writes all that is queued.
  */
 export interface OnlineStore {
   /**
-   * Reads all that a step of a plan needs, in one call. A store in this process answers at once, so that a cached read costs no
-   * turn of the event loop; callers handle both. Throws, or rejects, when the store cannot be read.
+   * Reads all that a step of a plan needs, in one call. A store in this process answers at once, so
+   * that a cached read costs no turn of the event loop; callers handle both. Throws, or rejects,
+   * when the store cannot be read.
    */
   read(scope: string, reads: OnlineReads): OnlineFound | Promise<OnlineFound>;
   /**
-   * Queues values and rows; callers never wait for the network or a remote disk. A write that is older than what is stored
-   * changes nothing; of equally old ones the last stays. What is stored with a time ahead of the clock gives way to any other:
-   * the clock was ahead when it was stored. All rows of a relation are replaced together: one that is not among the new ones
-   * is gone. The queue is bounded: while it is full a store in this process writes before it returns, and what it cannot
-   * write is dropped and counted, as everything is that finds no room.
+   * Queues values and rows; callers never wait for the network or a remote disk. A write that is
+   * older than what is stored changes nothing; of equally old ones the last stays. What is stored
+   * with a time ahead of the clock gives way to any other: the clock was ahead when it was stored.
+   * All rows of a relation are replaced together: one that is not among the new ones is gone. The
+   * queue is bounded: while it is full a store in this process writes before it returns, and what
+   * it cannot write is dropped and counted, as everything is that finds no room.
    */
   put(scope: string, writes: OnlineWrites): void;
   /**
-   * Resolves when all that was put before is stored, or was replaced by something newer: it then outlives this process, is
-   * seen by every node, and is lost only if the machine or disk that stores it fails. Rejects when a part of it could not be
-   * written, which may yet be.
+   * Resolves when all that was put before is stored, or was replaced by something newer: it then
+   * outlives this process, is seen by every node, and is lost only if the machine or disk that
+   * stores it fails. Rejects when a part of it could not be written, which may yet be.
    */
   flush(): Promise<void>;
   /** Values and relations that were dropped since the start. */
@@ -122,8 +125,9 @@ export interface OnlineStore {
   /** Forgets a scope. */
   dropScope(scope: string): void | Promise<void>;
   /**
-   * Forgets what has expired by the store's clock, in short steps between which queries are served; gives how many values and
-   * relations that were. A later put of the same value stays. Ends early when the signal is aborted.
+   * Forgets what has expired by the store's clock, in short steps between which queries are served;
+   * gives how many values and relations that were. A later put of the same value stays. Ends early
+   * when the signal is aborted.
    */
   sweep(signal?: AbortSignal): Promise<number>;
   /** Writes and reads a probe. Throws when that fails. */

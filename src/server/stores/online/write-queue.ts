@@ -1,4 +1,7 @@
-/** The values in memory that are not in the file yet. They are written in small transactions, between which queries are served. */
+/**
+ * The values in memory that are not in the file yet. They are written in small transactions,
+ * between which queries are served.
+ */
 
 import type { Cell } from "./row-cache.ts";
 
@@ -7,7 +10,10 @@ const FLUSH_DELAY_MS = 5;
 const CELLS_PER_WRITE = 64;
 /** Cells per transaction when nobody is served any more. */
 const CELLS_PER_LAST_WRITE = 4_096;
-/** Estimated bytes after which a transaction takes no more cells: rows of relations are much larger than values. */
+/**
+ * Estimated bytes after which a transaction takes no more cells: rows of relations are much larger
+ * than values.
+ */
 const BYTES_PER_WRITE = 128 * 1024;
 /** Pause after a failed write, for example on a full disk. */
 const RETRY_DELAY_MS = 1_000;
@@ -96,7 +102,10 @@ export class WriteQueue {
     this.#timer.unref();
   }
 
-  /** Writes up to `limit` cells in one transaction; gives how many, 0 when the file refused or none waits. */
+  /**
+   * Writes up to `limit` cells in one transaction; gives how many, 0 when the file refused or none
+   * waits.
+   */
   writeSome(limit = CELLS_PER_WRITE): number {
     const batch: Cell[] = [];
     let bytes = 0;
@@ -122,7 +131,10 @@ export class WriteQueue {
     while (this.writeSome(CELLS_PER_LAST_WRITE) > 0);
   }
 
-  /** Writes what waits now, between queries. Rejects when the file refused a part, or that was dropped meanwhile. */
+  /**
+   * Writes what waits now, between queries. Rejects when the file refused a part, or that was
+   * dropped meanwhile.
+   */
   async flush(): Promise<void> {
     const dropped = this.#dropped;
     for (let left = this.#cells.size; left > 0 && this.#cells.size > 0; await nextTurn()) {

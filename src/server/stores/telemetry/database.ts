@@ -1,6 +1,7 @@
 /**
- * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The bodies of a batch of queries are packed together, since
- * they resemble each other: that takes a tenth of the room and less time than writing them as they are.
+ * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The
+ * bodies of a batch of queries are packed together, since they resemble each other: that takes a
+ * tenth of the room and less time than writing them as they are.
  */
 
 import type { Database } from "bun:sqlite";
@@ -272,7 +273,10 @@ export class TelemetryDatabase {
 
 const FIRST_TENTH = "(select min(seq) + (max(seq) - min(seq)) / 10";
 
-/** The first row of a time or later; rows come in the order of their time, near enough, so that no index is needed to find it. */
+/**
+ * The first row of a time or later; rows come in the order of their time, near enough, so that no
+ * index is needed to find it.
+ */
 function firstSince(table: string, column: string): string {
   return `coalesce((select seq from ${table} where ${column} >= ?1 order by seq limit 1), (select max(seq) + 1 from ${table}), 0)`;
 }

@@ -1,4 +1,7 @@
-/** The telemetry store in one SQLite file that a worker thread owns: records are gathered here and sent there in batches, and whoever reads asks it too. */
+/**
+ * The telemetry store in one SQLite file that a worker thread owns: records are gathered here and
+ * sent there in batches, and whoever reads asks it too.
+ */
 
 import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
@@ -12,15 +15,27 @@ export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
     Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
   readonly clock: Clock;
-  /** Records that may wait to be written, on either thread; default 20,000. Failed queries and errors may be four times as many. */
+  /**
+   * Records that may wait to be written, on either thread; default 20,000. Failed queries and
+   * errors may be four times as many.
+   */
   readonly maxPending?: number;
   /** Size of what may wait, about in bytes; default 64 MiB. */
   readonly maxPendingBytes?: number;
-  /** Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is now. */
+  /**
+   * Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is
+   * now.
+   */
   readonly onRenewal?: (reason: string, kept: string) => void;
-  /** Told about a write that fails, once until one does not, so that a full disk does not stay unseen. */
+  /**
+   * Told about a write that fails, once until one does not, so that a full disk does not stay
+   * unseen.
+   */
   readonly onError?: (error: unknown) => void;
-  /** Told how many records were dropped since the start, at most once a second while the number grows. */
+  /**
+   * Told how many records were dropped since the start, at most once a second while the number
+   * grows.
+   */
   readonly onDrop?: (dropped: number) => void;
 }
 
@@ -84,7 +99,10 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
 
   const waiting = (): number => queries.size + logs.length + spans.length;
 
-  /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
+  /**
+   * Sends what was gathered. Resolves when everything that was sent is written, or dropped: the
+   * thread answers in order.
+   */
   const send = (): Promise<void> => {
     clearTimeout(gathering);
     clearImmediate(sending);
@@ -113,7 +131,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     return true;
   };
 
-  /** Sends a full batch once the answers that are being given are out, a smaller one after a while. */
+  /**
+   * Sends a full batch once the answers that are being given are out, a smaller one after a while.
+   */
   const gather = (): void => {
     const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
     if (isFull) sending ??= setImmediate(send);

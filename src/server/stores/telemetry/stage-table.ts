@@ -1,4 +1,7 @@
-/** What is known of the stages that queries left. Their rows are objects of the object store, which go before the rows here do, so that none is forgotten. */
+/**
+ * What is known of the stages that queries left. Their rows are objects of the object store, which
+ * go before the rows here do, so that none is forgotten.
+ */
 
 import type { Database } from "bun:sqlite";
 import type { ExpiredStages, StageRecord } from "./store.ts";

@@ -1,4 +1,7 @@
-/** Worker thread that owns the telemetry file: it writes, packs, prunes, checkpoints and reads, so that none of that holds up a query. */
+/**
+ * Worker thread that owns the telemetry file: it writes, packs, prunes, checkpoints and reads, so
+ * that none of that holds up a query.
+ */
 
 import { serve } from "../../thread/rpc.ts";
 import { isDamage, setAside } from "../sqlite/open.ts";
@@ -7,7 +10,10 @@ import { TelemetryDatabase, type TelemetryFile } from "./database.ts";
 /** What the thread tells: why a damaged file was begun anew, and where it is now. */
 export type TelemetryEvents = { readonly renewed: readonly [reason: string, kept: string] };
 
-/** No answer to a query depends on the file: one that is damaged is set aside, and the call made again on an empty one. */
+/**
+ * No answer to a query depends on the file: one that is damaged is set aside, and the call made
+ * again on an empty one.
+ */
 serve<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
   make: (file) => new TelemetryDatabase(file),
   close: (database) => database.close(),

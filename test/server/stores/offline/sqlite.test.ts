@@ -1,4 +1,7 @@
-/** What the offline store on SQLite does beyond every offline store: SQL, and looking at all that it keeps. */
+/**
+ * What the offline store on SQLite does beyond every offline store: SQL, and looking at all that it
+ * keeps.
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Puts values into the online store at argv[2], says so once they are flushed, and waits to be killed. */
+/**
+ * Puts values into the online store at argv[2], says so once they are flushed, and waits to be
+ * killed.
+ */
 
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
 

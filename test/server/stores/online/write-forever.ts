@@ -1,4 +1,7 @@
-/** Puts values into the online store at argv[2] until it is killed; prints the time of each batch once another process could read it. */
+/**
+ * Puts values into the online store at argv[2] until it is killed; prints the time of each batch
+ * once another process could read it.
+ */
 
 import { Database } from "bun:sqlite";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";

@@ -1,4 +1,7 @@
-/** What the telemetry store on SQLite does beyond every telemetry store: its bounds, its file, and its thread. */
+/**
+ * What the telemetry store on SQLite does beyond every telemetry store: its bounds, its file, and
+ * its thread.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
