@@ -2,7 +2,6 @@
 
 import { didYouMean } from "../../domain/closest.ts";
 import { whenThere } from "../at-once.ts";
-import type { DeploymentTarget } from "../deployments/deployments.ts";
 import { Failure } from "../failure.ts";
 import type { EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
 import type { Caller } from "./tokens.ts";
@@ -24,6 +23,15 @@ export interface ScopeNames {
   readonly branch: string;
   readonly deployment: string;
   readonly project: string;
+}
+
+/** Which deployment a request is about. */
+export interface DeploymentTarget {
+  readonly environment: EnvironmentRecord;
+  /** Empty = the environment's own. */
+  readonly branch: string;
+  /** Empty = the live one of the branch or environment. */
+  readonly deploymentId: string;
 }
 
 /** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */

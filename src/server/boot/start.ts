@@ -1,6 +1,7 @@
 /** The embedded server: `start(options)` takes everything it depends on and returns a running server. */
 
 import type { Clock } from "../../context/clock.ts";
+import { once } from "../../domain/once.ts";
 import { createBrowserSessions } from "../access/browser-sessions.ts";
 import { createCallers } from "../access/callers.ts";
 import { createClients } from "../access/clients.ts";
@@ -194,6 +195,7 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
       online: parts.online,
       telemetry: parts.telemetry,
       deployments: parts.deployments,
+      queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };
     const guard = createGuard({
       host,

@@ -6,7 +6,7 @@ import type { Callers } from "../access/callers.ts";
 import type { Clients } from "../access/clients.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
-import type { Tokens } from "../access/tokens.ts";
+import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Log } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -16,6 +16,7 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ObjectAddresses } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
+import type { Queries } from "./query/endpoint.ts";
 
 /** The parts of a running server. What costs time to load is behind a function and loaded on first use. */
 export interface Platform {
@@ -45,4 +46,5 @@ export interface Platform {
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
+  readonly queries: () => Promise<Queries<Caller>>;
 }

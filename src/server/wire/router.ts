@@ -24,38 +24,38 @@ interface Arrival {
   readonly share: BodyShare;
 }
 
-type Endpoint = (platform: Platform, arrival: Arrival) => Response | Promise<Response>;
+type Endpoint = (arrival: Arrival) => Response | Promise<Response>;
 
 /** The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all paths below it. */
-export const ENDPOINTS: Readonly<Record<string, () => Promise<Endpoint>>> = {
-  "/health": async () => health,
-  "/v1/query/online": async () => {
-    const { serveQuery } = await import("./query/route.ts");
-    return (platform, { request, connection, share }) => serveQuery(platform, request, connection, share);
+export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<Endpoint>>> = {
+  "/health": async (platform) => (arrival) => health(platform, arrival),
+  "/v1/query/online": async (platform) => {
+    const route = (await import("./query/route.ts")).queryRoute(platform);
+    return ({ request, connection, share }) => route(request, connection, share);
   },
-  "/v1/query/bulk": async () => {
-    const { serveBulkQuery } = await import("./query/route.ts");
-    return (platform, { request, connection, share }) => serveBulkQuery(platform, request, connection, share);
+  "/v1/query/bulk": async (platform) => {
+    const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
+    return ({ request, connection, share }) => route(request, connection, share);
   },
-  "/v1/oauth/token": async () => {
+  "/v1/oauth/token": async (platform) => {
     const { exchangeToken } = await import("./http/token.ts");
-    return (platform, { request }) => exchangeToken(platform, request);
+    return ({ request }) => exchangeToken(platform, request);
   },
-  "/v1/who-am-i": async () => {
+  "/v1/who-am-i": async (platform) => {
     const { whoAmI } = await import("./http/who-am-i.ts");
-    return (platform, { request }) => whoAmI(platform, request);
+    return ({ request }) => whoAmI(platform, request);
   },
-  "/v1/objects/": async () => {
+  "/v1/objects/": async (platform) => {
     const { serveObject } = await import("./http/objects.ts");
-    return (platform, { request, url }) => serveObject(platform, request, url);
+    return ({ request, url }) => serveObject(platform, request, url);
   },
   "/v1/":
     async () =>
-    (_, { url }) =>
+    ({ url }) =>
       jsonError(404, "not_found", `There is nothing at ${url.pathname}.`),
-  "/": async () => {
+  "/": async (platform) => {
     const { servePage } = await import("../ui/pages.ts");
-    return (platform, { request, url }) => servePage(platform, request, url);
+    return ({ request, url }) => servePage(platform, request, url);
   },
 };
 
@@ -108,10 +108,10 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const key = endpointOf(path);
     let endpoint = endpoints.get(key);
     if (!endpoint) {
-      endpoint = await (ENDPOINTS[key] as () => Promise<Endpoint>)();
+      endpoint = await (ENDPOINTS[key] as (platform: Platform) => Promise<Endpoint>)(platform);
       endpoints.set(key, endpoint);
     }
-    return await endpoint(platform, arrival);
+    return await endpoint(arrival);
   };
 
   /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */

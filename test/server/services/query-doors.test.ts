@@ -304,7 +304,7 @@ test.each([
 
 test("what is not a plain call, or comes from nobody, is left to the general handler", async () => {
   const part = () => Promise.reject(new Failure("unavailable", "direct"));
-  const handle = serveQueryDirectly({ deployments: part, telemetry: part } as unknown as Platform, async () => new Response("general"));
+  const handle = serveQueryDirectly({ queries: part } as unknown as Platform, async () => new Response("general"));
   const caller: Caller = { clientId: "client_x", teamId: "team_x", permissions: [] };
   const by = async (method: string, headers: Record<string, string>) => {
     const response = await handle(new Request(`${server.url}${QUERY_PATH}`, { method, headers }), new Uint8Array(0), caller);

@@ -8,11 +8,11 @@ import { type Answer, type AnswerHead, answerOrigins } from "../../query/answer/
 import { type SpanFacts, SpanRecorder } from "../../query/answer/spans.ts";
 import type { BulkAnswer } from "../../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../../query/create-engine.ts";
-import type { LiveDeployment, QueryRecord } from "../../query/engine.ts";
+import type { LiveDeployment } from "../../query/engine.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { Ask, BulkAsk } from "../../query/request/request.ts";
-import type { Body, BodyEncoding, SpanRecord } from "../../stores/telemetry/store.ts";
-import type { QueryScope } from "./queries.ts";
+import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
@@ -22,18 +22,28 @@ export interface DeploymentLease {
   release(): void;
 }
 
-/** What a door works with. `Auth` is whatever it knows of the caller. */
-export interface QueryDoorDeps<Auth> {
+/** Which deployment a query asks: names or ids, empty = not said. */
+export interface QueryScope {
+  readonly environment: string;
+  readonly branch: string;
+  readonly deployment: string;
+}
+
+/** What queries are run with. `Auth` is whatever an endpoint knows of the caller. */
+export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
-  /** The deployment of a scope; throws when there is none. */
+  /** A running deployment of a scope. Throws Failure. */
   resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
-  /** Keeps a query that was run or refused. */
-  recordQuery(record: QueryRecord): void;
-  /** Keeps the spans of a query. */
-  recordSpans(spans: readonly Omit<SpanRecord, "environmentId">[]): void;
-  /** Keeps what the steps of a query gave; false when that failed. */
-  keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
+}
+
+/** What the endpoints of the query engine work with. */
+export interface Queries<Auth> extends QueryRunner<Auth> {
+  /**
+   * Page of the dashboard that shows a run that is recorded now, for whoever sent these headers; empty when there
+   * is no dashboard, or the log is too busy to keep the run.
+   */
+  pageOf(queryId: string, environmentId: string, headers: Headers): string;
 }
 
 /** A query as it came through a door; `A` is what it is read to. */
@@ -87,7 +97,7 @@ interface Logged {
  * @param write the answer's text or bytes
  */
 export function runQuery<Auth, B extends Body>(
-  deps: QueryDoorDeps<Auth>,
+  deps: QueryRunner<Auth>,
   arrival: Arrival,
   auth: Auth,
   write: (answer: Answer) => B,
@@ -106,7 +116,7 @@ export function runQuery<Auth, B extends Body>(
 
 /** The same for a bulk query. The log keeps what went wrong, not the values. */
 export function runBulkQuery<Auth, Sent>(
-  deps: QueryDoorDeps<Auth>,
+  deps: QueryRunner<Auth>,
   arrival: Arrival<BulkAsk>,
   auth: Auth,
   write: (answer: BulkAnswer) => { readonly sent: Sent; readonly summary: Body },
@@ -124,7 +134,7 @@ export function runBulkQuery<Auth, Sent>(
 }
 
 async function run<Auth, A, R extends AnswerHead, Sent>(
-  deps: QueryDoorDeps<Auth>,
+  deps: QueryRunner<Auth>,
   arrival: Arrival<A>,
   auth: Auth,
   answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
@@ -137,9 +147,10 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   spans?.end(finding);
   const startedAt = deps.clock.now();
   const began = performance.now();
-  const base = { deploymentId: lease.deployment.id, startedAt, queryName, correlationId, encoding, request };
+  const { deployment } = lease;
+  const base = { startedAt, queryName, correlationId, encoding, request };
   try {
-    const running = answerOf(lease.deployment, startedAt, spans || parent ? { parent, spans } : undefined);
+    const running = answerOf(deployment, startedAt, spans || parent ? { parent, spans } : undefined);
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
       const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
@@ -148,11 +159,12 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     }
     const { sent, logged } = write(answer);
     const { errorCount, response, origins } = logged;
-    deps.recordQuery({ ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
+    deps.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
     if (spans)
       deps.recordSpans(
+        deployment,
         spans.finish(
-          { queryId: answer.queryId, deploymentId: base.deploymentId },
+          { queryId: answer.queryId, deploymentId: deployment.id },
           { ...factsOf(arrival), plan: answer.queryHash, errors: errorCount || undefined },
         ),
       );
@@ -161,8 +173,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const durationMs = performance.now() - began;
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = error instanceof Error ? error.message : String(error);
-    deps.recordQuery({ ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
-    if (spans) deps.recordSpans(spans.finish({ queryId, deploymentId: base.deploymentId }, factsOf(arrival), message));
+    deps.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    if (spans) deps.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(arrival), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {

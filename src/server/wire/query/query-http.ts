@@ -7,7 +7,7 @@ import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
 import { answerToText, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
-import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
+import { type Arrival, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
@@ -28,14 +28,14 @@ export const NO_COLUMNS: Readonly<Record<string, never>> = {};
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
-export function createQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
+export function createQueryHttp<Auth>(deps: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
     runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) => answerToText(answer, body)),
   );
 }
 
 /** Makes the handler of `POST /v1/query/bulk`. */
-export function createBulkQueryHttp<Auth>(deps: QueryDoorDeps<Auth>): Handler<Auth> {
+export function createBulkQueryHttp<Auth>(deps: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
     NO_COLUMNS,

@@ -16,7 +16,7 @@ import type { Platform } from "../platform.ts";
 import { readBulkMessage } from "../query/bulk-message.ts";
 import { invalidArgument } from "./call-body.ts";
 import type { CallHandler } from "./mount.ts";
-import { answerBulkCall, bulkCallsOf, queryCallsOf } from "./query.ts";
+import { type AnswerCall, answerBulkCall, createQueryCalls } from "./query.ts";
 
 /** Path of `Query`. */
 export const QUERY_PATH = `/${QueryService.typeName}/${QueryService.method.query.name}`;
@@ -45,8 +45,9 @@ interface DirectCall {
 
 /** Puts the direct way before the general handler. */
 export function serveQueryDirectly(platform: Platform, otherwise: CallHandler): CallHandler {
+  let answer: AnswerCall<Caller> | undefined;
   return directly(platform, QUERY_PATH, otherwise, async (call) => {
-    const answer = await queryCallsOf(platform);
+    answer ??= createQueryCalls(await platform.queries());
     return answer({ ...call, message: read(call.received) });
   });
 }
@@ -54,8 +55,7 @@ export function serveQueryDirectly(platform: Platform, otherwise: CallHandler): 
 /** The same for bulk queries, whose values are decoded as their rows are run. */
 function serveBulkDirectly(platform: Platform, otherwise: CallHandler): CallHandler {
   return directly(platform, BULK_PATH, otherwise, async ({ received, headers, auth, signal }) => {
-    const deps = await bulkCallsOf(platform);
-    const answer = await answerBulkCall(deps, await readBulkMessage(received), headers, auth, signal);
+    const answer = await answerBulkCall(await platform.queries(), await readBulkMessage(received), headers, auth, signal);
     return toBinary(QueryBulkResponseSchema, answer);
   });
 }

@@ -10,7 +10,6 @@ import {
   QueryService,
 } from "../../../../gen/svc/v1/query_pb.ts";
 import { timestampToMicros } from "../../../domain/proto-time.ts";
-import type { Caller } from "../../access/tokens.ts";
 import { deadlinePassed } from "../../failure.ts";
 import { answerToBinary } from "../../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../../query/bulk.ts";
@@ -18,15 +17,8 @@ import { askFromProto, bulkAskFromProto, bulkColumnsFromProto } from "../../quer
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import type { BulkMessage } from "../query/bulk-message.ts";
-import { parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "../query/endpoint.ts";
-import { queriesOf } from "../query/queries.ts";
+import { parentOf, type Queries, runBulkQuery, runQuery, scopeOf } from "../query/endpoint.ts";
 import { queryRunMethods } from "./query-run.ts";
-
-/** What the service works with. */
-export interface QueryServiceDeps<Auth> extends QueryDoorDeps<Auth> {
-  /** Page of the dashboard that shows a run that is recorded now, for whoever sent these headers; empty = none. */
-  pageOf(queryId: string, environmentId: string, headers: Headers): string;
-}
 
 /** A call of `Query` whose message was read. */
 export interface QueryCall<Auth> {
@@ -42,7 +34,7 @@ export interface QueryCall<Auth> {
 export type AnswerCall<Auth> = (call: QueryCall<Auth>) => Promise<Uint8Array<ArrayBuffer>>;
 
 /** Makes what answers calls, for both ways of serving them. */
-export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall<Auth> {
+export function createQueryCalls<Auth>(deps: Queries<Auth>): AnswerCall<Auth> {
   return ({ message, received, headers, auth, signal }) =>
     runQuery(
       deps,
@@ -68,7 +60,7 @@ export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall
 
 /** Runs a bulk query. Throws QueryRefused, Failure. */
 export function answerBulkCall<Auth>(
-  deps: QueryServiceDeps<Auth>,
+  deps: Queries<Auth>,
   message: BulkMessage,
   headers: Headers,
   auth: Auth,
@@ -94,43 +86,13 @@ export function answerBulkCall<Auth>(
   });
 }
 
-interface Loaded {
-  readonly deps: QueryServiceDeps<Caller>;
-  readonly answer: AnswerCall<Caller>;
-}
-
-const loaded = new WeakMap<Platform, Promise<Loaded>>();
-
-/** What answers the calls of a server. The engine is loaded with the first query. */
-function load(platform: Platform): Promise<Loaded> {
-  const known = loaded.get(platform);
-  if (known) return known;
-  const loading = queriesOf(platform).then((queries) => {
-    const deps = { ...queries, clock: platform.clock };
-    return { deps, answer: createQueryCalls(deps) };
-  });
-  loaded.set(platform, loading);
-  loading.catch(() => loaded.delete(platform));
-  return loading;
-}
-
-/** What answers the single queries of a server. */
-export async function queryCallsOf(platform: Platform): Promise<AnswerCall<Caller>> {
-  return (await load(platform)).answer;
-}
-
-/** What answers the bulk queries of a server. */
-export async function bulkCallsOf(platform: Platform): Promise<QueryServiceDeps<Caller>> {
-  return (await load(platform)).deps;
-}
-
 /**
  * Adds the service to a router. Queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
  */
 export function register(router: ConnectRouter, platform: Platform): void {
   router.service(QueryService, {
     async query(message, context) {
-      const answer = await queryCallsOf(platform);
+      const answer = createQueryCalls(await platform.queries());
       const received = toBinary(QueryRequestSchema, message);
       const { requestHeader: headers } = context;
       const signal = signalOf(context);
@@ -138,7 +100,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
     async queryBulk(message, context) {
       const bulk = { query: message.query, columns: bulkColumnsFromProto(message), now: message.now.map(timestampToMicros) };
-      return answerBulkCall(await bulkCallsOf(platform), bulk, context.requestHeader, callerOf(context), signalOf(context));
+      return answerBulkCall(await platform.queries(), bulk, context.requestHeader, callerOf(context), signalOf(context));
     },
     ...queryRunMethods(platform),
   });

@@ -10,7 +10,7 @@ import tokenize
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional, Union
 
-from ._findings import Span
+from .findings import Span
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 

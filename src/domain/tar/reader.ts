@@ -3,7 +3,7 @@
  * on number and size. Anything else refuses the whole archive. Where the entries are written to is the caller's business.
  */
 
-import { isPortableName } from "./portable-name.ts";
+import { isPortableName } from "../portable-name.ts";
 
 /** The archive is damaged, too big, or names something that it may not. */
 export class ArchiveRefused extends Error {

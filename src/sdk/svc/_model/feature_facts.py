@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Optional, Union
 
-from ._field import MISSING, Field, WindowField
-from ._reference import FeatureReference, field_of, path_of
+from .field import MISSING, Field, WindowField
+from .reference import FeatureReference, field_of, path_of
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,21 @@ import inspect
 from datetime import datetime
 from typing import Any, Callable, Optional
 
-from ._annotations import read_annotation, spell, unreadable
-from ._feature_class import FeatureClass
-from ._field import MISSING, WindowField
-from ._findings import ERROR, BrokenReference, DefinitionError
-from ._frames.dataframe import DataFrame
-from ._frames.selection import FeatureSelection, TableType
-from ._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
-from ._names import parse_duration
-from ._options import RESOLVER_CHECKS, check_options
-from ._output_advice import example, free_features, of_relation
-from ._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
-from ._registry import registry
-from ._resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
-from ._windows import format_window, readable_path, windowed_name
-from ._wire import value_json
+from .._types.annotations import read_annotation, spell, unreadable
+from .feature_class import FeatureClass
+from .field import MISSING, WindowField
+from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError
+from .._frames.dataframe import DataFrame
+from .._frames.selection import FeatureSelection, TableType
+from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
+from .._surface.names import parse_duration
+from .._surface.options import RESOLVER_CHECKS, check_options
+from .._diagnostics.output_advice import example, free_features, of_relation
+from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
+from .registry import registry
+from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
+from .windows import format_window, readable_path, windowed_name
+from .._codec.wire import value_json
 
 
 class _Reader(FrameSignature):

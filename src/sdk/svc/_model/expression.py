@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ._operand import LITERALS, METHODS, Call, Computed, Expression, Literal, Operand, as_operand, call, cast_call, is_in, shown
+from .operand import LITERALS, METHODS, Call, Computed, Expression, Literal, Operand, as_operand, call, cast_call, is_in, shown
 
 __all__ = [
     "LITERALS",

@@ -9,7 +9,7 @@ import dis
 import sys
 from typing import Mapping
 
-from ._names import slip_of
+from .names import slip_of
 
 _ROOT = "svc"
 _FEATURES = "svc.features"

@@ -6,16 +6,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._expression import LITERALS
-from ._findings import BrokenReference, DefinitionError
-from ._frames.arithmetic import ArithmeticOperators
-from ._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
-from ._names import did_you_mean
-from ._windows import format_window, split_windowed_name, window_seconds, windowed_name
+from .expression import LITERALS
+from .._diagnostics.findings import BrokenReference, DefinitionError
+from .._frames.arithmetic import ArithmeticOperators
+from .._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
+from .._surface.names import did_you_mean
+from .windows import format_window, split_windowed_name, window_seconds, windowed_name
 
 if TYPE_CHECKING:
-    from ._feature_class import FeatureClass
-    from ._field import Field, FieldType
+    from .feature_class import FeatureClass
+    from .field import Field, FieldType
 
 #: What can be called on a feature that is a value.
 _METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest}

@@ -6,8 +6,8 @@ import math
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
-from ._expression import Expression
-from ._names import (
+from .._model.expression import Expression
+from .names import (
     CRON_GRAMMAR,
     DURATION_GRAMMAR,
     ENVIRONMENT_GRAMMAR,
@@ -17,7 +17,7 @@ from ._names import (
     is_feature_name,
     parse_duration,
 )
-from ._wire import describe
+from .._codec.wire import describe
 
 Check = Callable[[str, Any], Optional[str]]
 

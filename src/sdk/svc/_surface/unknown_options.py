@@ -10,10 +10,10 @@ import importlib
 import inspect
 from typing import Any, Mapping
 
-from ._findings import DefinitionError
-from ._names import slip_of
-from ._public_names import PUBLIC_NAMES
-from ._registry import registry
+from .._diagnostics.findings import DefinitionError
+from .names import slip_of
+from .public_names import PUBLIC_NAMES
+from .._model.registry import registry
 
 #: Names of options that were given and are not taken.
 Others = tuple[str, ...]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
-    from ._feature_class import FeatureClass
-    from ._hooks import HookDefinition
-    from ._named_query import NamedQuery
-    from ._resolver import ResolverDefinition, ResolverSpec
-    from ._source import Origin
-    from .sources import DataSource
+    from .feature_class import FeatureClass
+    from .hooks import HookDefinition
+    from .named_query import NamedQuery
+    from .resolver import ResolverDefinition, ResolverSpec
+    from .._diagnostics.source import Origin
+    from ..sources import DataSource
 
 
 class Registry:
@@ -69,7 +69,7 @@ class Registry:
     def resolvers(self) -> dict[str, ResolverSpec]:
         """Every resolver whose definition makes sense, by FQN. Of two with one FQN the later counts."""
         if self._resolvers is None:
-            from ._resolver import compile_resolvers
+            from .resolver import compile_resolvers
 
             self._resolvers = compile_resolvers(self.definitions)
         return self._resolvers

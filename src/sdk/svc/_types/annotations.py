@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Mapping, Optional, TypeVar
 
-from ._findings import DefinitionError
-from ._loading.hook import compile_rewritten
-from ._names import did_you_mean
-from ._public_names import modules as public_modules
-from ._registry import registry
-from ._source import source_of
+from .._diagnostics.findings import DefinitionError
+from .._loading.hook import compile_rewritten
+from .._surface.names import did_you_mean
+from .._surface.public_names import modules as public_modules
+from .._model.registry import registry
+from .._diagnostics.source import source_of
 
 
 class Marker:
@@ -142,7 +142,7 @@ def evaluate(text: str, scope: Scope) -> Any:
 def attribute_error(error: AttributeError) -> DefinitionError:
     """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133 for a function that there is not,
     105 for a name that a module of the SDK lacks, else 114."""
-    from ._reference import FeatureReference, no_such_feature
+    from .._model.reference import FeatureReference, no_such_feature
 
     name = error.name or ""
     if isinstance(error.obj, type) and "__svc_features__" in error.obj.__dict__:
@@ -150,7 +150,7 @@ def attribute_error(error: AttributeError) -> DefinitionError:
     if isinstance(error.obj, FeatureReference):
         label = "no such window" if "has no window" in str(error) else "no such feature"
         return DefinitionError(142, str(error), label, token=name)
-    if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == f"{__package__}.functions":
+    if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == "svc.functions":
         text = f"there is no function '{name}'{did_you_mean(name, error.obj.__all__)}"
         return DefinitionError(133, text, "unknown function", token=name)
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ in public_modules():

@@ -7,9 +7,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from ._findings import DefinitionError
-from ._operand import Literal
-from ._wire import NULL, describe, value_json
+from .._diagnostics.findings import DefinitionError
+from .._model.operand import Literal
+from .wire import NULL, describe, value_json
 
 _KINDS: list[tuple[type, str]] = [
     (bool, "BOOL"),

@@ -10,9 +10,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Mapping
 
-from ._findings import DefinitionError
-from ._names import duration_json
-from ._values import datetime_text
+from .._diagnostics.findings import DefinitionError
+from .._surface.names import duration_json
+from .values import datetime_text
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -113,7 +113,7 @@ def _json_value(value: Any) -> dict[str, Any]:
 
 
 def _mismatch(value: Any, dtype: Mapping[str, Any]) -> DefinitionError:
-    from ._dtypes import type_name
+    from .._types.dtypes import type_name
 
     wanted = type_name(dtype)
     if "enum" in dtype:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
 
-from ._annotations import Scope, scope_of_frame
-from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
-from ._findings import DefinitionError
-from ._names import did_you_mean, namespace_of
-from ._reference import FeatureReference, type_of
-from ._registry import registry
-from ._source import Comment, Origin, Source, read_comment, source_of
-from ._unknown_options import Others, kept
-from ._windows import format_window, split_windowed_name, window_seconds
+from .._types.annotations import Scope, scope_of_frame
+from .field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
+from .._diagnostics.findings import DefinitionError
+from .._surface.names import did_you_mean, namespace_of
+from .reference import FeatureReference, type_of
+from .registry import registry
+from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
+from .._surface.unknown_options import Others, kept
+from .windows import format_window, split_windowed_name, window_seconds
 
 
 @dataclass(frozen=True)

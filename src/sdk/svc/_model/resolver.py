@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
-from ._annotations import Scope, scope_of_frame
-from ._decorated import DecoratedFunction
-from ._dtypes import DataType
-from ._field import MISSING, Tags
-from ._frames.spec import RowsSpec, TableSpec
-from ._registry import registry
-from ._unknown_options import Others, kept
-from ._windows import format_window, split_windowed_name, window_seconds
+from .._types.annotations import Scope, scope_of_frame
+from .decorated import DecoratedFunction
+from .._types.dtypes import DataType
+from .field import MISSING, Tags
+from .._frames.spec import RowsSpec, TableSpec
+from .registry import registry
+from .._surface.unknown_options import Others, kept
+from .windows import format_window, split_windowed_name, window_seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -191,7 +191,7 @@ class ResolverDefinition(DecoratedFunction):
 
 def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
     """The resolvers whose definitions make sense."""
-    from ._signature import compile_resolver
+    from .signature import compile_resolver
 
     specs = {}
     for definition in definitions:
@@ -212,7 +212,7 @@ def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
 
 
 def _register(definition: ResolverDefinition) -> Callable[..., Any]:
-    from ._frames.unit_call import callable_in_tests
+    from .._frames.unit_call import callable_in_tests
 
     registry.add_resolver(definition)
     return callable_in_tests(definition)

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
-from ._annotations import read_annotation
-from ._dtypes import DataType, value_type
-from ._expression import Expression
-from ._findings import CircularReference, DefinitionError
-from ._frames.selection import table_columns
-from ._source import Comment
-from ._unknown_options import Others
-from ._windows import window_seconds, windowed_name
+from .._types.annotations import read_annotation
+from .._types.dtypes import DataType, value_type
+from .expression import Expression
+from .._diagnostics.findings import CircularReference, DefinitionError
+from .._frames.selection import table_columns
+from .._diagnostics.source import Comment
+from .._surface.unknown_options import Others
+from .windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:
-    from ._feature_class import FeatureClass
-    from ._reference import FeatureReference
+    from .feature_class import FeatureClass
+    from .reference import FeatureReference
 
 Tags = Union[str, list[str], tuple[str, ...], set[str]]
 

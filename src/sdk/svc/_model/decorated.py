@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Optional
 
-from ._source import FunctionNode, Origin, Source, source_of
+from .._diagnostics.source import FunctionNode, Origin, Source, source_of
 
 
 class DecoratedFunction:

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, Optional
 
-from ._names import format_duration, parse_duration
+from .._surface.names import format_duration, parse_duration
 
 WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'"
 

@@ -11,9 +11,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Mapping, Optional
 
-from ._annotations import Scope, read_annotation, spell, unreadable
-from ._findings import CircularReference, DefinitionError
-from ._reference import FeatureReference, field_of, type_of
+from .annotations import Scope, read_annotation, spell, unreadable
+from .._diagnostics.findings import CircularReference, DefinitionError
+from .._model.reference import FeatureReference, field_of, type_of
 
 DataType = Mapping[str, Any]
 
@@ -176,7 +176,7 @@ def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> 
 
 
 def _enum(core: type[Enum]) -> DataType:
-    from ._wire import value_json
+    from .._codec.wire import value_json
 
     members = list(core)
     kinds = {type(member.value) for member in members}

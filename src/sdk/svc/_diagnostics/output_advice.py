@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, Optional
 
-from ._field import Field
-from ._findings import DefinitionError
-from ._reference import FeatureReference, field_of, fields_of, type_of
-from ._registry import registry
+from .._model.field import Field
+from .findings import DefinitionError
+from .._model.reference import FeatureReference, field_of, fields_of, type_of
+from .._model.registry import registry
 
 if TYPE_CHECKING:
-    from ._feature_class import FeatureClass
-    from ._resolver import ResolverDefinition
+    from .._model.feature_class import FeatureClass
+    from .._model.resolver import ResolverDefinition
 
 #: So many features make an example.
 _SHOWN = 2
@@ -85,7 +85,7 @@ def _is_free(field: Field) -> bool:
 
 def _claimed(definition: ResolverDefinition) -> set[Field]:
     """The features that other resolvers say they produce, as far as that is said without quotes."""
-    from ._frames.selection import FeatureSelection
+    from .._frames.selection import FeatureSelection
 
     found: set[Field] = set()
     for other in registry.definitions:
@@ -104,6 +104,6 @@ def _newest() -> Optional[FeatureClass]:
 
 def _join_of(field: Field) -> list[tuple[Field, Field]]:
     """What the join of a relation compares; empty when there is none."""
-    from ._analysis.joins import resolve_joins
+    from .._analysis.joins import resolve_joins
 
     return resolve_joins(list(registry.classes), lambda _: None).get(field, [])
