@@ -131,7 +131,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "query-log": ["deployments", "query", "stores"],
   wire: ["access", "deployments", "nodes", "query", "query-log", "stores", "ui"],
   ui: ["access", "query-log", "stores", "wire"],
-  boot: ["access", "deployments", "jobs", "nodes", "python", "stores", "wire", "writes"],
+  boot: ["access", "deployments", "jobs", "nodes", "python", "query-log", "stores", "wire", "writes"],
 };
 
 describe("rooms of the server", () => {

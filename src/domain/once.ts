@@ -1,9 +1,15 @@
 /** A part that is made when it is first wanted. */
 
-/** Gives the part; the first call makes it, and the next one again when that failed. Calls that come together wait for one making. */
+/**
+ * Gives the part; the first call makes it, and the next one again when that failed. Calls that come
+ * together wait for one making.
+ */
 export interface Once<T> {
   (): Promise<T>;
-  /** The part if it was made or is being made, without making it; undefined when nobody wanted it or it failed. */
+  /**
+   * The part if it was made or is being made, without making it; undefined when nobody wanted it or
+   * it failed.
+   */
   opened(): Promise<T | undefined>;
 }
 

@@ -144,7 +144,7 @@ async function serve(): Promise<void> {
       const observedAt = random(1_000_000);
       return { namespace: "user", key: `i:${random(20)}`, featureId: ONLINE, value: observedAt, observedAt, resolver: "m.online" };
     });
-    online.putMany("main", writes);
+    online.put("main", { values: writes, rows: [] });
     await Bun.sleep(1 + random(3));
   }
 }

@@ -8,7 +8,7 @@ import { StartError, type StartErrorCode } from "../failure.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
@@ -40,7 +40,7 @@ export interface Stores {
  * then
  */
 export async function openStores(
-  options: Omit<DriverContext, "dataDir" | "deleteObject" | "onHistory"> & {
+  options: Omit<DriverContext, "dataDir" | "onHistory"> & {
     readonly directory: Pick<DataDirectory, "path" | "file">;
     readonly settings: StoreSettings;
   },
@@ -54,7 +54,6 @@ export async function openStores(
     ...options,
     addresses: () => addresses,
     dataDir: directory.path,
-    deleteObject: (key) => objects.delete(key),
     onHistory: () => note("offline"),
   };
   const find = async <Name extends StoreName>(name: Name): Promise<FoundStore<StoreTypes[Name]>> => {
@@ -63,7 +62,6 @@ export async function openStores(
     return found;
   };
   let note: (store: KeptStore) => void;
-  let objects: ObjectStore;
   let addresses: ObjectAddresses;
   try {
     const kept = { metadata: await find("metadata"), offline: await find("offline") };
@@ -84,7 +82,7 @@ export async function openStores(
     ends.push(() => metadata.close());
     if (kept.offline.state !== "empty") note("offline");
     addresses = options.addresses();
-    objects = await object.open();
+    const objects = await object.open();
     return {
       metadata,
       objects,

@@ -16,14 +16,18 @@ import { readNodeId } from "../nodes/node-id.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { openStores } from "./open-stores.ts";
 import type { StartOptions } from "./options.ts";
 import type { StoreSettings } from "./store-settings.ts";
+import { type Sweep, startSweep } from "./sweep.ts";
 
+/** Milliseconds between two sweeps for what has expired. */
+const STAGES_SWEEP_MS = 60_000;
+const ONLINE_SWEEP_MS = 600_000;
 /** Jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -80,12 +84,28 @@ export async function openParts({
   });
   const { metadata, objects } = stores;
   const bus = createMemoryBus();
-  const online = once(stores.online);
+  const sweeps: Sweep[] = [];
+  const sweep = (of: string, everyMs: number, run: (signal: AbortSignal) => Promise<unknown>): void => {
+    const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
+    sweeps.push(startSweep(run, { everyMs, clock, onError }));
+  };
+  const online = once(async () => {
+    const store = await stores.online();
+    sweep("online values", ONLINE_SWEEP_MS, (signal) => store.sweep(signal));
+    return store;
+  });
   const offline = once(stores.offline);
-  const telemetry = once(stores.telemetry);
   const sinks = once(async () => {
     const { createValueSinks } = await import("../writes/value-sinks.ts");
     return createValueSinks({ store: await offline(), log });
+  });
+  const telemetry = once(async () => {
+    const store = await stores.telemetry();
+    sweep("stages of queries", STAGES_SWEEP_MS, async () => {
+      const { sweepStages } = await import("../query-log/stages.ts");
+      await sweepStages({ telemetry: store, objects });
+    });
+    return store;
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
@@ -136,6 +156,7 @@ export async function openParts({
     jobRunner,
     explain: stores.explain,
     async close() {
+      await Promise.all(sweeps.map((one) => one.stop()));
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();

@@ -17,7 +17,7 @@ import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
 import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "../stores/offline/schema.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "../stores/online/schema.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import { explainDamage, inspectDatabase, isDamage, type OpenOptions, setAside } from "../stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/telemetry/schema.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
@@ -50,8 +50,6 @@ export interface DriverContext {
   readonly programVersion: string;
   /** Gives what signs addresses of objects that lead to this server. */
   readonly addresses: () => ObjectAddresses;
-  /** Deletes an object whose record is gone. */
-  readonly deleteObject: (key: string) => Promise<void>;
   /** Told when the offline store begins to keep something. */
   readonly onHistory: () => void;
 }
@@ -162,6 +160,7 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
           programVersion,
           onRenewal,
           onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
+          onDrop: (values) => log.error("values were not kept in the online store", { values, reason: "too many wait to be written" }),
         });
       },
     }),
@@ -182,13 +181,12 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       applicationId: TELEMETRY_APPLICATION_ID,
       migrations: TELEMETRY_MIGRATIONS,
       isRenewable: true,
-      async open({ path, programVersion }, { clock, log, deleteObject, onRenewal }) {
+      async open({ path, programVersion }, { clock, log, onRenewal }) {
         const { createSqliteTelemetryStore } = await import("../stores/telemetry/sqlite.ts");
         return createSqliteTelemetryStore({
           path,
           programVersion,
           clock,
-          deleteObject,
           onRenewal,
           onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
           onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),

@@ -26,8 +26,9 @@ import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identi
 import type { VersionStore } from "../stores/metadata/versions.ts";
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
@@ -243,6 +244,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           pool,
           sources,
           online,
+          longestStaleness: longestStaleness(of, identities),
           sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
         },
         async stop(graceMs) {

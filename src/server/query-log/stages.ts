@@ -1,6 +1,7 @@
 /**
- * The stages that queries leave: what is known of them in the telemetry store, their rows in objects, one each. An object is text: a line with the types of the
- * columns, then a line per row. It names its query, so that no other query has the same object, and goes with the query.
+ * The stages that queries leave: what is known of them in the telemetry store, their rows in
+ * objects, one each. An object is text: a line with the types of the columns, then a line per row.
+ * It names its query, so that no other query has the same object, and goes with the query.
  */
 
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
@@ -23,7 +24,10 @@ type StagedRun = Pick<StageRecord, "queryId" | "environmentId" | "startedAt">;
 
 /** A row of a stage. */
 export interface StageRow {
-  /** The row that it belongs to: of the query, or of the rows of the relation that the step worked on. */
+  /**
+   * The row that it belongs to: of the query, or of the rows of the relation that the step worked
+   * on.
+   */
   readonly row: number;
   /** A value per column. */
   readonly values: readonly FeatureValue[];
@@ -43,7 +47,10 @@ interface Head {
   readonly types: readonly JsonValue[];
 }
 
-/** Keeps the stages of a query. What is known of them is written first, so that an object is never left behind. */
+/**
+ * Keeps the stages of a query. What is known of them is written first, so that an object is never
+ * left behind.
+ */
 export async function storeStages({ telemetry, objects }: StageStores, run: StagedRun, stages: readonly Stage[]): Promise<void> {
   const bodies = stages.map(({ types, lines, omitted }, stage) => {
     const head: Head = { query_id: run.queryId, stage, types: types as readonly JsonValue[] };
@@ -61,7 +68,20 @@ export async function storeStages({ telemetry, objects }: StageStores, run: Stag
   }
 }
 
-/** Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are gone, ObjectMismatch when they are damaged. */
+/**
+ * Deletes the objects of stages that are too old or too many, then forgets them: what cannot be
+ * deleted is tried again the next time.
+ */
+export async function sweepStages({ telemetry, objects }: StageStores): Promise<void> {
+  const { objects: digests, queryIds } = await telemetry.expiredStages();
+  for (const sha256 of digests) await objects.delete(sha256);
+  if (queryIds.length > 0) await telemetry.forgetStages(queryIds);
+}
+
+/**
+ * Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are
+ * gone, ObjectMismatch when they are damaged.
+ */
 export async function readStage(objects: ObjectStore, { sha256, stage }: StageRecord, from: number, to: number): Promise<StageRows> {
   if (sha256 === "") return { types: [], rows: [] };
   const stored = await readByDigest(objects, sha256);

@@ -12,7 +12,7 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { Log } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
-import type { OnlineStore } from "../stores/online.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";

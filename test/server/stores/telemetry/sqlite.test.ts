@@ -1,12 +1,16 @@
+/**
+ * What the telemetry store on SQLite does beyond every telemetry store: its bounds, its file, and
+ * its thread.
+ */
+
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
-import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../src/server/stores/telemetry/sqlite.ts";
-import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../src/server/stores/telemetry/store.ts";
-import { seeded } from "../../domain/seed.ts";
-import { TempFolder, TestClock } from "../running-server.ts";
+import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../../src/server/stores/telemetry/sqlite.ts";
+import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../../src/server/stores/telemetry/store.ts";
+import { TempFolder, TestClock } from "../../running-server.ts";
+import { line as lineAt, query as queryAt, span } from "./records.ts";
 
 let folder: TempFolder;
 let clock: TestClock;
@@ -30,109 +34,11 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-const query = (id: string, more: Partial<QueryLogEntry> = {}): QueryLogEntry => ({
-  queryId: id,
-  environmentId: "env_1",
-  deploymentId: "dpl_1",
-  branch: "",
-  startedAt: clock.now(),
-  durationMs: 1.5,
-  queryName: "n",
-  correlationId: "c",
-  errorCount: 0,
-  encoding: "json",
-  request: '{"inputs":{"user.id":1}}',
-  response: '{"data":[{"field":"user.name","value":"é\\u0000"}]}',
-  origins: "m.name\n",
-  ...more,
-});
-const line = (text: string, more: Partial<LogEntry> = {}): LogEntry => ({
-  environmentId: "env_1",
-  deploymentId: "dpl_1",
-  timestampMs: clock.now(),
-  level: "info",
-  logger: "l",
-  resolver: "",
-  queryId: "",
-  text,
-  ...more,
-});
+const query = (id: string, more: Partial<QueryLogEntry> = {}) => queryAt(id, clock.now(), more);
+const line = (text: string, more: Partial<LogEntry> = {}) => lineAt(text, clock.now(), more);
 const texts = async (limit = 5000) => (await store.logs({ deploymentId: "dpl_1", limit })).map(({ text }) => text);
 
-describe("telemetry store", () => {
-  test("a query is found at once, and after a restart", async () => {
-    const entry = query("qry_1");
-    store.recordQuery(entry);
-    expect(await store.query("qry_1")).toEqual(entry);
-    await reopen();
-    expect(await store.query("qry_1")).toEqual(entry);
-    expect(await store.query("qry_2")).toBeUndefined();
-  });
-
-  test("each of the queries that are written together keeps its own bodies, exactly", async () => {
-    const body = fc.oneof(
-      fc.record({
-        encoding: fc.constant("json" as const),
-        request: fc.string({ unit: "grapheme" }),
-        response: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
-      }),
-      fc.record({
-        encoding: fc.constant("proto" as const),
-        request: fc.uint8Array(),
-        response: fc.option(fc.uint8Array(), { nil: undefined }),
-      }),
-    );
-    let run = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ body, origins: fc.string({ unit: "grapheme" }) }), { maxLength: 40 }), async (given) => {
-        run++;
-        const entries = given.map(({ body: { response, ...asked }, origins }, index) => {
-          const { response: _response, ...entry } = query(`qry_${run}_${index}`, { ...asked, origins });
-          return response === undefined ? { ...entry, error: "refused", errorCount: 1 } : { ...entry, response };
-        });
-        for (const entry of entries) store.recordQuery(entry);
-        for (const entry of entries) expect(await store.query(entry.queryId)).toEqual(entry);
-      }),
-      seeded(20, 1_000),
-    );
-  });
-
-  test("a refused query keeps its reason", async () => {
-    const { response: _response, ...refused } = query("qry_1", { error: "unknown feature", errorCount: 1 });
-    store.recordQuery(refused);
-    expect(await store.query("qry_1")).toEqual(refused);
-    expect((await store.queries({ environmentId: "env_1", limit: 5 }))[0]?.errorCount).toBe(1);
-  });
-
-  test("queries are listed newest first, by environment and deployment", async () => {
-    for (let n = 1; n <= 600; n++)
-      store.recordQuery(query(`qry_${n}`, { deploymentId: n % 2 === 0 ? "dpl_1" : "dpl_2", errorCount: n % 3 }));
-    store.recordQuery(query("qry_other", { environmentId: "env_2" }));
-    const [first, second] = await store.queries({ environmentId: "env_1", limit: 2 });
-    expect([first?.queryId, second?.queryId]).toEqual(["qry_600", "qry_599"]);
-    expect(first).toEqual({
-      queryId: "qry_600",
-      environmentId: "env_1",
-      deploymentId: "dpl_1",
-      branch: "",
-      startedAt: expect.any(Number),
-      durationMs: 1.5,
-      queryName: "n",
-      correlationId: "c",
-      errorCount: 0,
-    });
-    expect((await store.queries({ environmentId: "env_1", deploymentId: "dpl_2", limit: 1 }))[0]?.queryId).toBe("qry_599");
-    expect((await store.query("qry_1"))?.queryId).toBe("qry_1");
-  });
-
-  test("log lines come oldest first, the newest of them, by deployment or query; times may have fractions", async () => {
-    for (let n = 1; n <= 50; n++) store.recordLog(line(String(n), { queryId: n === 7 ? "qry_1" : "", timestampMs: clock.now() + 0.25 }));
-    store.recordLog(line("other", { deploymentId: "dpl_2" }));
-    expect(await texts(2)).toEqual(["49", "50"]);
-    expect((await store.logs({ queryId: "qry_1", limit: 9 })).map(({ text }) => text)).toEqual(["7"]);
-    expect(store.dropped()).toBe(0);
-  });
-
+describe("telemetry store on SQLite", () => {
   test("what finds no room is dropped, counted and told, and room comes back", async () => {
     const told: number[] = [];
     await reopen({ maxPending: 10, onDrop: (dropped) => told.push(dropped) });
@@ -157,6 +63,16 @@ describe("telemetry store", () => {
     expect(kept.filter((id) => id.startsWith("qry_failed"))).toHaveLength(30);
     expect(store.dropped()).toBe(60 - kept.length);
     expect(store.dropped()).toBeGreaterThan(20);
+  });
+
+  test("spans of a query are kept whole or dropped whole and counted when there is no room", async () => {
+    await reopen({ maxPending: 3 });
+    const spans = (ids: string, queryId: string) => [...ids].map((id, at) => span(id, clock.now() + at, { queryId }));
+    store.recordSpans(spans("ab", "q1"));
+    store.recordSpans(spans("cd", "q2"));
+    store.recordSpans(spans("ef", "q3"));
+    expect(store.dropped()).toBe(2);
+    expect((await store.spans({ traceId: "t1" })).map(({ spanId }) => spanId).sort()).toEqual(["a", "b", "c", "d"]);
   });
 
   test("large bodies count by their size", async () => {
