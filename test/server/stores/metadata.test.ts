@@ -8,11 +8,14 @@ import { type Migration, openDatabase } from "../../../src/server/stores/sqlite/
 import { TempFolder } from "../running-server.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { metadataConformance } from "./metadata.conformance.ts";
+import { nodesConformance } from "./nodes.conformance.ts";
+import { schedulesConformance } from "./schedules.conformance.ts";
 
 const open = (folder: string) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0" });
 
 metadataConformance("SQLite", open);
-jobsConformance("SQLite", (folder, now) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0", now }));
+for (const conformance of [jobsConformance, nodesConformance, schedulesConformance])
+  conformance("SQLite", (folder, now) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0", now }));
 
 describe("group commit", () => {
   test("writes that come together share a flush", async () => {

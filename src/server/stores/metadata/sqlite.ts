@@ -5,9 +5,13 @@ import { openDatabase } from "../sqlite/open.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { browserSessionQueries } from "./sqlite-browser-sessions.ts";
 import type { DeploymentMethods } from "./sqlite-deployments.ts";
+import { expiryQueries } from "./sqlite-expiry.ts";
 import { graphQueries } from "./sqlite-graph.ts";
 import { identityQueries } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
+import { nodeQueries } from "./sqlite-nodes.ts";
+import { progressQueries } from "./sqlite-progress.ts";
+import { scheduleQueries } from "./sqlite-schedules.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
@@ -29,7 +33,8 @@ export function createSqliteMetadataStore(options: {
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
-  const { jobs, insertJob } = jobQueries(db, writer, options.now ?? Date.now);
+  const now = options.now ?? Date.now;
+  const { jobs, insertJob } = jobQueries(db, writer, now);
   let loading: Promise<DeploymentMethods> | undefined;
   const deployments = (): Promise<DeploymentMethods> => {
     loading ??= import("./sqlite-deployments.ts").then(({ deploymentQueries }) => deploymentQueries(db, writer, insertJob));
@@ -42,12 +47,16 @@ export function createSqliteMetadataStore(options: {
     deployment: async (id) => (await deployments()).deployment(id),
     deployments: async (filter) => (await deployments()).deployments(filter),
     unfinishedDeployments: async () => (await deployments()).unfinishedDeployments(),
-    updateDeployment: async (id, patch, now) => (await deployments()).updateDeployment(id, patch, now),
-    promote: async (id, now) => (await deployments()).promote(id, now),
+    updateDeployment: async (id, patch, at) => (await deployments()).updateDeployment(id, patch, at),
+    promote: async (id, at) => (await deployments()).promote(id, at),
     livePointers: async () => (await deployments()).livePointers(),
     branches: async (environmentId) => (await deployments()).branches(environmentId),
     ...graphQueries(db, writer),
     jobs,
+    nodes: nodeQueries(db, writer, now),
+    progress: progressQueries(db, writer, now),
+    schedules: scheduleQueries(db, writer, now, insertJob),
+    ...expiryQueries(db, writer, now),
     async probe() {
       const token = Date.now();
       await writer.write(() => db.query("insert into probe (id, at) values (1, ?1) on conflict (id) do update set at = ?1").run(token));

@@ -6,6 +6,9 @@
 import type { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 import type { JobStore, NewJob } from "./jobs.ts";
+import type { NodeStore } from "./nodes.ts";
+import type { ProgressStore } from "./progress.ts";
+import type { ScheduleStore } from "./schedules.ts";
 
 /** An environment with the names around it. */
 export interface EnvironmentRecord {
@@ -274,6 +277,14 @@ export interface MetadataStore {
 
   /** The queue of jobs. */
   readonly jobs: JobStore;
+  /** The nodes of the platform. */
+  readonly nodes: NodeStore;
+  /** Lines about the progress of deployments. */
+  readonly progress: ProgressStore;
+  /** What runs again and again. */
+  readonly schedules: ScheduleStore;
+  /** Removes uploads, entries and sessions of all kinds that ended, a day after their end where somebody may still ask; gives their number. */
+  purgeExpired(): Promise<number>;
 
   /** Writes and reads a row. Rejects when that fails. */
   probe(): Promise<void>;
