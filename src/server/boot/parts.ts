@@ -3,10 +3,12 @@
 import { join } from "node:path";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import type { Deployments } from "../deployments/deployments.ts";
-import { createMemoryBus } from "../jobs/bus.ts";
+import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobRunner } from "../jobs/runner.ts";
+import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
+import { retentionJobs } from "../nodes/retention.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "../stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -33,6 +35,10 @@ export interface Parts {
   /** Sees to it that the metadata have a tenant; gives the credentials when it was created now. Throws StartError when it is gone. */
   openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
+  /** Tells of changes, on this node and on others. */
+  readonly bus: Bus;
+  /** Id of this node. */
+  readonly node: () => string;
   readonly online: () => Promise<OnlineStore>;
   readonly offline: () => Promise<OfflineStore>;
   /** Where queries hand over what they computed, for the offline store. */
@@ -41,6 +47,10 @@ export interface Parts {
   readonly deployments: () => Promise<Deployments>;
   /** What does the jobs of this node. */
   readonly jobRunner: () => Promise<JobRunner>;
+  /** What makes the jobs of schedules that are due. */
+  readonly scheduler: () => Promise<Scheduler>;
+  /** Takes up no more work; what runs goes on. */
+  drain(): Promise<void>;
   /** Closes what was opened, users before what they use. */
   close(): Promise<void>;
 }
@@ -92,10 +102,16 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       renewed(name as keyof typeof renewable, error, setAside(database.path));
     }
   }
-  const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion, now: () => clock.now() });
-  const bus = createMemoryBus();
+  const { shared } = options;
+  const metadata = shared?.metadata ?? createSqliteMetadataStore({ path: files.metadata, programVersion, now: () => clock.now() });
+  const bus = shared?.bus ?? createMemoryBus();
+  let nodeId: string | undefined;
+  const node = (): string => {
+    nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
+    return nodeId;
+  };
   if (!isEmpty("offline.db")) noteStore("offline.db");
-  const objects = createDirectoryObjectStore(directory.file("objects"));
+  const objects = shared?.objects ?? createDirectoryObjectStore(directory.file("objects"));
 
   const online = once(async () => {
     const { openRenewableOnlineStore } = await import("../stores/online/renewable.ts");
@@ -136,6 +152,7 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       telemetry: await telemetry(),
       sinks: await sinks(),
       bus,
+      node: node(),
       clock,
       log,
       env,
@@ -145,16 +162,24 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     });
   });
   const jobRunner = once(async () => {
-    const [{ startJobRunner }, { BUILD_JOB }] = await Promise.all([import("../jobs/runner.ts"), import("../deployments/builds.ts")]);
+    const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
+      import("../jobs/runner.ts"),
+      import("../deployments/builds.ts"),
+      import("../jobs/recurring.ts"),
+    ]);
     return startJobRunner({
       jobs: metadata.jobs,
       bus,
       clock,
       log,
-      node: readNodeId(directory.file("node.id"), { clock, log }),
+      node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: (await deployments()).builds },
+      handlers: { [BUILD_JOB]: (await deployments()).builds, ...recurringHandlers(retentionJobs(metadata)) },
     });
+  });
+  const scheduler = once(async () => {
+    const { startScheduler } = await import("../jobs/scheduler.ts");
+    return startScheduler({ schedules: metadata.schedules, recurring: retentionJobs(metadata), bus, clock, log });
   });
 
   return {
@@ -162,24 +187,32 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     openTenant: async () => {
       if ((await metadata.environments()).length === 0) known.refuseEmpty("meta.db");
       const created = await createFirstTenant(metadata, clock.now());
-      noteStore("meta.db");
+      if (!shared) noteStore("meta.db");
       return created;
     },
     objects,
+    bus,
+    node,
     online,
     offline,
     sinks,
     telemetry,
     deployments,
     jobRunner,
+    scheduler,
+    async drain() {
+      await (await scheduler.opened())?.stop();
+      (await jobRunner.opened())?.drain();
+    },
     async close() {
+      await (await scheduler.opened())?.stop();
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
       await (await offline.opened())?.close();
       await (await telemetry.opened())?.close();
       await (await online.opened())?.close();
-      await metadata.close();
+      if (!shared) await metadata.close();
     },
   };
 }

@@ -10,8 +10,13 @@ import { createLoginSessions } from "../access/login-sessions.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { StartError } from "../failure.ts";
+import type { Bus } from "../jobs/bus.ts";
 import { createLog, type Log, type LogLevel } from "../log.ts";
+import { type Presence, startPresence } from "../nodes/presence.ts";
+import { createReadiness } from "../nodes/readiness.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
 import { explainDamage } from "../stores/sqlite/open.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
 import { type Certificate, type CertificateFiles, readCertificate } from "../wire/http/certificate.ts";
@@ -67,6 +72,17 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
+  /** Milliseconds that the server goes on serving after it was told to stop, while it is no longer ready; default 0. */
+  readonly drainMs?: number;
+  /** What this node has in common with others; default: nothing, all is in the data directory. */
+  readonly shared?: SharedStores;
+}
+
+/** Stores that several nodes use, and what tells each of what others change there. Who hands them in closes them, after the servers. */
+export interface SharedStores {
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly bus: Bus;
 }
 
 /** A running server. */
@@ -81,7 +97,7 @@ export interface Server {
   readonly initialCredentials?: InitialCredentials;
   /** Resolves when the deployments that were live before run again. Queries need not wait for it. */
   readonly ready: Promise<void>;
-  /** Stops taking requests, lets running ones end, closes the stores. */
+  /** Drains, stops taking requests, lets running ones end, closes the stores. */
   stop(): Promise<void>;
 }
 
@@ -145,15 +161,15 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = openParts({ directory, options, log });
-  const { metadata, objects } = parts;
+  const { metadata, objects, bus } = parts;
   /** What ends what was begun, the last first. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const keys = loadServerKeys(directory.file("server.key"));
-    const tokens = createTokens({ key: keys.tokens, clock });
+    const keys = loadServerKeys(directory.file("server.key"), options.env);
+    const tokens = createTokens({ keys: keys.tokens, clock });
     const initialCredentials = await parts.openTenant();
     if (keys.isNew && !initialCredentials)
       log.warning("server.key was missing: a new one was made, and tokens given out before are not taken");
@@ -167,7 +183,16 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     const { url } = listeners.at(-1) as Listener;
     const allowedHosts = options.allowedHosts ?? [];
     const remoteNames = remoteHosts({ host, port, allowedHosts });
-    const clients = createClients({ metadata, clock, log, owner: owner.client });
+    const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
+    ends.push(clients.close);
+    const readiness = createReadiness({
+      clock,
+      probes: {
+        "metadata store": metadata.probe,
+        "object store": objects.probe,
+        "online store": async () => (await parts.online()).probe(),
+      },
+    });
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const platform: Platform = {
       clock,
@@ -187,7 +212,8 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
       callers: createCallers({ tokens, clients, sessions: browserSessions }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
-      addresses: createObjectAddresses({ key: keys.objects, clock }),
+      addresses: createObjectAddresses({ keys: keys.objects, clock }),
+      readiness,
       bodies: createBodyBudget(),
       metadata,
       objects,
@@ -209,9 +235,16 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
 
     let stopping: Promise<void> | undefined;
     const stops = new AbortController();
+    let presence: Presence | undefined;
     const warmUp = async (): Promise<void> => {
-      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner()]);
-      await Promise.all([deployments.restored, runner.idle()]);
+      if (!presence) {
+        presence = startPresence({ nodes: metadata.nodes, id: parts.node(), url, version, clock, log });
+        ends.push(presence.leave);
+      }
+      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
+      await deployments.restored;
+      readiness.loaded();
+      await runner.idle();
     };
     const ready = (async () => {
       for (let pauseMs = WARM_UP_AFTER_MS; ; pauseMs = WARM_UP_RETRY_MS) {
@@ -226,6 +259,12 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     })();
     const stop = async (): Promise<void> => {
       stops.abort();
+      readiness.drain();
+      const { drainMs = 0 } = options;
+      if (drainMs > 0) {
+        log.info("server draining", { ms: drainMs });
+        await Promise.all([parts.drain(), presence?.drain(), clock.sleep(drainMs)]);
+      }
       log.info("server stopping");
       await close();
       directory.release();

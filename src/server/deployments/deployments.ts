@@ -12,6 +12,7 @@ import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
+import { followStore } from "../nodes/follow.ts";
 import type { DeploymentRecord, EnvironmentRecord, LivePointer, MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online.ts";
@@ -21,8 +22,9 @@ import { type Builder, createBuilder } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { createLifecycle } from "./lifecycle.ts";
-import { createLiveScopes, onlineScope } from "./live-scopes.ts";
+import { createLiveScopes, type LiveChange, onlineScope } from "./live-scopes.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
+import { relayProgress } from "./progress-relay.ts";
 import { createRunningDeployments, type Lease, type RunningDeployments, type StartedDeployment } from "./running.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
@@ -34,6 +36,8 @@ export interface DeploymentsOptions {
   readonly telemetry: TelemetryStore;
   readonly sinks: ValueSinks;
   readonly bus: Bus;
+  /** Id of this node. */
+  readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Absolute folder for unpacked sources. */
@@ -113,18 +117,40 @@ export interface Deployments {
   close(): Promise<void>;
 }
 
-/** Makes the capability; starts the environments' live deployments. Deployments that are not settled go on when the runner of jobs takes them up. */
+/**
+ * Makes the capability; starts the environments' live deployments, and those that another node makes live. Deployments that are not settled go on when a runner of
+ * jobs takes them up.
+ */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;
   const builder: Builder = createBuilder(options);
-  const board = createProgressBoard(clock);
-  const lifecycle = createLifecycle({ ...options, board });
   const scopes = createLiveScopes(await metadata.livePointers());
+  await builder.tidy(new Set(scopes.list().map(({ deploymentId }) => deploymentId)));
+  const board = createProgressBoard(clock);
+  const relay = relayProgress({ ...options, board });
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
   const closing = new AbortController();
 
   const start = (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> =>
     builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
+
+  const applyChange = ({ environmentId, branch, before, now }: LiveChange): void => {
+    if (before !== undefined) {
+      running.pin(before, false);
+      void running.retire(before);
+    }
+    if (now !== undefined && branch === "") void startLive({ environmentId, branch, deploymentId: now });
+  };
+  const readLive = async (): Promise<void> => scopes.replace(await metadata.livePointers()).forEach(applyChange);
+
+  const lifecycle = createLifecycle({
+    ...options,
+    tell: relay.tell,
+    async promoted(id) {
+      await live.reread().catch(() => undefined);
+      bus.publish("live", id);
+    },
+  });
 
   const takeOver = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<void> => {
     const { id, environmentId, branch } = deployment;
@@ -133,13 +159,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       await lifecycle.move(id, { status: DeploymentStatus.LIVE }, signal);
       return;
     }
-    const replaced = await lifecycle.promote(deployment, signal);
-    scopes.set({ environmentId, branch, deploymentId: id });
-    if (branch === "") running.pin(id, true);
-    if (replaced) {
-      running.pin(replaced, false);
-      void running.retire(replaced);
-    }
+    await lifecycle.promote(deployment, signal);
   };
 
   const find = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
@@ -207,10 +227,14 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     }
   };
 
-  const live = scopes.list();
-  await builder.tidy(new Set(live.map(({ deploymentId }) => deploymentId)));
-  for (const deployment of await metadata.unfinishedDeployments()) board.publish({ deployment, progress: "" });
-  const restored = Promise.all(live.filter(({ branch }) => branch === "").map(startLive));
+  const restored = Promise.all(
+    scopes
+      .list()
+      .filter(({ branch }) => branch === "")
+      .map(startLive),
+  );
+  const live = followStore({ bus, topic: "live", clock, log, read: readLive });
+  await relay.caughtUp();
 
   return {
     running,
@@ -231,7 +255,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         diagnostics: [],
       };
       await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment));
-      board.publish({ deployment, progress: "" });
+      relay.tell({ deployment, progress: "" });
       bus.publish("jobs");
       return deployment;
     },
@@ -273,6 +297,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async close() {
       closing.abort(new Error("the server is stopping"));
+      await Promise.all([live.stop(), relay.stop()]);
       await running.close();
     },
   };

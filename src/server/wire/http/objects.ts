@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "../../../context/clock.ts";
-import { equalInConstantTime, sign } from "../../access/secrets.ts";
+import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { ObjectMismatch } from "../../stores/objects/store.ts";
 import type { Platform } from "../platform.ts";
 import { jsonError, methodNotAllowed } from "./respond.ts";
@@ -32,9 +32,8 @@ const STALL_MS = 30_000;
 const HALF_READ = { connection: "close" };
 
 /** Makes the addresses of a server. */
-export function createObjectAddresses(options: { readonly key: Uint8Array; readonly clock: Clock }): ObjectAddresses {
-  const { key, clock } = options;
-  const signatureOf = (operation: string, sha256: string, size: string, expires: string) => sign(key, [operation, sha256, size, expires]);
+export function createObjectAddresses(options: { readonly keys: KeyRing; readonly clock: Clock }): ObjectAddresses {
+  const { keys, clock } = options;
   return {
     sign(operation, sha256, size) {
       const expiresAt = clock.now() + ADDRESS_LIFETIME_MS;
@@ -42,15 +41,15 @@ export function createObjectAddresses(options: { readonly key: Uint8Array; reado
         op: operation,
         size: String(size),
         expires: String(expiresAt),
-        signature: signatureOf(operation, sha256, String(size), String(expiresAt)),
+        signature: signWith(keys, [operation, sha256, String(size), String(expiresAt)]),
       });
       return { url: `${PREFIX}${sha256}?${query}`, expiresAt };
     },
     check(url) {
       const sha256 = url.pathname.slice(PREFIX.length);
       const given = (name: string) => url.searchParams.get(name) ?? "";
-      const expected = signatureOf(given("op"), sha256, given("size"), given("expires"));
-      if (!equalInConstantTime(given("signature"), expected)) return { refused: "The address is not signed by this server." };
+      if (!isSignedBy(keys, [given("op"), sha256, given("size"), given("expires")], given("signature")))
+        return { refused: "The address is not signed by this server." };
       if (Number(given("expires")) <= clock.now()) return { refused: "The address has expired. Ask for a new one." };
       return { operation: given("op") as ObjectOperation, sha256, size: Number(given("size")) };
     },
