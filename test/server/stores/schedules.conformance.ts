@@ -79,7 +79,7 @@ export function schedulesConformance(name: string, open: (folder: string, now: (
       expect((await schedules.advance(await get("a"), START, run("j2", "a"))).job).toBeUndefined();
       await store.jobs.claim({ node: "n", kinds: ["k"], limit: 1, leaseMs: 1_000 });
       expect((await schedules.advance(await get("a"), START, run("j3", "a"))).job?.id).toBe("j3");
-      expect(await get("a")).toMatchObject({ runs: 3 });
+      expect(await get("a")).toMatchObject({ runs: 2 });
     });
 
     test("saying the same again changes nothing; another payload keeps the plan, another text makes a new one", async () => {

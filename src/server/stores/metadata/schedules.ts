@@ -31,9 +31,9 @@ export interface ScheduleRecord extends NewSchedule {
   readonly nextAt: number | undefined;
   /** When `nextAt` was computed. */
   readonly plannedAt: number;
-  /** When its last run was due; undefined before the first. */
+  /** When the last run that was kept as a job was due; undefined before the first. */
   readonly lastAt: number | undefined;
-  /** Runs that were due, in all. */
+  /** Runs that were kept as jobs, in all. */
   readonly runs: number;
   /** Grows with every change of the schedule, also with a new `nextAt`. */
   readonly revision: number;

@@ -88,9 +88,10 @@ export function scheduleQueries(db: Database, writer: Writer, now: () => number,
     advance: (schedule, nextAt, run) =>
       writer.write(() => {
         if (find(schedule)?.revision !== schedule.revision) return { isLost: true, job: undefined };
-        const ran = run === undefined ? {} : { lastAt: schedule.nextAt, runs: schedule.runs + 1 };
+        const job = run === undefined || waits(run) ? undefined : insertJob(run);
+        const ran = job === undefined ? {} : { lastAt: schedule.nextAt, runs: schedule.runs + 1 };
         update(schedule, { nextAt, plannedAt: now(), revision: schedule.revision + 1, ...ran });
-        return { isLost: false, job: run === undefined || waits(run) ? undefined : insertJob(run) };
+        return { isLost: false, job };
       }),
   };
 }
