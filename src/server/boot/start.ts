@@ -230,7 +230,9 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     const router = createRouter(platform, guard);
     for (const { serve } of listeners) serve(router);
     owner.announce(url);
-    directory.announce({ pid: process.pid, url, version, startedAt: new Date(clock.now()).toISOString() });
+    const { drainMs = 0 } = options;
+    const startedAt = new Date(clock.now()).toISOString();
+    directory.announce({ pid: process.pid, url, version, startedAt, ...(drainMs > 0 && { drainMs }) });
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
@@ -260,7 +262,6 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     const stop = async (): Promise<void> => {
       stops.abort();
       readiness.drain();
-      const { drainMs = 0 } = options;
       if (drainMs > 0) {
         log.info("server draining", { ms: drainMs });
         await Promise.all([parts.drain(), presence?.drain(), clock.sleep(drainMs)]);
