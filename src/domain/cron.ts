@@ -5,12 +5,15 @@ import { parseDuration } from "./duration.ts";
 /** The grammar, for messages about a schedule that was not understood. */
 export const SCHEDULE_GRAMMAR = 'a cron expression of five fields such as "30 2 * * *", or a duration such as 15m or 1d';
 
-/** When something runs: every so many milliseconds (above zero, finite), or at the times of a cron expression. */
+/**
+ * When something runs: every so many milliseconds (above zero, finite), or at the times of a cron
+ * expression.
+ */
 export type ScheduleTimes =
   | { readonly everyMs: number }
   /**
-   * Five fields in a form that every reader of cron understands alike: `*`, or a list of numbers (Sunday is 0). When day of month and day of week are both
-   * lists, a day of either is meant.
+   * Five fields in a form that every reader of cron understands alike: `*`, or a list of numbers
+   * (Sunday is 0). When day of month and day of week are both lists, a day of either is meant.
    */
   | { readonly cron: string };
 
@@ -77,7 +80,10 @@ function readField(text: string, field: Field): string {
   return [...new Set(values.map((value) => (days ? value % 7 : value)))].sort((a, b) => a - b).join(",");
 }
 
-/** The values of a range: `*`, `5`, `1-5`, each with a step behind a slash; `5/15` goes on to the field's end. */
+/**
+ * The values of a range: `*`, `5`, `1-5`, each with a step behind a slash; `5/15` goes on to the
+ * field's end.
+ */
 function valuesOf(text: string, field: Field, whole: string): number[] {
   const refused = (problem: string) => new NotUnderstood(`${field.name} '${whole}' ${problem}`);
   const match = /^(\*|\w+(?:-\w+)?)(?:\/(\w+))?$/.exec(text);

@@ -1,4 +1,7 @@
-/** What the schedules that are accepted mean: as croner and the runtime's own reader of cron have it. */
+/**
+ * What the schedules that are accepted mean: as croner and the runtime's own reader of cron have
+ * it.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { Cron } from "croner";

@@ -1,6 +1,7 @@
 /**
- * Clients as requests see them: who exists is remembered, because every request asks, and forgotten the moment that a client is deleted, on this node or on
- * another. Should the word of another node be lost, all are forgotten twice a minute.
+ * Clients as requests see them: who exists is remembered, because every request asks, and forgotten
+ * the moment that a client is deleted, on this node or on another. Should the word of another node
+ * be lost, all are forgotten twice a minute.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -21,7 +22,10 @@ export interface Clients {
   used(id: string): void;
   /** The clients of a team, oldest first. */
   list(teamId: string): Promise<ClientRecord[]>;
-  /** Takes a client's credentials back; gives the number of browser sessions that ended with it. Undefined when there is no such client. */
+  /**
+   * Takes a client's credentials back; gives the number of browser sessions that ended with it.
+   * Undefined when there is no such client.
+   */
   delete(id: string): Promise<number | undefined>;
   /** Makes the next request look again whether a client exists. */
   forget(id: string): void;
@@ -34,7 +38,10 @@ interface Remembered {
   notedAt: number;
 }
 
-/** Makes the clients of a server. `owner` exists beside those of the store, as long as this server runs. */
+/**
+ * Makes the clients of a server. `owner` exists beside those of the store, as long as this server
+ * runs.
+ */
 export function createClients(options: {
   readonly metadata: MetadataStore;
   readonly bus: Bus;

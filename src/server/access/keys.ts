@@ -1,7 +1,8 @@
 /**
- * The server's keys: secrets of 32 random bytes, from which keys for each purpose are derived. One server makes its own, in a file that only its owner may read;
- * several nodes are given the same. The first key signs, and what any of them signed is taken: so a key is changed by putting a new one in front, and the old one
- * is removed when nothing that it signed is needed any more.
+ * The server's keys: secrets of 32 random bytes, from which keys for each purpose are derived. One
+ * server makes its own, in a file that only its owner may read; several nodes are given the same.
+ * The first key signs, and what any of them signed is taken: so a key is changed by putting a new
+ * one in front, and the old one is removed when nothing that it signed is needed any more.
  */
 
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
@@ -42,8 +43,10 @@ const MOST_KEYS = 16;
 const FORMAT = `Expected keys of ${KEY_BYTES} bytes in base64, one in a line: the first signs, all are taken. \`head -c ${KEY_BYTES} /dev/urandom | base64\` makes one.`;
 
 /**
- * Reads the keys: those that the environment gives, else those of the server's own file, which is created when it is not there. A file of 32 bytes is one key; any
- * other is text with a key in each line, in base64, and comments behind `#`. Throws StartError for a file that is open to others, cannot be read or has no keys.
+ * Reads the keys: those that the environment gives, else those of the server's own file, which is
+ * created when it is not there. A file of 32 bytes is one key; any other is text with a key in each
+ * line, in base64, and comments behind `#`. Throws StartError for a file that is open to others,
+ * cannot be read or has no keys.
  */
 export function loadServerKeys(path: string, env: Readonly<Record<string, string | undefined>> = {}): ServerKeys {
   const { [KEY_FILE_VARIABLE]: sharedPath, [KEY_VARIABLE]: given } = env;
@@ -80,7 +83,10 @@ export function isSignedBy(ring: KeyRing, parts: readonly string[], signature: s
   return key !== undefined && equalInConstantTime(mac, sign(key.secret, parts));
 }
 
-/** The key of an id; without one the oldest, which is the last: what has no id was signed by a version that had one key. */
+/**
+ * The key of an id; without one the oldest, which is the last: what has no id was signed by a
+ * version that had one key.
+ */
 export function keyNamed(ring: KeyRing, id: string | undefined): DerivedKey | undefined {
   return id === undefined ? ring.at(-1) : ring.find((key) => key.id === id);
 }
@@ -130,7 +136,10 @@ function ownFile(path: string): Uint8Array {
   });
 }
 
-/** The content of a file that several nodes share. It may be a link and its group may read it, as where secrets are mounted into containers. */
+/**
+ * The content of a file that several nodes share. It may be a link and its group may read it, as
+ * where secrets are mounted into containers.
+ */
 function sharedFile(path: string): Uint8Array {
   const refuse = (problem: string, hint: string): never => {
     throw new StartError("setting_invalid", `The key file ${path}, which ${KEY_FILE_VARIABLE} names, ${problem}.`, hint);

@@ -1,4 +1,7 @@
-/** Access tokens: JWTs signed with HS256 and the server's keys, valid for an hour. Their header names the key. */
+/**
+ * Access tokens: JWTs signed with HS256 and the server's keys, valid for an hour. Their header
+ * names the key.
+ */
 
 import type { Clock } from "../../context/clock.ts";
 import { currentKey, type KeyRing, keyNamed } from "./keys.ts";
@@ -21,10 +24,16 @@ export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
 }
 
-/** Issues and verifies tokens. Whether the client of a token still exists is not asked here, see `callers.ts`. */
+/**
+ * Issues and verifies tokens. Whether the client of a token still exists is not asked here, see
+ * `callers.ts`.
+ */
 export interface Tokens {
   issue(caller: Caller): Promise<string>;
-  /** At once when the token is remembered. Rejects with TokenRefused that says whether it is expired or invalid. */
+  /**
+   * At once when the token is remembered. Rejects with TokenRefused that says whether it is expired
+   * or invalid.
+   */
   verify(token: string): Caller | Promise<Caller>;
 }
 
@@ -32,7 +41,10 @@ const ISSUER = "svc";
 const AUDIENCE = "svc-api";
 const REMEMBERED = 1000;
 
-/** Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that a busy client costs one verification. */
+/**
+ * Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that
+ * a busy client costs one verification.
+ */
 export function createTokens(options: { readonly keys: KeyRing; readonly clock: Clock }): Tokens {
   const { keys, clock } = options;
   const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();

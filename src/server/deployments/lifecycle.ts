@@ -1,4 +1,7 @@
-/** The states of deployments: kept in the metadata store, told to who follows them, written to the log. */
+/**
+ * The states of deployments: kept in the metadata store, told to who follows them, written to the
+ * log.
+ */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
@@ -8,11 +11,17 @@ import type { DeploymentPatch, DeploymentRecord, MetadataStore } from "../stores
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ProgressEvent } from "./progress.ts";
 
-/** Changes what is known of deployments. Every change waits while the disk does not take it: a deployment would stay in a state that it left long ago. */
+/**
+ * Changes what is known of deployments. Every change waits while the disk does not take it: a
+ * deployment would stay in a state that it left long ago.
+ */
 export interface Lifecycle {
   /** Tells a line of progress, and keeps it in the deployment's log. */
   note(deployment: DeploymentRecord, text: string, level?: "info" | "error"): void;
-  /** Changes a deployment and gives it as it then is. Rejects when the signal is aborted while it waits. */
+  /**
+   * Changes a deployment and gives it as it then is. Rejects when the signal is aborted while it
+   * waits.
+   */
   move(id: string, patch: DeploymentPatch, signal: AbortSignal): Promise<DeploymentRecord>;
   /** Makes a deployment the live one of its scope. Rejects like `move`. */
   promote(deployment: DeploymentRecord, signal: AbortSignal): Promise<void>;

@@ -1,4 +1,7 @@
-/** Which deployment is live where, in memory: what a query asks first. The metadata store holds the truth, and `follow` keeps the table in step with it. */
+/**
+ * Which deployment is live where, in memory: what a query asks first. The metadata store holds the
+ * truth, and `follow` keeps the table in step with it.
+ */
 
 import type { LivePointer } from "../stores/metadata/store.ts";
 
@@ -41,8 +44,8 @@ export function createLiveScopes(pointers: readonly LivePointer[]): LiveScopes {
 }
 
 /**
- * The scope in the online store: values of branches are kept apart from the environment's and from each other's. Feature ids differ between environments, so
- * that environments never share a value.
+ * The scope in the online store: values of branches are kept apart from the environment's and from
+ * each other's. Feature ids differ between environments, so that environments never share a value.
  */
 export function onlineScope(environmentId: string, branch: string): string {
   return branch === "" ? "main" : `branch:${environmentId}:${branch}`;

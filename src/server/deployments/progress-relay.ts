@@ -1,4 +1,7 @@
-/** The progress of deployments between nodes: what is told on one is kept in the store, and comes to those who follow the deployment on another. */
+/**
+ * The progress of deployments between nodes: what is told on one is kept in the store, and comes to
+ * those who follow the deployment on another.
+ */
 
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -9,9 +12,15 @@ import { isSettled, type ProgressBoard, type ProgressEvent } from "./progress.ts
 
 /** What relays. */
 export interface ProgressRelay {
-  /** Tells an event of this node on all nodes. A state was stored before it is told; a line is stored now, or lost to other nodes when the store does not take it. */
+  /**
+   * Tells an event of this node on all nodes. A state was stored before it is told; a line is
+   * stored now, or lost to other nodes when the store does not take it.
+   */
   tell(event: ProgressEvent): void;
-  /** Resolves when the board knows all deployments that were not settled when this was called, or the store could not be read: that is tried again. */
+  /**
+   * Resolves when the board knows all deployments that were not settled when this was called, or
+   * the store could not be read: that is tried again.
+   */
   caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -29,7 +38,10 @@ export function relayProgress(options: {
   /** Number of the last line that was read, by deployment. */
   const read = new Map<string, number>();
 
-  /** Tells the board what the store has of a deployment that is new. It reads again when this node told something meanwhile, because that is newer. */
+  /**
+   * Tells the board what the store has of a deployment that is new. It reads again when this node
+   * told something meanwhile, because that is newer.
+   */
   const catchUp = async (id: string): Promise<void> => {
     for (;;) {
       const before = board.known(id);

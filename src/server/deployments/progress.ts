@@ -1,4 +1,6 @@
-/** Following deployments: who watches is told every state and every line of progress as it comes. */
+/**
+ * Following deployments: who watches is told every state and every line of progress as it comes.
+ */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
@@ -18,13 +20,20 @@ export function isSettled(status: DeploymentStatus): boolean {
 /** Events of all deployments that this node heard of. */
 export interface ProgressBoard {
   publish(event: ProgressEvent): void;
-  /** The deployments that are not settled, in the order in which they were first heard of, each with the last line about it. */
+  /**
+   * The deployments that are not settled, in the order in which they were first heard of, each with
+   * the last line about it.
+   */
   underway(): readonly ProgressEvent[];
-  /** What was last heard of a deployment that is not settled: another object after each event. Undefined when nothing was heard, or it is settled. */
+  /**
+   * What was last heard of a deployment that is not settled: another object after each event.
+   * Undefined when nothing was heard, or it is settled.
+   */
   known(id: string): ProgressEvent | undefined;
   /**
-   * The present state, then every event until the deployment is settled. When nothing is heard, the state is read again and told as a heartbeat. Ends early,
-   * without an error, when the signal is aborted.
+   * The present state, then every event until the deployment is settled. When nothing is heard, the
+   * state is read again and told as a heartbeat. Ends early, without an error, when the signal is
+   * aborted.
    */
   follow(current: () => Promise<DeploymentRecord>, deploymentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
 }

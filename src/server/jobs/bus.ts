@@ -1,6 +1,7 @@
 /**
- * Notifications between the nodes of a platform. A notification is a hint: it may be lost, come twice or be late. What follows a store by it reads the truth there
- * when it subscribes, when it is told that notifications may have been lost, and now and then by itself: see `nodes/follow.ts`.
+ * Notifications between the nodes of a platform. A notification is a hint: it may be lost, come
+ * twice or be late. What follows a store by it reads the truth there when it subscribes, when it is
+ * told that notifications may have been lost, and now and then by itself: see `nodes/follow.ts`.
  */
 
 /** What is told of. */
@@ -8,11 +9,15 @@ export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "en
 
 /** The bus. */
 export interface Bus {
-  /** Tells all subscribers, on this node and on others. `id` says what changed, at most 100 characters; empty = anything of the topic may have. */
+  /**
+   * Tells all subscribers, on this node and on others. `id` says what changed, at most 100
+   * characters; empty = anything of the topic may have.
+   */
   publish(topic: Topic, id?: string): void;
   /**
-   * Calls `listener` with the id of every notification until the function that is given back is called; with an empty one as well when a broken connection is
-   * restored, because what was told meanwhile is lost.
+   * Calls `listener` with the id of every notification until the function that is given back is
+   * called; with an empty one as well when a broken connection is restored, because what was told
+   * meanwhile is lost.
    */
   subscribe(topic: Topic, listener: (id: string) => void): () => void;
 }

@@ -1,4 +1,7 @@
-/** Jobs that the platform itself does again and again: once at a time in all nodes together, by a schedule. */
+/**
+ * Jobs that the platform itself does again and again: once at a time in all nodes together, by a
+ * schedule.
+ */
 
 import { readSchedule } from "../../domain/cron.ts";
 import type { ScheduleStore } from "../stores/metadata/schedules.ts";

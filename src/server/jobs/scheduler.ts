@@ -1,7 +1,8 @@
 /**
- * The scheduler of one node: when a schedule is due it keeps the run's job and moves the schedule to its next run, in one step of the store. Every node has one,
- * and whichever comes first does it. Runs that were missed, because no node ran or the clock was put forward, become one; when the clock was set back, the
- * schedule is planned anew by the time that is.
+ * The scheduler of one node: when a schedule is due it keeps the run's job and moves the schedule
+ * to its next run, in one step of the store. Every node has one, and whichever comes first does it.
+ * Runs that were missed, because no node ran or the clock was put forward, become one; when the
+ * clock was set back, the schedule is planned anew by the time that is.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -42,7 +43,10 @@ export interface ScheduledRun {
 const LOOK_MS = 30_000;
 const STORE_RETRY_MS = 1_000;
 const BATCH = 100;
-/** How far a clock may be set back before a schedule is planned anew. By less, nothing runs twice and the next run is that much later. */
+/**
+ * How far a clock may be set back before a schedule is planned anew. By less, nothing runs twice
+ * and the next run is that much later.
+ */
 const SET_BACK_MS = 60_000;
 const MAX_ATTEMPTS = 3;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
@@ -113,7 +117,10 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
   };
 }
 
-/** The job of the run that is due. The number of the run is a part of its key, so that a time that comes again, as the clock was set back by far, counts again. */
+/**
+ * The job of the run that is due. The number of the run is a part of its key, so that a time that
+ * comes again, as the clock was set back by far, counts again.
+ */
 function runOf({ kind, key, nextAt = 0, runs, payload }: ScheduleRecord, now: number): RunJob {
   const run: ScheduledRun = { key, dueAt: nextAt, payload };
   return {

@@ -10,15 +10,19 @@ const RETRY_MS = 1_000;
 
 /** What follows a store. */
 export interface Following {
-  /** Reads again now, once a reading that is under way has ended. Resolves when that is done; rejects with what it rejects with. */
+  /**
+   * Reads again now, once a reading that is under way has ended. Resolves when that is done;
+   * rejects with what it rejects with.
+   */
   reread(): Promise<void>;
   /** Stops, and waits for a reading that is under way. */
   stop(): Promise<void>;
 }
 
 /**
- * Calls `read` with what may have changed: at once, when the bus says so, and every 30 s. Readings never overlap; what is told during one is handed to the next
- * together. One that rejects is made again after a second, of everything.
+ * Calls `read` with what may have changed: at once, when the bus says so, and every 30 s. Readings
+ * never overlap; what is told during one is handed to the next together. One that rejects is made
+ * again after a second, of everything.
  * @param options.read gets the ids that were told of; undefined = everything may have changed
  */
 export function followStore(options: {

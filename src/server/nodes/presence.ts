@@ -20,7 +20,10 @@ export interface Presence {
   leave(): Promise<void>;
 }
 
-/** Makes the row and keeps it. While the store cannot be used, nothing is said; the next heartbeat makes good for it. */
+/**
+ * Makes the row and keeps it. While the store cannot be used, nothing is said; the next heartbeat
+ * makes good for it.
+ */
 export function startPresence(options: {
   readonly nodes: NodeStore;
   readonly id: string;

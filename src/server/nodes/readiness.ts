@@ -1,8 +1,14 @@
-/** Readiness: whether requests should be sent to this node now. That it lives is another question, and `GET /health` answers it. */
+/**
+ * Readiness: whether requests should be sent to this node now. That it lives is another question,
+ * and `GET /health` answers it.
+ */
 
 import type { Clock } from "../../context/clock.ts";
 
-/** Whether a node is ready. `starting` = its live deployments are not loaded yet; `unavailable` = a store does not answer; `draining` = it is about to stop. */
+/**
+ * Whether a node is ready. `starting` = its live deployments are not loaded yet; `unavailable` = a
+ * store does not answer; `draining` = it is about to stop.
+ */
 export type ReadinessState = "ready" | "starting" | "unavailable" | "draining";
 
 /** The state, and why it is not `ready`: a sentence each. */
@@ -26,7 +32,8 @@ const PROBE_DEADLINE_MS = 5_000;
 
 /**
  * Makes the readiness of a node that is starting.
- * @param options.probes what ask the stores, by the name that reasons give them; they reject when a store does not answer
+ * @param options.probes what ask the stores, by the name that reasons give them; they reject when a
+ * store does not answer
  */
 export function createReadiness(options: {
   readonly clock: Clock;

@@ -12,7 +12,10 @@ const GONE_NODES_KEPT_MS = DAY_MS;
 /** Jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
-/** The jobs that remove: ended jobs, sessions and uploads that ended, rows of nodes that are gone, and progress lines of deployments of days ago. */
+/**
+ * The jobs that remove: ended jobs, sessions and uploads that ended, rows of nodes that are gone,
+ * and progress lines of deployments of days ago.
+ */
 export function retentionJobs(metadata: Pick<MetadataStore, "jobs" | "nodes" | "progress" | "purgeExpired">): readonly RecurringJob[] {
   return [
     {

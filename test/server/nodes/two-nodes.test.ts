@@ -1,4 +1,7 @@
-/** Several nodes on one metadata store. What nodes do by a timer is held, so that what one knows of another came over the bus. */
+/**
+ * Several nodes on one metadata store. What nodes do by a timer is held, so that what one knows of
+ * another came over the bus.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { Code } from "@connectrpc/connect";
@@ -17,7 +20,10 @@ const saying = (word: string): ProjectFiles => ({
 
 let user = 0;
 
-/** What a node answers to the question how a user is greeted; another user each time, whose greeting is not stored yet. */
+/**
+ * What a node answers to the question how a user is greeted; another user each time, whose greeting
+ * is not stored yet.
+ */
 async function greeting(server: TestServer): Promise<string> {
   const response = await fetch(`${server.url}/v1/query/online`, {
     method: "POST",

@@ -1,4 +1,7 @@
-/** Two servers in one process that share metadata, objects, key and bus, each with a connection of its own to the metadata. */
+/**
+ * Two servers in one process that share metadata, objects, key and bus, each with a connection of
+ * its own to the metadata.
+ */
 
 import { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
@@ -56,7 +59,9 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** A store whose connection can be cut: from then on everything is refused, also what was under way. */
+/**
+ * A store whose connection can be cut: from then on everything is refused, also what was under way.
+ */
 export function mortal(store: MetadataStore): { readonly store: MetadataStore; die(): void } {
   let kill: (reason: Error) => void = () => undefined;
   let isDead = false;

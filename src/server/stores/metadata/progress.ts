@@ -1,4 +1,7 @@
-/** Lines about what is being done for deployments, so that whoever follows one on another node than its builder's sees them. */
+/**
+ * Lines about what is being done for deployments, so that whoever follows one on another node than
+ * its builder's sees them.
+ */
 
 /** A line. */
 export interface ProgressLine {

@@ -1,6 +1,6 @@
 /**
- * Schedules: what is to run again and again. Every method is one atomic step. Times are epoch milliseconds of the store's own clock, so that nodes whose clocks
- * differ agree on what is due.
+ * Schedules: what is to run again and again. Every method is one atomic step. Times are epoch
+ * milliseconds of the store's own clock, so that nodes whose clocks differ agree on what is due.
  */
 
 import type { JobRecord, NewJob, ResourceGroup } from "./jobs.ts";
@@ -44,7 +44,10 @@ export type RunJob = NewJob & { readonly group: ResourceGroup };
 
 /** The schedules. */
 export interface ScheduleStore {
-  /** Keeps a schedule. One that is there already keeps its next run, unless its text or whether it runs changes. */
+  /**
+   * Keeps a schedule. One that is there already keeps its next run, unless its text or whether it
+   * runs changes.
+   */
   put(schedule: NewSchedule): Promise<void>;
   schedule(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
   /** Schedules of a kind or all, by kind and key. */
@@ -52,16 +55,18 @@ export interface ScheduleStore {
   /** Removes a schedule; false when there was none. Jobs that it made go on. */
   delete(key: ScheduleKey): Promise<boolean>;
   /**
-   * Enabled schedules that something has to be done about, longest due first, and the time for which that is so: their next run is due, or was not computed, or was
-   * computed at a time that is more than `setBackMs` ahead, so that the clock was set back since.
+   * Enabled schedules that something has to be done about, longest due first, and the time for
+   * which that is so: their next run is due, or was not computed, or was computed at a time that is
+   * more than `setBackMs` ahead, so that the clock was set back since.
    */
   due(limit: number, setBackMs: number): Promise<{ readonly schedules: ScheduleRecord[]; readonly now: number }>;
   /** Milliseconds until the next run of all, as it is known; undefined when there is none. */
   nextDueIn(): Promise<number | undefined>;
   /**
-   * Moves a schedule to its next run, and with `run` keeps the job of the run that was due, in one step. While a job of the schedule waits in the queue, no other
-   * is kept: missed runs become one. Gives the job that was kept, undefined when none was. `isLost` when the schedule was changed, deleted or moved since it was
-   * read: then nothing changed.
+   * Moves a schedule to its next run, and with `run` keeps the job of the run that was due, in one
+   * step. While a job of the schedule waits in the queue, no other is kept: missed runs become one.
+   * Gives the job that was kept, undefined when none was. `isLost` when the schedule was changed,
+   * deleted or moved since it was read: then nothing changed.
    */
   advance(
     schedule: ScheduleRecord,

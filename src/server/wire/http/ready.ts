@@ -1,4 +1,7 @@
-/** `GET /health/ready`: 200 when this node should be sent requests, else 503. Strangers are told the state; who may read, the reasons as well. */
+/**
+ * `GET /health/ready`: 200 when this node should be sent requests, else 503. Strangers are told the
+ * state; who may read, the reasons as well.
+ */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize, hasCredentials } from "../../access/authorize.ts";
