@@ -161,6 +161,8 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
+  /** What is done again and again once for all nodes: a sweep of a store that they share is added here. */
+  const recurring = retentionJobs(metadata);
   const jobRunner = once(async () => {
     const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
       import("../jobs/runner.ts"),
@@ -174,12 +176,12 @@ export function openParts({ directory, options, log }: { directory: DataDirector
       log,
       node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: (await deployments()).builds, ...recurringHandlers(retentionJobs(metadata)) },
+      handlers: { [BUILD_JOB]: (await deployments()).builds, ...recurringHandlers(recurring) },
     });
   });
   const scheduler = once(async () => {
     const { startScheduler } = await import("../jobs/scheduler.ts");
-    return startScheduler({ schedules: metadata.schedules, recurring: retentionJobs(metadata), bus, clock, log });
+    return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
   });
 
   return {

@@ -72,13 +72,19 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
-  /** Milliseconds that the server goes on serving after it was told to stop, while it is no longer ready; default 0. */
+  /**
+   * Milliseconds that the server goes on serving after it was told to stop, while it is no longer
+   * ready; default 0.
+   */
   readonly drainMs?: number;
   /** What this node has in common with others; default: nothing, all is in the data directory. */
   readonly shared?: SharedStores;
 }
 
-/** Stores that several nodes use, and what tells each of what others change there. Who hands them in closes them, after the servers. */
+/**
+ * Stores that several nodes use, and what tells each of what others change there. Who hands them in
+ * closes them, after the servers.
+ */
 export interface SharedStores {
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
@@ -176,6 +182,8 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     const now = clock.now();
     const [environment] = await metadata.environments();
     const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
+    const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
+    ends.push(clients.close);
     const listeners = [listen(host, options.port, 2 * MAX_OBJECT_BYTES, certificate)];
     ends.push(owner.withdraw, () => Promise.all(listeners.map(({ drain }) => drain())));
     if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
@@ -183,8 +191,6 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     const { url } = listeners.at(-1) as Listener;
     const allowedHosts = options.allowedHosts ?? [];
     const remoteNames = remoteHosts({ host, port, allowedHosts });
-    const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
-    ends.push(clients.close);
     const readiness = createReadiness({
       clock,
       probes: {

@@ -118,8 +118,8 @@ export interface Deployments {
 }
 
 /**
- * Makes the capability; starts the environments' live deployments, and those that another node makes live. Deployments that are not settled go on when a runner of
- * jobs takes them up.
+ * Makes the capability; starts the environments' live deployments, and those that another node
+ * makes live. Deployments that are not settled go on when a runner of jobs takes them up.
  */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;

@@ -85,6 +85,7 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
   };
 
   const run = async (): Promise<void> => {
+    let isFailing = false;
     for (let isKept = false; !stopping.signal.aborted; ) {
       isWoken = false;
       try {
@@ -92,12 +93,14 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
         isKept = true;
         const { schedules: due, now } = await schedules.due(BATCH, SET_BACK_MS);
         for (const schedule of due) if (!stopping.signal.aborted) await settle(schedule, now);
+        isFailing = false;
         if (due.length > 0) continue;
         const dueIn = (await schedules.nextDueIn()) ?? LOOK_MS;
         await rest(Math.min(LOOK_MS, Math.max(dueIn, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
-        log.error("the schedules could not be kept", { error: String(error) });
+        if (!isFailing) log.error("the schedules could not be kept", { error: String(error) });
+        isFailing = true;
         await rest(STORE_RETRY_MS);
       }
     }

@@ -61,6 +61,33 @@ export function nodesConformance(name: string, open: (folder: string, now: () =>
       expect(await ids(9_000)).toEqual(["a"]);
     });
 
+    test("what ended is removed, and what may still be asked for is kept for a day", async () => {
+      const day = 86_400_000;
+      const hash = (n: number) => new Uint8Array(32).fill(n);
+      const upload = (id: string) => ({ id, sha256: "0".repeat(64), sizeBytes: 1, createdAt: START, expiresAt: START + 10 });
+      await store.createUpload(upload("upl_1"));
+      const entry = { codeHash: hash(1), clientId: "c", permissions: [], path: "/", createdAt: START, expiresAt: START + 10 };
+      await store.createEntry(entry, 10);
+      await store.redeemEntry(
+        hash(1),
+        {
+          ...{ id: "ses_1", cookieHash: hash(2), keyHash: hash(3), userAgent: "", createdAt: START, lastUsedAt: START },
+          expiresAt: START + 20,
+        },
+        10,
+      );
+      await store.createEntry({ ...entry, codeHash: hash(4) }, 10);
+      expect(await store.purgeExpired()).toBe(0);
+      now = START + 15;
+      expect([await store.purgeExpired(), (await store.browserSession(hash(2)))?.id]).toEqual([1, "ses_1"]);
+      now = START + 21;
+      expect([await store.purgeExpired(), await store.browserSession(hash(2))]).toEqual([1, undefined]);
+      now = START + day + 10;
+      expect([await store.purgeExpired(), (await store.upload("upl_1"))?.id]).toEqual([0, "upl_1"]);
+      now = START + day + 11;
+      expect([await store.purgeExpired(), await store.upload("upl_1")]).toEqual([1, undefined]);
+    });
+
     test("progress lines come in their order, behind the one that was read last, and no more than the newest are kept", async () => {
       const add = (deploymentId: string, text: string) => store.progress.add({ deploymentId, node: "a", text });
       await Promise.all(["1", "2", "3"].map((text) => add("dpl_1", text)));
