@@ -61,18 +61,19 @@ export function followStore(options: {
     }
   };
 
-  const rest = async (ms: number, isOver: () => boolean): Promise<void> => {
+  /**
+   * Waits until something is told, or somebody wants a reading; for the store to be there again, a
+   * second at most.
+   */
+  const rest = async (isFailing: boolean): Promise<void> => {
     const pause = new AbortController();
+    const over = AbortSignal.any([pause.signal, stopping.signal]);
     wake = () => {
-      if (isOver()) pause.abort();
+      if (isFailing ? waiting.length > 0 : isAllTold || told.size > 0) pause.abort();
     };
     wake();
-    await clock.sleep(ms, AbortSignal.any([pause.signal, stopping.signal])).then(
-      () => {
-        isAllTold = true;
-      },
-      () => undefined,
-    );
+    if (isFailing) await clock.sleep(RETRY_MS, over).catch(() => undefined);
+    else if (!over.aborted) await new Promise<void>((resolve) => over.addEventListener("abort", () => resolve()));
     wake = () => undefined;
   };
 
@@ -81,18 +82,25 @@ export function followStore(options: {
       try {
         await readOnce();
         isFailing = false;
-        await rest(REREAD_MS, () => isAllTold || told.size > 0);
       } catch (error) {
         if (!isFailing) log.warning("what other nodes changed could not be read", { topic, error: String(error) });
         isFailing = true;
-        await rest(RETRY_MS, () => waiting.length > 0);
       }
+      await rest(isFailing);
     }
     for (const { resolve } of waiting) resolve();
   };
 
+  const rereadByTimer = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(REREAD_MS, stopping.signal);
+      hear("");
+    }
+  };
+
   const unsubscribe = bus.subscribe(topic, hear);
   const running = run();
+  rereadByTimer().catch(() => undefined);
   return {
     reread() {
       if (stopping.signal.aborted) return Promise.resolve();

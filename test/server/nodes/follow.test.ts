@@ -54,6 +54,21 @@ describe("following a store", () => {
     expect(readings.length).toBe(4);
   });
 
+  test("everything is read every 30 s also while the bus tells of something all the time", async () => {
+    const clock = new ManualClock();
+    const bus = createMemoryBus();
+    const truth = new Map([["lost", 1]]);
+    const { known, following } = follower(clock, bus, truth);
+    await clock.advance(0);
+    truth.set("lost", 2);
+    for (let told = 0; told < 10; told++) {
+      bus.publish("live", "a");
+      await clock.advance(REREAD_MS / 10);
+    }
+    expect(known.get("lost")).toBe(2);
+    await following.stop();
+  });
+
   test("a reading that fails is made again after a second, of everything; the log says it once", async () => {
     const clock = new ManualClock();
     const bus = createMemoryBus();
