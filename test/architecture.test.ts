@@ -124,7 +124,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   stores: ["thread"],
   jobs: ["stores"],
   nodes: ["stores", "jobs"],
-  access: ["stores"],
+  access: ["stores", "jobs", "nodes"],
   writes: ["stores"],
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "jobs", "nodes", "python", "query", "sql", "stores", "writes"],

@@ -17,6 +17,8 @@ export interface LocalServer {
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
+  /** Milliseconds that it goes on serving after it was told to stop. */
+  readonly drainMs: number;
 }
 
 /** Paths below a data directory. */
@@ -43,7 +45,13 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
   try {
     const note = JSON.parse(readPrivateFile(serverFiles(dataDir).note) ?? "") as Partial<LocalServer>;
     if (typeof note.pid !== "number" || typeof note.url !== "string" || !URL.canParse(note.url)) return undefined;
-    return { pid: note.pid, url: note.url, version: String(note.version ?? ""), startedAt: String(note.startedAt ?? "") };
+    return {
+      pid: note.pid,
+      url: note.url,
+      version: String(note.version ?? ""),
+      startedAt: String(note.startedAt ?? ""),
+      drainMs: Number(note.drainMs ?? 0),
+    };
   } catch {
     return undefined;
   }

@@ -17,6 +17,9 @@ const INSTALLER = [
   "SSH_AUTH_SOCK GIT_* CC CXX CPP AR LD CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CPATH LIBRARY_PATH PKG_CONFIG* CMAKE_* CARGO_* RUSTUP_* RUSTFLAGS MACOSX_DEPLOYMENT_TARGET SDKROOT",
 ].flatMap((names) => names.split(" "));
 
+/** What no code of a project may see, whatever is handed on: it could sign tokens with it. */
+const WITHHELD: ReadonlySet<string> = new Set(["SVC_SERVER_KEY"]);
+
 const ENTRY = /^[A-Za-z_][A-Za-z0-9_]*\*?$/;
 
 /** The variables that code of a project sees: at its import, and in resolvers. */
@@ -50,6 +53,7 @@ function pick(env: Environment, names: readonly string[]): Record<string, string
   const beginnings = names.filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
   const picked: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && (whole.has(name) || beginnings.some((beginning) => name.startsWith(beginning)))) picked[name] = value;
+    if (value !== undefined && !WITHHELD.has(name) && (whole.has(name) || beginnings.some((beginning) => name.startsWith(beginning))))
+      picked[name] = value;
   return picked;
 }

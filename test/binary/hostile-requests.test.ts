@@ -55,7 +55,7 @@ describe("a token", () => {
     new TextEncoder()
       .encode(typeof value === "string" ? value : JSON.stringify(value))
       .toBase64({ alphabet: "base64url", omitPadding: true });
-  const key = () => loadServerKeys(join(sandbox.home, ".svc/data/server.key")).tokens;
+  const key = () => loadServerKeys(join(sandbox.home, ".svc/data/server.key")).tokens[0]?.secret ?? new Uint8Array();
   const signed = (header: object, claims: unknown, by: Uint8Array | string, hash = "sha256") => {
     const text = `${encode(header)}.${encode(claims)}`;
     return `${text}.${createHmac(hash, by).update(text).digest("base64url")}`;

@@ -114,7 +114,7 @@ describe("tokens", () => {
 
   test("a token ends after an hour, also one that was verified before", async () => {
     const clock = server.clock;
-    const tokens = createTokens({ key: keys().tokens, clock });
+    const tokens = createTokens({ keys: keys().tokens, clock });
     const token = await tokens.issue(caller);
     expect(await tokens.verify(token)).toEqual(caller);
     clock.advance(3_599_000);
@@ -127,7 +127,7 @@ describe("tokens", () => {
   });
 
   test("a missing permission is refused by name, and nothing ran", async () => {
-    const token = await createTokens({ key: keys().tokens, clock: server.clock }).issue({
+    const token = await createTokens({ keys: keys().tokens, clock: server.clock }).issue({
       ...caller,
       clientId: server.credentials.clientId,
       permissions: ["read"],

@@ -51,7 +51,7 @@ async function call(method: DescMethod, token?: string): Promise<string> {
 
 /** Tokens, and the callers that they are of. */
 function everybodyExists(): { tokens: Tokens; callers: Callers } {
-  const tokens = createTokens({ key: new Uint8Array(32), clock: new TestClock() });
+  const tokens = createTokens({ keys: [{ id: "k", secret: new Uint8Array(32) }], clock: new TestClock() });
   return { tokens, callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined } };
 }
 

@@ -30,9 +30,9 @@ test("whoever may read is told of every part", async () => {
 });
 
 test("credentials that are wrong, or may not read, are refused", async () => {
-  const { tokens: key } = loadServerKeys(join(folder.path, "data", "server.key"));
+  const { tokens: keys } = loadServerKeys(join(folder.path, "data", "server.key"));
   const caller = { clientId: server.credentials.clientId, teamId: "t", permissions: ["deploy"] };
-  const deployer = await createTokens({ key, clock: server.clock }).issue(caller);
+  const deployer = await createTokens({ keys, clock: server.clock }).issue(caller);
   await expect(server.client(HealthService, { token: "x" }).checkHealth({})).rejects.toMatchObject({ code: Code.Unauthenticated });
   await expect(server.client(HealthService, { token: deployer }).checkHealth({})).rejects.toMatchObject({ code: Code.PermissionDenied });
 });

@@ -29,7 +29,7 @@ const upload = (bytes: Uint8Array) =>
   server.client(DeploymentService).createUpload({ sha256: sha256(bytes), sizeBytes: BigInt(bytes.length) });
 const put = (url: string, bytes: Uint8Array<ArrayBuffer>) => fetch(new URL(url, server.url), { method: "PUT", body: bytes });
 const addresses = () =>
-  createObjectAddresses({ key: loadServerKeys(join(folder.path, "data", "server.key")).objects, clock: server.clock });
+  createObjectAddresses({ keys: loadServerKeys(join(folder.path, "data", "server.key")).objects, clock: server.clock });
 
 function storedFiles(): string[] {
   return readdirSync(join(folder.path, "data", "objects"), { recursive: true, withFileTypes: true })

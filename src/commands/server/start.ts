@@ -1,6 +1,6 @@
 import { buildInfo } from "../../build-info.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { bool, choice, int, keyValue, list, path, text } from "../../cli/flag.ts";
+import { bool, choice, duration, int, keyValue, list, path, text } from "../../cli/flag.ts";
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
 import { svcHome } from "../../config/home.ts";
@@ -17,6 +17,7 @@ import { dataDirFlag, dataDirOf } from "./flags.ts";
 const LEVELS = ["debug", "info", "warning", "error"] as const;
 const DEFAULT_PORT = Number(new URL(DEFAULT_API_SERVER).port);
 const START_TIMEOUT_MS = 60_000;
+const LONGEST_DRAIN_MS = 3_600_000;
 
 const UNENCRYPTED =
   "other machines reach this server without encryption (--insecure-http): whoever can listen on the way reads secrets, tokens and data";
@@ -50,6 +51,8 @@ interface Input {
   readonly new: boolean;
   readonly releases: string | undefined;
   readonly store: readonly (readonly [name: string, address: string])[];
+  /** Milliseconds. */
+  readonly drain: number;
   readonly logLevel: (typeof LEVELS)[number];
 }
 
@@ -72,7 +75,12 @@ export default defineCommand({
     "To be reached from other machines the server needs TLS, by a certificate of its own or by a proxy in front. With --tls-cert and --tls-key it speaks TLS at --host and " +
     "--port, and this machine is served without it at a free port of 127.0.0.1; a renewed certificate counts from the next start. A proxy on this machine passes on the Host " +
     "header, and says `X-Forwarded-Proto: https`. --allowed-host names the server as others do, in both cases. --insecure-http goes without TLS: whoever can listen on the way " +
-    "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.",
+    "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.\n\n" +
+    "A load balancer asks /health/ready, which answers 200 or 503; /health says that the process lives. With --drain the server goes on serving for that long after " +
+    "it was told to stop, while /health/ready already answers 503.\n\n" +
+    "Tokens and addresses are signed with a key that is made in the data directory. SVC_SERVER_KEY_FILE names a file of keys to use instead, SVC_SERVER_KEY gives " +
+    "them: 32 random bytes in base64 each, one in a line (`head -c 32 /dev/urandom | base64`). The first signs, all are taken. To change a key, put a new one behind " +
+    "it and start again, then the new one in front and start again, and remove the old one an hour later.",
   examples: [
     "svc server start",
     "svc server start --detach",
@@ -97,9 +105,10 @@ export default defineCommand({
     insecureHttp: bool("let other machines connect without encryption"),
     releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
     store: list(keyValue("address of a store that is not in the data directory", { placeholder: "<name=address>" })),
+    drain: duration("how long to go on serving after being told to stop, as not ready", { default: 0 }),
     logLevel: choice("what is logged", LEVELS, { default: "info" }),
   },
-  check({ allowedHost, insecureHttp, port, store, tlsCert, tlsKey }) {
+  check({ allowedHost, drain, insecureHttp, port, store, tlsCert, tlsKey }) {
     if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
     if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
 
@@ -108,6 +117,7 @@ export default defineCommand({
     for (const host of allowedHost)
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
+    if (drain > LONGEST_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
     if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
   },
   run(context, input: Input): Promise<Started> | AsyncIterable<Started> {
@@ -143,6 +153,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     ...(input.tlsCert === undefined || input.tlsKey === undefined ? {} : { tls: { cert: input.tlsCert, key: input.tlsKey } }),
     ...(input.releases === undefined ? {} : { releases: input.releases }),
     stores: Object.fromEntries(input.store),
+    drainMs: input.drain,
     home: svcHome(surroundings),
     clock,
     env: surroundings.env,
@@ -183,6 +194,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.headless ? ["--headless"] : []),
+    ...(input.drain > 0 ? ["--drain", `${input.drain}ms`] : []),
     ...input.allowedHost.flatMap((name) => ["--allowed-host", name]),
     ...(input.tlsCert === undefined || input.tlsKey === undefined ? [] : ["--tls-cert", input.tlsCert, "--tls-key", input.tlsKey]),
     ...(input.insecureHttp ? ["--insecure-http"] : []),

@@ -4,7 +4,7 @@ import { CliError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 import { dataDirFlag, dataDirOf } from "./flags.ts";
 
-/** Longer than a server waits for its running requests. */
+/** Longer than a server that has drained waits for its running requests. */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
@@ -17,7 +17,8 @@ interface Stopped {
 
 export default defineCommand({
   summary: "Stop the embedded server",
-  description: "Running requests are let end; the command returns when the server has let go of its data.",
+  description:
+    "It drains (`svc server start --drain`) and lets running requests end; the command returns when the server has let go of its data.",
   examples: ["svc server stop"],
   flags: dataDirFlag,
   async run(context, { dataDir }): Promise<Stopped> {
@@ -53,10 +54,11 @@ export default defineCommand({
       });
     }
     await progress.step("Stopping the server", async () => {
-      const until = clock.now() + STOP_TIMEOUT_MS;
+      const timeoutMs = note.drainMs + STOP_TIMEOUT_MS;
+      const until = clock.now() + timeoutMs;
       while (await isHeld(folder)) {
         if (clock.now() > until) {
-          throw new CliError(`process ${note.pid} has not ended within ${STOP_TIMEOUT_MS / 1000} s`, {
+          throw new CliError(`process ${note.pid} has not ended within ${timeoutMs / 1000} s`, {
             code: "stop_timeout",
             hint: "`svc server logs` shows what it is doing.",
           });

@@ -1,10 +1,13 @@
 /**
- * Clients as requests see them: who exists is remembered, because every request asks, and forgotten the moment that a client is deleted. Whatever else deletes
- * clients of the same store, in another process, has to make this one `forget` them.
+ * Clients as requests see them: who exists is remembered, because every request asks, and forgotten
+ * the moment that a client is deleted, on this node or on another. Should the word of another node
+ * be lost, all are forgotten twice a minute.
  */
 
 import type { Clock } from "../../context/clock.ts";
+import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
+import { followStore } from "../nodes/follow.ts";
 import type { ClientRecord, IdentityStore } from "../stores/metadata/identity.ts";
 
 /** Milliseconds between two notes of a client's last use. */
@@ -19,10 +22,15 @@ export interface Clients {
   used(id: string): void;
   /** The clients of a team, oldest first. */
   list(teamId: string): Promise<ClientRecord[]>;
-  /** Takes a client's credentials back; gives the number of browser sessions that ended with it. Undefined when there is no such client. */
+  /**
+   * Takes a client's credentials back; gives the number of browser sessions that ended with it.
+   * Undefined when there is no such client.
+   */
   delete(id: string): Promise<number | undefined>;
   /** Makes the next request look again whether a client exists. */
   forget(id: string): void;
+  /** Stops listening to other nodes. */
+  close(): Promise<void>;
 }
 
 interface Remembered {
@@ -30,14 +38,18 @@ interface Remembered {
   notedAt: number;
 }
 
-/** Makes the clients of a server. `owner` exists beside those of the store, as long as this server runs. */
+/**
+ * Makes the clients of a server. `owner` exists beside those of the store, as long as this server
+ * runs.
+ */
 export function createClients(options: {
   readonly metadata: IdentityStore;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly owner: ClientRecord;
 }): Clients {
-  const { metadata, clock, log, owner } = options;
+  const { metadata, bus, clock, log, owner } = options;
   const remembered = new Map<string, Remembered>();
   let forgotten = 0;
 
@@ -54,6 +66,15 @@ export function createClients(options: {
     forgotten++;
     remembered.delete(id);
   };
+  const following = followStore({
+    bus,
+    topic: "clients",
+    clock,
+    log,
+    read(ids = new Set(remembered.keys())) {
+      ids.forEach(forget);
+    },
+  });
 
   return {
     find: (id) => (id === owner.id ? owner : (remembered.get(id)?.client ?? load(id))),
@@ -69,8 +90,10 @@ export function createClients(options: {
     async delete(id) {
       const ended = await metadata.deleteClient(id);
       forget(id);
+      bus.publish("clients", id);
       return ended;
     },
     forget,
+    close: () => following.stop(),
   };
 }

@@ -1,6 +1,10 @@
-/** Access tokens: JWTs signed with HS256 and the server's own key, valid for an hour. */
+/**
+ * Access tokens: JWTs signed with HS256 and the server's keys, valid for an hour. Their header
+ * names the key.
+ */
 
 import type { Clock } from "../../context/clock.ts";
+import { currentKey, type KeyRing, keyNamed } from "./keys.ts";
 
 /** Who calls, from a token that was verified or from a browser session. */
 export interface Caller {
@@ -20,10 +24,16 @@ export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
 }
 
-/** Issues and verifies tokens. Whether the client of a token still exists is not asked here, see `callers.ts`. */
+/**
+ * Issues and verifies tokens. Whether the client of a token still exists is not asked here, see
+ * `callers.ts`.
+ */
 export interface Tokens {
   issue(caller: Caller): Promise<string>;
-  /** At once when the token is remembered. Rejects with TokenRefused that says whether it is expired or invalid. */
+  /**
+   * At once when the token is remembered. Rejects with TokenRefused that says whether it is expired
+   * or invalid.
+   */
   verify(token: string): Caller | Promise<Caller>;
 }
 
@@ -31,15 +41,23 @@ const ISSUER = "svc";
 const AUDIENCE = "svc-api";
 const REMEMBERED = 1000;
 
-/** Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that a busy client costs one verification. */
-export function createTokens(options: { readonly key: Uint8Array; readonly clock: Clock }): Tokens {
-  const { key, clock } = options;
+/**
+ * Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that
+ * a busy client costs one verification.
+ */
+export function createTokens(options: { readonly keys: KeyRing; readonly clock: Clock }): Tokens {
+  const { keys, clock } = options;
   const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
 
   const verifyNow = async (token: string): Promise<Caller> => {
     const { errors, jwtVerify } = await import("jose");
+    const secretOf = ({ kid }: { readonly kid?: string }): Uint8Array => {
+      const key = keyNamed(keys, kid);
+      if (!key) throw new errors.JWKSNoMatchingKey();
+      return key.secret;
+    };
     try {
-      const { payload } = await jwtVerify(token, key, {
+      const { payload } = await jwtVerify(token, secretOf, {
         algorithms: ["HS256"],
         issuer: ISSUER,
         audience: AUDIENCE,
@@ -63,15 +81,16 @@ export function createTokens(options: { readonly key: Uint8Array; readonly clock
     async issue(caller) {
       const { SignJWT } = await import("jose");
       const issuedAt = Math.floor(clock.now() / 1000);
+      const { id, secret } = currentKey(keys);
       return await new SignJWT({ team: caller.teamId, permissions: [...caller.permissions] })
-        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+        .setProtectedHeader({ alg: "HS256", typ: "JWT", kid: id })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
         .setSubject(caller.clientId)
         .setJti(crypto.randomUUID())
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + TOKEN_LIFETIME_S)
-        .sign(key);
+        .sign(secret);
     },
     verify(token) {
       const known = verified.get(token);

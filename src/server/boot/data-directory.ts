@@ -18,6 +18,8 @@ export interface ServerNote {
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
+  /** Milliseconds that it goes on serving after it was told to stop; left out when it does not. */
+  readonly drainMs?: number;
 }
 
 /** A data directory that this process holds. */

@@ -12,6 +12,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
+import type { SharedStores } from "./options.ts";
 import { type DriverContext, type FoundStore, placesIn, STORE_DRIVERS, type StoreDriver, type StoreTypes } from "./store-drivers.ts";
 import type { StoreName, StoreSetting, StoreSettings } from "./store-settings.ts";
 
@@ -43,9 +44,11 @@ export async function openStores(
   options: Omit<DriverContext, "dataDir" | "onHistory"> & {
     readonly directory: Pick<DataDirectory, "path" | "file">;
     readonly settings: StoreSettings;
+    /** Stores that are open already, which `close` leaves open. */
+    readonly shared?: Pick<SharedStores, "metadata" | "objects">;
   },
 ): Promise<Stores> {
-  const { directory, settings, log } = options;
+  const { directory, settings, log, shared } = options;
   const ends: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -64,7 +67,7 @@ export async function openStores(
   let note: (store: KeptStore) => void;
   let addresses: ObjectAddresses;
   try {
-    const kept = { metadata: await find("metadata"), offline: await find("offline") };
+    const kept = { metadata: shared ? opened(shared.metadata) : await find("metadata"), offline: await find("offline") };
     const known = readKnownStores(directory, kept);
     note = (store) => {
       try {
@@ -77,9 +80,9 @@ export async function openStores(
     const telemetry = await find("telemetry");
     for (const { name, state } of [online, telemetry])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
-    const object = await find("object");
+    const object = shared ? opened(shared.objects) : await find("object");
     const metadata = await kept.metadata.open();
-    ends.push(() => metadata.close());
+    if (!shared) ends.push(() => metadata.close());
     if (kept.offline.state !== "empty") note("offline");
     addresses = options.addresses();
     const objects = await object.open();
@@ -98,6 +101,11 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+/** A store that somebody else opened, and closes. */
+function opened<Store>(store: Store): FoundStore<Store> {
+  return { name: "a shared store", state: "kept", open: () => store, explain: (error) => error, release: () => undefined };
 }
 
 /**

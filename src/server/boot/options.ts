@@ -1,7 +1,10 @@
 /** What a server is started with. */
 
 import type { Clock } from "../../context/clock.ts";
+import type { Bus } from "../jobs/bus.ts";
 import type { LogLevel } from "../log.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
 import type { CertificateFiles } from "../wire/http/certificate.ts";
 
 /** What a server is started with. */
@@ -58,4 +61,21 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
+  /**
+   * Milliseconds that the server goes on serving after it was told to stop, while it is no longer
+   * ready; default 0.
+   */
+  readonly drainMs?: number;
+  /** What this node has in common with others; default: nothing. */
+  readonly shared?: SharedStores;
+}
+
+/**
+ * Stores that several nodes use, and what tells each of what others change there. Who hands them in
+ * closes them, after the servers.
+ */
+export interface SharedStores {
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly bus: Bus;
 }

@@ -9,10 +9,12 @@ import { createFirstTenant, type InitialCredentials } from "../access/first-tena
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import type { Deployments } from "../deployments/deployments.ts";
-import { createMemoryBus } from "../jobs/bus.ts";
+import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobRunner } from "../jobs/runner.ts";
+import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
+import { retentionJobs } from "../nodes/retention.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -41,6 +43,10 @@ export interface Parts {
    */
   openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
+  /** Tells of changes, on this node and on others. */
+  readonly bus: Bus;
+  /** Id of this node. */
+  readonly node: () => string;
   readonly online: () => Promise<OnlineStore>;
   readonly offline: () => Promise<OfflineStore>;
   /** Where queries hand over what they computed, for the offline store. */
@@ -51,6 +57,10 @@ export interface Parts {
   readonly jobRunner: () => Promise<JobRunner>;
   /** The error of a start that failed while the parts were in use: damage is said in words. */
   explain(error: unknown): unknown;
+  /** What makes the jobs of schedules that are due. */
+  readonly scheduler: () => Promise<Scheduler>;
+  /** Takes up no more work; what runs goes on. */
+  drain(): Promise<void>;
   /** Closes what was opened, users before what they use. */
   close(): Promise<void>;
 }
@@ -71,19 +81,26 @@ export async function openParts({
   const { clock, env } = options;
   let keys: ServerKeys | undefined;
   const serverKeys = (): ServerKeys => {
-    keys ??= loadServerKeys(directory.file("server.key"));
+    keys ??= loadServerKeys(directory.file("server.key"), env);
     return keys;
   };
+  const { shared } = options;
   const stores = await openStores({
     directory,
     settings,
     clock,
     log,
     programVersion: options.version,
-    addresses: () => createObjectAddresses({ key: serverKeys().objects, clock }),
+    addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
+    ...(shared && { shared }),
   });
   const { metadata, objects } = stores;
-  const bus = createMemoryBus();
+  const bus = shared?.bus ?? createMemoryBus();
+  let nodeId: string | undefined;
+  const node = (): string => {
+    nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
+    return nodeId;
+  };
   const sweeps: Sweep[] = [];
   const sweep = (of: string, everyMs: number, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
@@ -117,6 +134,7 @@ export async function openParts({
       telemetry: await telemetry(),
       sinks: await sinks(),
       bus,
+      node: node(),
       clock,
       log,
       env,
@@ -125,17 +143,27 @@ export async function openParts({
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
+  /** What is done again and again once for all nodes: a sweep of a store that they share is added here. */
+  const recurring = retentionJobs(metadata);
   const jobRunner = once(async () => {
-    const [{ startJobRunner }, { BUILD_JOB }] = await Promise.all([import("../jobs/runner.ts"), import("../deployments/builds.ts")]);
+    const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
+      import("../jobs/runner.ts"),
+      import("../deployments/builds.ts"),
+      import("../jobs/recurring.ts"),
+    ]);
     return startJobRunner({
       jobs: metadata.jobs,
       bus,
       clock,
       log,
-      node: readNodeId(directory.file("node.id"), { clock, log }),
+      node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: (await deployments()).builds },
+      handlers: { [BUILD_JOB]: (await deployments()).builds, ...recurringHandlers(recurring) },
     });
+  });
+  const scheduler = once(async () => {
+    const { startScheduler } = await import("../jobs/scheduler.ts");
+    return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
   });
 
   return {
@@ -144,18 +172,26 @@ export async function openParts({
     openTenant: async () => {
       if ((await metadata.environments()).length === 0) stores.refuseEmptyMetadata();
       const created = await createFirstTenant(metadata, clock.now());
-      stores.noteMetadata();
+      if (!shared) stores.noteMetadata();
       return created;
     },
     objects,
+    bus,
+    node,
     online,
     offline,
     sinks,
     telemetry,
     deployments,
     jobRunner,
+    scheduler,
     explain: stores.explain,
+    async drain() {
+      await (await scheduler.opened())?.stop();
+      (await jobRunner.opened())?.drain();
+    },
     async close() {
+      await (await scheduler.opened())?.stop();
       await Promise.all(sweeps.map((one) => one.stop()));
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();

@@ -12,6 +12,9 @@ import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
+import { followStore } from "../nodes/follow.ts";
+import { type Presence, startPresence } from "../nodes/presence.ts";
+import { createReadiness } from "../nodes/readiness.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
@@ -30,7 +33,7 @@ import { readStoreSettings, SERVER_FILE, type StoreSettings } from "./store-sett
 export type { InitialCredentials } from "../access/first-tenant.ts";
 export { StartError, type StartErrorCode } from "../failure.ts";
 export { readServerNote, type ServerNote } from "./data-directory.ts";
-export type { StartOptions } from "./options.ts";
+export type { SharedStores, StartOptions } from "./options.ts";
 
 /** A running server. */
 export interface Server {
@@ -44,7 +47,7 @@ export interface Server {
   readonly initialCredentials?: InitialCredentials;
   /** Resolves when the deployments that were live before run again. Queries need not wait for it. */
   readonly ready: Promise<void>;
-  /** Stops taking requests, lets running ones end, closes the stores. */
+  /** Drains, stops taking requests, lets running ones end, closes the stores. */
   stop(): Promise<void>;
 }
 
@@ -126,20 +129,25 @@ async function startIn(
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = await openParts({ directory, options, settings, log });
-  const { keys, metadata, objects } = parts;
+  const { keys, metadata, objects, bus } = parts;
   /** What ends what was begun, the last first. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const tokens = createTokens({ key: keys.tokens, clock });
+    const tokens = createTokens({ keys: keys.tokens, clock });
     const initialCredentials = await parts.openTenant();
     if (keys.isNew && !initialCredentials)
       log.warning("server.key was missing: a new one was made, and tokens given out before are not taken");
     const now = clock.now();
     const [environment] = await metadata.environments();
     const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
+    const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
+    ends.push(clients.close);
+    const environments = createEnvironments(metadata);
+    const followingEnvironments = followStore({ bus, topic: "environments", clock, log, read: environments.invalidate });
+    ends.push(followingEnvironments.stop);
     const listeners = [listen(host, options.port, 2 * MAX_OBJECT_BYTES, certificate)];
     ends.push(owner.withdraw, () => Promise.all(listeners.map(({ drain }) => drain())));
     if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
@@ -147,7 +155,14 @@ async function startIn(
     const { url } = listeners.at(-1) as Listener;
     const allowedHosts = options.allowedHosts ?? [];
     const remoteNames = remoteHosts({ host, port, allowedHosts });
-    const clients = createClients({ metadata, clock, log, owner: owner.client });
+    const readiness = createReadiness({
+      clock,
+      probes: {
+        "metadata store": metadata.probe,
+        "object store": objects.probe,
+        "online store": async () => (await parts.online()).probe(),
+      },
+    });
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const platform: Platform = {
       clock,
@@ -164,10 +179,11 @@ async function startIn(
       keys,
       tokens,
       clients,
-      environments: createEnvironments(metadata),
+      environments,
       callers: createCallers({ tokens, clients, sessions: browserSessions }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
+      readiness,
       bodies: createBodyBudget(),
       metadata,
       objects,
@@ -185,14 +201,23 @@ async function startIn(
     const router = createRouter(platform, guard);
     for (const { serve } of listeners) serve(router);
     owner.announce(url);
-    directory.announce({ pid: process.pid, url, version, startedAt: new Date(clock.now()).toISOString() });
+    const { drainMs = 0 } = options;
+    const startedAt = new Date(clock.now()).toISOString();
+    directory.announce({ pid: process.pid, url, version, startedAt, ...(drainMs > 0 && { drainMs }) });
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
     const stops = new AbortController();
+    let presence: Presence | undefined;
     const warmUp = async (): Promise<void> => {
-      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner()]);
-      await Promise.all([deployments.restored, runner.idle()]);
+      if (!presence) {
+        presence = startPresence({ nodes: metadata.nodes, id: parts.node(), url, version, clock, log });
+        ends.push(presence.leave);
+      }
+      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
+      await deployments.restored;
+      readiness.loaded();
+      await runner.idle();
     };
     const ready = (async () => {
       for (let pauseMs = WARM_UP_AFTER_MS; ; pauseMs = WARM_UP_RETRY_MS) {
@@ -207,6 +232,11 @@ async function startIn(
     })();
     const stop = async (): Promise<void> => {
       stops.abort();
+      readiness.drain();
+      if (drainMs > 0) {
+        log.info("server draining", { ms: drainMs });
+        await Promise.all([parts.drain(), presence?.drain(), clock.sleep(drainMs)]);
+      }
       log.info("server stopping");
       await close();
       directory.release();

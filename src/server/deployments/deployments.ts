@@ -11,21 +11,26 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
+import { followStore } from "../nodes/follow.ts";
 import type { DeploymentRecord, DeploymentStore, LivePointer, NewDeployment } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type Builder, type BuilderOptions, createBuilder } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { createLifecycle } from "./lifecycle.ts";
-import { createLiveScopes, onlineScope } from "./live-scopes.ts";
+import { createLiveScopes, type LiveChange, onlineScope } from "./live-scopes.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
+import { relayProgress } from "./progress-relay.ts";
 import { createRunningDeployments, type Lease, type RunningDeployments, type StartedDeployment } from "./running.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** What the capability works with. */
 export interface DeploymentsOptions extends BuilderOptions {
-  readonly metadata: BuilderOptions["metadata"] & DeploymentStore;
+  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "progress">;
   readonly bus: Bus;
+  /** Id of this node. */
+  readonly node: string;
   /** Milliseconds without a query after which a deployment that is not the environment's live one stops. */
   readonly idleMs?: number;
 }
@@ -71,18 +76,40 @@ export interface Deployments {
   close(): Promise<void>;
 }
 
-/** Makes the capability; starts the environments' live deployments. Deployments that are not settled go on when the runner of jobs takes them up. */
+/**
+ * Makes the capability; starts the environments' live deployments, and those that another node
+ * makes live. Deployments that are not settled go on when a runner of jobs takes them up.
+ */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;
   const builder: Builder = createBuilder(options);
-  const board = createProgressBoard(clock);
-  const lifecycle = createLifecycle({ ...options, board });
   const scopes = createLiveScopes(await metadata.livePointers());
+  await builder.tidy(new Set(scopes.list().map(({ deploymentId }) => deploymentId)));
+  const board = createProgressBoard(clock);
+  const relay = relayProgress({ ...options, board });
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
   const closing = new AbortController();
 
   const start = (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> =>
     builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
+
+  const applyChange = ({ environmentId, branch, before, now }: LiveChange): void => {
+    if (before !== undefined) {
+      running.pin(before, false);
+      void running.retire(before);
+    }
+    if (now !== undefined && branch === "") void startLive({ environmentId, branch, deploymentId: now });
+  };
+  const readLive = async (): Promise<void> => scopes.replace(await metadata.livePointers()).forEach(applyChange);
+
+  const lifecycle = createLifecycle({
+    ...options,
+    tell: relay.tell,
+    async promoted(id) {
+      await live.reread().catch(() => undefined);
+      bus.publish("live", id);
+    },
+  });
 
   const takeOver = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<void> => {
     const { id, environmentId, branch } = deployment;
@@ -91,13 +118,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       await lifecycle.move(id, { status: DeploymentStatus.LIVE }, signal);
       return;
     }
-    const replaced = await lifecycle.promote(deployment, signal);
-    scopes.set({ environmentId, branch, deploymentId: id });
-    if (branch === "") running.pin(id, true);
-    if (replaced) {
-      running.pin(replaced, false);
-      void running.retire(replaced);
-    }
+    await lifecycle.promote(deployment, signal);
   };
 
   const find = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
@@ -165,10 +186,14 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     }
   };
 
-  const live = scopes.list();
-  await builder.tidy(new Set(live.map(({ deploymentId }) => deploymentId)));
-  for (const deployment of await metadata.unfinishedDeployments()) board.publish({ deployment, progress: "" });
-  const restored = Promise.all(live.filter(({ branch }) => branch === "").map(startLive));
+  const restored = Promise.all(
+    scopes
+      .list()
+      .filter(({ branch }) => branch === "")
+      .map(startLive),
+  );
+  const live = followStore({ bus, topic: "live", clock, log, read: readLive });
+  await relay.caughtUp();
 
   return {
     running,
@@ -189,7 +214,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         diagnostics: [],
       };
       await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment));
-      board.publish({ deployment, progress: "" });
+      relay.tell({ deployment, progress: "" });
       bus.publish("jobs");
       return deployment;
     },
@@ -231,6 +256,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async close() {
       closing.abort(new Error("the server is stopping"));
+      await Promise.all([live.stop(), relay.stop()]);
       await running.close();
     },
   };

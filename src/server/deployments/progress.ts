@@ -1,4 +1,6 @@
-/** Following deployments: who watches is told every state and every line of progress as it comes. */
+/**
+ * Following deployments: who watches is told every state and every line of progress as it comes.
+ */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
@@ -15,13 +17,22 @@ export function isSettled(status: DeploymentStatus): boolean {
   return status === DeploymentStatus.LIVE || status === DeploymentStatus.FAILED || status === DeploymentStatus.INACTIVE;
 }
 
-/** Events of all deployments. */
+/** Events of all deployments that this node heard of. */
 export interface ProgressBoard {
   publish(event: ProgressEvent): void;
-  /** The deployments that are not settled, in the order in which they were first heard of, each with the last line about it. */
+  /**
+   * The deployments that are not settled, in the order in which they were first heard of, each with
+   * the last line about it.
+   */
   underway(): readonly ProgressEvent[];
   /**
-   * The present state, then every event until the deployment is settled, with a heartbeat when nothing happens. Ends early, without an error, when the signal is
+   * What was last heard of a deployment that is not settled: another object after each event.
+   * Undefined when nothing was heard, or it is settled.
+   */
+  known(id: string): ProgressEvent | undefined;
+  /**
+   * The present state, then every event until the deployment is settled. When nothing is heard, the
+   * state is read again and told as a heartbeat. Ends early, without an error, when the signal is
    * aborted.
    */
   follow(current: () => Promise<DeploymentRecord>, deploymentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
@@ -41,6 +52,7 @@ export function createProgressBoard(clock: Clock, heartbeatMs = HEARTBEAT_MS): P
       for (const tell of followers.get(deployment.id) ?? []) tell(event);
     },
     underway: () => [...unsettled.values()],
+    known: (id) => unsettled.get(id),
     async *follow(current, deploymentId, signal) {
       const waiting: ProgressEvent[] = [];
       let wake: (() => void) | undefined;
@@ -71,7 +83,9 @@ export function createProgressBoard(clock: Clock, heartbeatMs = HEARTBEAT_MS): P
           ]);
           pause.abort();
           wake = undefined;
-          if (waiting.length === 0 && !signal.aborted) yield { deployment: last, progress: "" };
+          if (waiting.length > 0 || signal.aborted) continue;
+          last = await current().catch(() => last);
+          yield { deployment: last, progress: "" };
         }
       } finally {
         signal.removeEventListener("abort", stop);

@@ -49,6 +49,8 @@ export interface JobRunnerOptions {
 export interface JobRunner {
   /** Resolves when nothing runs and nothing is due on this node, or the runner stops. */
   idle(): Promise<void>;
+  /** Claims no more; what runs goes on. */
+  drain(): void;
   /** Stops claiming, ends what runs and hands it back. */
   stop(): Promise<void>;
 }
@@ -80,6 +82,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const kinds = Object.keys(handlers);
   const running = new Map<Promise<void>, AbortController>();
   const stopping = new AbortController();
+  let isDraining = false;
   let isWoken = false;
   let wake: () => void = () => undefined;
   const waitingForRest: (() => void)[] = [];
@@ -220,7 +223,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       try {
         if (!isOurs) await jobs.abandon(node);
         isOurs = true;
-        const limit = slots - running.size;
+        const limit = isDraining ? 0 : slots - running.size;
         const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
         claimed.forEach(begin);
         if (claimed.length > 0) continue;
@@ -244,6 +247,9 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       const resting = new Promise<void>((resolve) => waitingForRest.push(resolve));
       look();
       return resting;
+    },
+    drain() {
+      isDraining = true;
     },
     async stop() {
       stopping.abort();

@@ -3,8 +3,8 @@
  * a POST of this page's script with both halves of the browser session, and its form carries a signature over the login and that session.
  */
 
+import { isSignedBy, signWith } from "../access/keys.ts";
 import { mayOnlyRead } from "../access/permissions.ts";
-import { equalInConstantTime, sign } from "../access/secrets.ts";
 import type { Caller } from "../access/tokens.ts";
 import { readBody } from "../wire/http/body.ts";
 import { methodNotAllowed } from "../wire/http/respond.ts";
@@ -65,7 +65,7 @@ it, not read-only.</p>`;
 function question({ keys }: Platform, id: string, caller: Caller): Html {
   return html`<p>Confirmed, it may do what you may: ${caller.permissions.join(", ")}; or let it read only. Confirm only if you have just run <code>svc login</code> there.</p>
 <form method="post" action="/cli/${id}">
-<input type="hidden" name="csrf" value="${formSignature(keys.forms, id, caller)}">
+<input type="hidden" name="csrf" value="${signWith(keys.forms, formParts(id, caller))}">
 <button class="primary" name="decision" value="all">Confirm</button>
 ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">Read only</button>`}
 <button name="decision" value="deny">Deny</button>
@@ -75,8 +75,7 @@ ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">
 async function decide(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
   const { keys, log, loginSessions } = platform;
   const form = new URLSearchParams(new TextDecoder().decode(await readBody(request, MAX_FORM_BYTES)));
-  const isOurs =
-    request.headers.get("origin") !== null && equalInConstantTime(form.get("csrf") ?? "", formSignature(keys.forms, id, caller));
+  const isOurs = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
   if (!isOurs)
     return respond(platform, "Not decided", html`<p>The decision did not come from this server's page. Open the link again.</p>`, 403);
   const answer = ANSWERS.find((one) => one === form.get("decision"));
@@ -86,6 +85,7 @@ async function decide(platform: Platform, request: Request, id: string, caller: 
   return show(platform, id, caller);
 }
 
-function formSignature(key: Uint8Array, id: string, { sessionId = "" }: Caller): string {
-  return sign(key, ["login", id, sessionId]);
+/** What the signature of a form covers. */
+function formParts(id: string, { sessionId = "" }: Caller): readonly string[] {
+  return ["login", id, sessionId];
 }

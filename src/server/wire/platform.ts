@@ -10,6 +10,7 @@ import type { LoginSessions } from "../access/login-sessions.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Log } from "../log.ts";
+import type { Readiness } from "../nodes/readiness.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -39,6 +40,8 @@ export interface Platform {
   readonly environments: Environments;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
+  /** Whether this node should be sent requests. */
+  readonly readiness: Readiness;
   /** Room for the bodies of requests. */
   readonly bodies: BodyBudget;
   readonly metadata: MetadataStore;

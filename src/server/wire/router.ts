@@ -29,6 +29,10 @@ type Endpoint = (arrival: Arrival) => Response | Promise<Response>;
 /** The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all paths below it. */
 export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<Endpoint>>> = {
   "/health": async (platform) => (arrival) => health(platform, arrival),
+  "/health/ready": async (platform) => {
+    const { serveReadiness } = await import("./http/ready.ts");
+    return ({ request }) => serveReadiness(platform, request);
+  },
   "/v1/query/online": async (platform) => {
     const route = (await import("./query/route.ts")).queryRoute(platform);
     return ({ request, connection, share }) => route(request, connection, share);
@@ -74,8 +78,9 @@ function endpointOf(path: string): string {
   return Object.hasOwn(ENDPOINTS, path) ? path : (FOLDERS.find((folder) => path.startsWith(folder)) ?? "/");
 }
 
+const READINESS_PATH = "/health/ready";
 /** What is asked so often that its successes are worth a line only when debugging; queries have a log of their own. */
-const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/query/online", "/svc.v1.QueryService/Query"]);
+const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"]);
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
@@ -149,7 +154,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     }
     if (hasUnreadBody(request)) response.headers.set("connection", "close");
     const path = url?.pathname ?? "";
-    const quiet = response.ok && QUIET_PATHS.has(path);
+    const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {
       const ms = Math.round((performance.now() - began) * 100) / 100;

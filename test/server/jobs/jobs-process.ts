@@ -1,5 +1,5 @@
 /**
- * A node that enqueues jobs and does them, until it is killed or, with `drain`, until nothing is left: `bun jobs-process.ts <meta.db> <effects file> <node> <seed>
+ * A node that enqueues jobs, schedules others and does them all, until it is killed or, with `drain`, until nothing is left: `bun jobs-process.ts <meta.db> <effects file> <node> <seed>
  * [drain]`. It prints the id of each job that was acknowledged. Handlers write what they begin and end to the effects file, a line each.
  */
 
@@ -7,6 +7,7 @@ import { appendFileSync } from "node:fs";
 import { systemClock } from "../../../src/context/system-clock.ts";
 import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { JobFailed, startJobRunner } from "../../../src/server/jobs/runner.ts";
+import { startScheduler } from "../../../src/server/jobs/scheduler.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { JobRecord } from "../../../src/server/stores/metadata/jobs.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
@@ -18,9 +19,13 @@ const random = (below: number): number => {
   return Math.floor(((state >>> 0) / 2 ** 32) * below);
 };
 
+const KINDS = ["plain", "grouped", "scheduled"];
+const SCHEDULES = ["100ms", "130ms", "170ms", "1s"];
+
 const store = createSqliteMetadataStore({ path, programVersion: "1" });
 const bus = createMemoryBus();
 const clock = systemClock;
+const log = createLog({ write: () => undefined, clock });
 const tell = (what: string, { id, attempts }: JobRecord) => appendFileSync(effects, `${what} ${id} ${attempts}\n`);
 const work = async (job: JobRecord): Promise<void> => {
   tell("begin", job);
@@ -34,23 +39,25 @@ const runner = startJobRunner({
   jobs: store.jobs,
   bus,
   clock,
-  log: createLog({ write: () => undefined, clock }),
+  log,
   node,
   slots: 4,
   leaseMs: 400,
-  handlers: { plain: { run: work, giveUp }, grouped: { run: work, giveUp } },
+  handlers: Object.fromEntries(KINDS.map((kind) => [kind, { run: work, giveUp }])),
 });
 
 if (mode === "drain") {
   for (;;) {
     await runner.idle();
-    const due = await store.jobs.nextDueIn(node, ["plain", "grouped"]);
+    const due = await store.jobs.nextDueIn(node, KINDS);
     if (due === undefined) break;
     await Bun.sleep(Math.min(due, 50));
   }
   await runner.stop();
   await store.close();
 } else {
+  for (const text of SCHEDULES) await store.schedules.put({ kind: "scheduled", key: text, text, payload: null, isEnabled: true });
+  startScheduler({ schedules: store.schedules, recurring: [], bus, clock, log });
   for (let n = 0; ; n++) {
     const id = `${node}-${seed}-${n}`;
     const kind = random(2) ? "plain" : "grouped";

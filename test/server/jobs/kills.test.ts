@@ -10,7 +10,7 @@ const KILLS = runs(200, 100_000);
 const NODES = ["a", "b"];
 
 test(
-  "two nodes are killed again and again under mixed jobs: none is lost, none ends twice, and no attempt is counted that did not begin",
+  "two nodes are killed again and again under mixed jobs: none is lost, none ends twice, no attempt is counted that did not begin, and what is scheduled is kept once",
   async () => {
     using folder = new TempFolder();
     const path = join(folder.path, "meta.db");
@@ -77,9 +77,34 @@ test(
         else if (begun === 0) wrong.push(`attempt ${number} of ${id} ${outcome} without having begun`);
       }
     }
-    await store.close();
     using db = new Database(path);
-    console.log(`kills of nodes: ${KILLS}, ${acknowledged.length} jobs, ${unbegun} attempts were claimed and not begun`);
+    const scheduled = await store.schedules.list("scheduled");
+    let runsInAll = 0;
+    for (const { key, runs: made, nextAt } of scheduled) {
+      const jobs = db
+        .query<{ id: string; name: string; state: string; at: number }, [string]>(
+          `select id, idempotency_key as name, state, payload ->> 'dueAt' as at from job
+           where kind = 'scheduled' and payload ->> 'key' = ? order by seq`,
+        )
+        .all(key);
+      runsInAll += made;
+      const wanted = jobs.map(({ at }, index) => `${key}#${index + 1}@${at}`);
+      if (jobs.length !== made || jobs.some(({ name }, index) => name !== wanted[index]))
+        wrong.push(`${key} ran ${made} times by ${jobs.map(({ name }) => name)}`);
+      const times = jobs.map(({ at }) => at);
+      if ([...times, nextAt ?? 0].some((at, index) => index > 0 && at <= (times[index - 1] as number)))
+        wrong.push(`${key} ran at ${times}`);
+      for (const { id, state } of jobs) {
+        const ended = (await store.jobs.attempts(id)).filter(({ outcome }) => outcome === "succeeded");
+        if (state !== "succeeded" || ended.length !== 1) wrong.push(`${id} of ${key} is ${state}, and succeeded ${ended.length} times`);
+      }
+    }
+    await store.close();
+    console.log(
+      `kills of nodes: ${KILLS}, ${acknowledged.length} jobs, ${unbegun} attempts were claimed and not begun, ${runsInAll} scheduled runs`,
+    );
+    expect(scheduled.length).toBe(4);
+    expect(runsInAll).toBeGreaterThan(KILLS / 10);
     expect(db.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
     expect(wrong).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(KILLS);

@@ -18,10 +18,17 @@ export class ManualClock implements Clock {
       const sleeper = { at: this.#now + ms, wake: resolve };
       this.#sleepers.push(sleeper);
       signal?.addEventListener("abort", () => {
-        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        this.#sleepers = this.#sleepers.filter((other) => other.wake !== sleeper.wake);
         reject(signal.reason);
       });
     });
+  }
+
+  /** Sets the clock, forward or back, as an administrator does. Sleepers sleep as long as they would have. */
+  set(now: number): void {
+    const by = now - this.#now;
+    this.#now = now;
+    this.#sleepers = this.#sleepers.map(({ at, wake }) => ({ at: at + by, wake }));
   }
 
   /** Lets time pass, with whatever that starts. */

@@ -179,6 +179,19 @@ describe("a runner", () => {
     expect(handler.givenUp).toEqual(["j: it was cancelled"]);
   });
 
+  test("that drains goes on with what it runs, and takes no more", async () => {
+    const handler = new ManualHandler();
+    await enqueue("1");
+    const runner = await begin(handler);
+    runner.drain();
+    await enqueue("2");
+    await clock.advance(60_000);
+    expect([handler.ids, await state("2")]).toEqual([["1"], "queued"]);
+    handler.calls[0]?.done();
+    await clock.advance(0);
+    expect(await state("1")).toBe("succeeded");
+  });
+
   test("that stops hands back what it runs, and the next one begins with it", async () => {
     const handler = new ManualHandler();
     await enqueue("j");

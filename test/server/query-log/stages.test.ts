@@ -18,7 +18,10 @@ beforeEach(() => {
   folder = new TempFolder();
   clock = new TestClock();
   telemetry = createSqliteTelemetryStore({ path: join(folder.path, "telemetry.db"), programVersion: "1", clock, ttlMs: DAY });
-  objects = createDirectoryObjectStore(join(folder.path, "objects"), createObjectAddresses({ key: new Uint8Array(32).fill(7), clock }));
+  objects = createDirectoryObjectStore(
+    join(folder.path, "objects"),
+    createObjectAddresses({ keys: [{ id: "k", secret: new Uint8Array(32).fill(7) }], clock }),
+  );
 });
 afterEach(async () => {
   await telemetry.close();

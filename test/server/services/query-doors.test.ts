@@ -124,7 +124,7 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
   });
 
   test("asks for a token that may query", async () => {
-    const tokens = createTokens({ key: loadServerKeys(join(folder.path, "data", "server.key")).tokens, clock: server.clock });
+    const tokens = createTokens({ keys: loadServerKeys(join(folder.path, "data", "server.key")).tokens, clock: server.clock });
     const { clientId } = server.credentials;
     const reader = await tokens.issue({ clientId, teamId: "t", permissions: ["read"] });
     const spent = await tokens.issue({ clientId, teamId: "t", permissions: ["query.online"] });

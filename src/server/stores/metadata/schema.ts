@@ -100,4 +100,20 @@ insert into job (id, kind, payload, state, priority, resource_group, slots, idem
 alter table deployment drop column attempts;
 `);
   },
+  (db) => {
+    db.run(`
+create table node (
+  id text primary key, url text not null, version text not null, is_draining integer not null, started_at integer not null, heartbeat_at integer not null
+) strict, without rowid;
+create table schedule (
+  kind text not null, key text not null, text text not null, payload text not null, is_enabled integer not null, anchor_at integer not null,
+  next_at integer, planned_at integer not null, last_at integer, runs integer not null, revision integer not null, primary key (kind, key)
+) strict, without rowid;
+create index schedule_by_time on schedule (next_at) where is_enabled = 1;
+create table deployment_progress (
+  seq integer primary key autoincrement, deployment_id text not null, node text not null, text text not null
+) strict;
+create index deployment_progress_by_deployment on deployment_progress (deployment_id, seq);
+`);
+  },
 ];

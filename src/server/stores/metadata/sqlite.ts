@@ -8,9 +8,13 @@ import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
+import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
+import { nodeQueries } from "./sqlite-nodes.ts";
+import { progressQueries } from "./sqlite-progress.ts";
+import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
@@ -36,7 +40,8 @@ export function createSqliteMetadataStore(options: {
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
-  const { jobs, insertJob } = jobQueries(db, writer, options.now ?? Date.now);
+  const now = options.now ?? Date.now;
+  const { jobs, insertJob } = jobQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
     ...sqliteSessions(db, writer),
@@ -48,6 +53,10 @@ export function createSqliteMetadataStore(options: {
     ...sqliteGraphs(db, writer),
     ...sqliteVersions(db, writer),
     jobs,
+    nodes: nodeQueries(db, writer, now),
+    progress: progressQueries(db, writer, now),
+    schedules: scheduleQueries(db, writer, now, insertJob),
+    ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();
       await writer.write(() => db.query("insert into probe (id, at) values (1, ?1) on conflict (id) do update set at = ?1").run(token));

@@ -9,6 +9,9 @@ import type { DeploymentStore } from "./deployments.ts";
 import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
+import type { NodeStore } from "./nodes.ts";
+import type { ProgressStore } from "./progress.ts";
+import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { VersionStore } from "./versions.ts";
@@ -16,6 +19,14 @@ import type { VersionStore } from "./versions.ts";
 /** The store of all nouns. One whose methods would not say what they are about is a member. */
 export interface MetadataStore extends IdentityStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
   readonly jobs: JobStore;
+  /** The nodes of the platform. */
+  readonly nodes: NodeStore;
+  /** Lines about the progress of deployments. */
+  readonly progress: ProgressStore;
+  /** What runs again and again. */
+  readonly schedules: ScheduleStore;
+  /** Removes uploads, entries and sessions of all kinds that ended, a day after their end where somebody may still ask; gives their number. */
+  purgeExpired(): Promise<number>;
 
   /** Writes and reads a row. Rejects when that fails. */
   probe(): Promise<void>;

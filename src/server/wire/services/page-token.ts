@@ -1,17 +1,17 @@
 /** Page tokens: opaque to callers, signed, and good only with the filters of the call that gave them out. */
 
-import { equalInConstantTime, sign } from "../../access/secrets.ts";
+import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { Failure } from "../../failure.ts";
 
 /** A token that says where a page ended. */
-export function pageToken(key: Uint8Array, filter: string, cursor: string): string {
+export function pageToken(keys: KeyRing, filter: string, cursor: string): string {
   return new TextEncoder()
-    .encode(`${cursor} ${sign(key, ["page", filter, cursor])}`)
+    .encode(`${cursor} ${signWith(keys, ["page", filter, cursor])}`)
     .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of another list. */
-export function readPageToken(key: Uint8Array, filter: string, token: string): string {
+export function readPageToken(keys: KeyRing, filter: string, token: string): string {
   const refused = new Failure("invalid_argument", "The page token does not belong to this list.", { hint: "Start from the first page." });
   let text: string;
   try {
@@ -20,6 +20,6 @@ export function readPageToken(key: Uint8Array, filter: string, token: string): s
     throw refused;
   }
   const [cursor = "", signature = ""] = text.split(" ");
-  if (!equalInConstantTime(signature, sign(key, ["page", filter, cursor]))) throw refused;
+  if (!isSignedBy(keys, ["page", filter, cursor], signature)) throw refused;
   return cursor;
 }

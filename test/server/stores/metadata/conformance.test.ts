@@ -5,6 +5,8 @@ import { METADATA_DRIVERS } from "./drivers.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
+import { nodesConformance } from "./nodes.conformance.ts";
+import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
@@ -19,6 +21,8 @@ const SUITES = [
   graphsConformance,
   versionsConformance,
   jobsConformance,
+  nodesConformance,
+  schedulesConformance,
 ];
 
 for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);

@@ -12,7 +12,7 @@ export const OBJECT_DRIVERS: readonly Driver<ObjectStore>[] = [
     open: (folder) =>
       createDirectoryObjectStore(
         join(folder, "objects"),
-        createObjectAddresses({ key: new Uint8Array(32).fill(7), clock: new TestClock() }),
+        createObjectAddresses({ keys: [{ id: "k", secret: new Uint8Array(32).fill(7) }], clock: new TestClock() }),
       ),
   },
 ];

@@ -1,0 +1,100 @@
+/**
+ * The progress of deployments between nodes: what is told on one is kept in the store, and comes to
+ * those who follow the deployment on another.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import type { Bus } from "../jobs/bus.ts";
+import type { Log } from "../log.ts";
+import { followStore } from "../nodes/follow.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import { isSettled, type ProgressBoard, type ProgressEvent } from "./progress.ts";
+
+/** What relays. */
+export interface ProgressRelay {
+  /**
+   * Tells an event of this node on all nodes. A state was stored before it is told; a line is
+   * stored now, or lost to other nodes when the store does not take it.
+   */
+  tell(event: ProgressEvent): void;
+  /**
+   * Resolves when the board knows all deployments that were not settled when this was called, or
+   * the store could not be read: that is tried again.
+   */
+  caughtUp(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Makes the relay between a node's board and the store. */
+export function relayProgress(options: {
+  readonly metadata: Pick<MetadataStore, "deployment" | "unfinishedDeployments" | "progress">;
+  readonly board: ProgressBoard;
+  readonly bus: Bus;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}): ProgressRelay {
+  const { metadata, board, bus, node, clock, log } = options;
+  /** Number of the last line that was read, by deployment. */
+  const read = new Map<string, number>();
+
+  /**
+   * Tells the board what the store has of a deployment that is new. It reads again when this node
+   * told something meanwhile, because that is newer.
+   */
+  const catchUp = async (id: string): Promise<void> => {
+    for (;;) {
+      const before = board.known(id);
+      const deployment = await metadata.deployment(id);
+      if (!deployment) return;
+      const isOver = isSettled(deployment.status);
+      const lines = isOver && !before ? [] : await metadata.progress.since(id, read.get(id) ?? 0);
+      if (board.known(id) !== before) continue;
+      for (const line of lines)
+        if (line.node !== node) board.publish({ deployment: before?.deployment ?? deployment, progress: line.text });
+      if (before?.deployment.status !== deployment.status) board.publish({ deployment, progress: "" });
+      const last = lines.at(-1);
+      if (isOver) read.delete(id);
+      else if (last) read.set(id, last.seq);
+      return;
+    }
+  };
+
+  const begin = async (): Promise<void> => {
+    const unfinished = await metadata.unfinishedDeployments();
+    const isNew = unfinished.filter(({ id }) => !board.known(id));
+    const lines = new Map((await metadata.progress.last(isNew.map(({ id }) => id))).map((line) => [line.deploymentId, line]));
+    for (const deployment of isNew) {
+      const line = lines.get(deployment.id);
+      if (board.known(deployment.id)) continue;
+      board.publish({ deployment, progress: line?.text ?? "" });
+      if (line) read.set(deployment.id, line.seq);
+    }
+  };
+
+  const following = followStore({
+    bus,
+    topic: "progress",
+    clock,
+    log,
+    async read(ids) {
+      if (ids === undefined) await begin();
+      for (const id of ids ?? board.underway().map(({ deployment }) => deployment.id)) await catchUp(id);
+    },
+  });
+
+  return {
+    tell(event) {
+      board.publish(event);
+      const { deployment, progress } = event;
+      const isKept = progress !== "" && !isSettled(deployment.status);
+      const kept = isKept ? metadata.progress.add({ deploymentId: deployment.id, node, text: progress }) : Promise.resolve();
+      kept.then(
+        () => bus.publish("progress", deployment.id),
+        () => undefined,
+      );
+    },
+    caughtUp: () => following.reread().catch(() => undefined),
+    stop: () => following.stop(),
+  };
+}

@@ -1,0 +1,18 @@
+/**
+ * `GET /health/ready`: 200 when this node should be sent requests, else 503. Strangers are told the
+ * state; who may read, the reasons as well.
+ */
+
+import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { authorize, hasCredentials } from "../../access/authorize.ts";
+import type { Platform } from "../platform.ts";
+import { json, methodNotAllowed } from "./respond.ts";
+
+/** Answers for the node. Throws Failure for credentials that are wrong or may not read. */
+export async function serveReadiness({ callers, readiness }: Platform, { method, headers }: Request): Promise<Response> {
+  if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET");
+  const maySeeReasons = hasCredentials(headers) && (await authorize(callers, headers, Permission.READ)) !== undefined;
+  const { state, reasons } = await readiness.report();
+  const isReady = state === "ready";
+  return json({ status: state, ...(maySeeReasons ? { reasons } : {}) }, isReady ? 200 : 503, isReady ? {} : { "retry-after": "1" });
+}

@@ -1,0 +1,153 @@
+/**
+ * Several nodes on one metadata store. What nodes do by a timer is held, so that what one knows of
+ * another came over the bus.
+ */
+
+import { describe, expect, test } from "bun:test";
+import { Code } from "@connectrpc/connect";
+import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
+import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { hashSecret } from "../../../src/server/access/secrets.ts";
+import type { Bus } from "../../../src/server/jobs/bus.ts";
+import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "../deployments/deploying.ts";
+import type { TestServer } from "../running-server.ts";
+import { Cluster, mortal, until } from "./two-nodes.ts";
+
+const saying = (word: string): ProjectFiles => ({
+  ...GREETING,
+  "resolvers.py": (GREETING["resolvers.py"] ?? "").replace('"hello "', `"${word} "`),
+});
+
+let user = 0;
+
+/**
+ * What a node answers to the question how a user is greeted; another user each time, whose greeting
+ * is not stored yet.
+ */
+async function greeting(server: TestServer): Promise<string> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify({ inputs: { "user.id": ++user }, outputs: ["user.greeting"] }),
+  });
+  const body = (await response.json()) as { data?: { value: unknown }[]; message?: string };
+  return response.ok ? String(body.data?.[0]?.value).replace(` user ${user}`, "") : `${response.status} ${body.message}`;
+}
+
+/** Follows a deployment; gives what was told of it. */
+async function told(server: TestServer, deploymentId: string): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const { deployment, progress } of server.client(DeploymentService).watchDeployment({ deploymentId }))
+    lines.push(progress || DeploymentStatus[deployment?.status ?? 0] || "");
+  return lines;
+}
+
+const attempts = (cluster: Cluster) =>
+  cluster.rows<{ job: string; outcome: string }>(
+    "select job_id as job, outcome from job_attempt join job on job.id = job_id where kind = 'deployment' order by job.seq, number",
+  );
+
+describe("two nodes", () => {
+  test("what is promoted on one is served by the other, and each deployment is built once", async () => {
+    await using cluster = new Cluster();
+    const a = await cluster.start("a");
+    const b = await cluster.start("b");
+    expect(await greeting(b)).toMatch(/^412 Nothing is deployed/);
+    expectLive(await deploy(a, saying("hello")));
+    expect([
+      await until(
+        () => greeting(b),
+        (said) => !/^4/.test(said),
+      ),
+      await greeting(a),
+    ]).toEqual(["hello", "hello"]);
+    for (const [node, word] of [
+      [b, "good day"],
+      [a, "hi"],
+    ] as const) {
+      expectLive(await deploy(node, saying(word)));
+      for (const other of [a, b])
+        expect(
+          await until(
+            () => greeting(other),
+            (said) => said === word,
+          ),
+        ).toBe(word);
+    }
+    expect(attempts(cluster).map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded", "succeeded"]);
+    expect(new Set(attempts(cluster).map(({ job }) => job)).size).toBe(3);
+    expect(cluster.rows<{ n: number }>("select count(*) as n from node")).toEqual([{ n: 2 }]);
+  }, 120_000);
+
+  test("progress is told on both, whichever builds", async () => {
+    await using cluster = new Cluster();
+    const [a, b] = [await cluster.start("a"), await cluster.start("b")];
+    const uploadId = await uploadProject(a, GREETING);
+    const { deployment } = await a.client(DeploymentService).createDeployment({ uploadId });
+    const id = deployment?.id ?? "";
+    for (const lines of await Promise.all([told(a, id), told(b, id)])) {
+      expect(lines.at(-1)).toBe("LIVE");
+      expect(lines).toContain("STARTING");
+      expect(lines).toContain("starting workers");
+    }
+  }, 120_000);
+
+  test("a client that is deleted on one is refused by the other at once", async () => {
+    await using cluster = new Cluster();
+    const metadata = cluster.openMetadata();
+    const [a, b] = [await cluster.start("a"), await cluster.start("b")];
+    const teamId = (await metadata.environments())[0]?.teamId ?? "";
+    const client = { id: "client_leaving", teamId, name: "leaving", secretHash: hashSecret("s"), permissions: ["read"], createdAt: 1 };
+    await metadata.createClient(client);
+    const token = ((await (await b.exchange(client.id, "s")).json()) as { access_token: string }).access_token;
+    const whoAmI = () => b.client(AuthService, { token }).whoAmI({});
+    expect((await whoAmI()).userId).toBe(client.id);
+    await a.client(AuthService).deleteClient({ id: client.id });
+    await expect(whoAmI()).rejects.toMatchObject({ code: Code.Unauthenticated });
+  }, 60_000);
+
+  test("what a node was building when it died is built by the other when its lease has ended", async () => {
+    await using cluster = new Cluster();
+    let reached: () => void = () => undefined;
+    const building = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const putGraph = (): Promise<void> => {
+      reached();
+      return new Promise(() => undefined);
+    };
+    const dying = mortal({ ...cluster.openMetadata(), putGraph });
+    const a = await cluster.start("a", { metadata: dying.store });
+    const uploadId = await uploadProject(a, GREETING);
+    const { deployment } = await a.client(DeploymentService).createDeployment({ uploadId });
+    await building;
+    const b = await cluster.start("b");
+    const following = follow(b, deployment?.id ?? "");
+    dying.die();
+    cluster.bus.publish("jobs");
+    await Bun.sleep(50);
+    expect(attempts(cluster).map(({ outcome }) => outcome)).toEqual(["running"]);
+    cluster.clock.advance(31_000);
+    cluster.bus.publish("jobs");
+    expectLive(await following);
+    const outcomes = async () => attempts(cluster).map(({ outcome }) => outcome);
+    expect(await until(outcomes, (all) => !all.includes("running"))).toEqual(["lost", "succeeded"]);
+    expect(await greeting(b)).toBe("hello");
+    cluster.clock.release();
+  }, 120_000);
+
+  test("a node that hears nothing is right after its timer", async () => {
+    await using cluster = new Cluster();
+    const deaf: Bus = { publish: cluster.bus.publish, subscribe: () => () => undefined };
+    const [a, b] = [await cluster.start("a"), await cluster.start("b", { bus: deaf })];
+    expectLive(await deploy(a, GREETING));
+    expect(await greeting(b)).toMatch(/^412 Nothing is deployed/);
+    cluster.clock.release();
+    expect(
+      await until(
+        () => greeting(b),
+        (said) => !/^4/.test(said),
+      ),
+    ).toBe("hello");
+  }, 120_000);
+});

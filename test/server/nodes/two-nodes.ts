@@ -1,0 +1,108 @@
+/**
+ * Two servers in one process that share metadata, objects, key and bus, each with a connection of
+ * its own to the metadata.
+ */
+
+import { Database } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { loadServerKeys } from "../../../src/server/access/keys.ts";
+import { createObjectAddresses } from "../../../src/server/access/object-addresses.ts";
+import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
+import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
+import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
+import { TempFolder, TestServer } from "../running-server.ts";
+import { HeldClock } from "./held-clock.ts";
+
+/** The key of every node. */
+const KEY = { SVC_SERVER_KEY: new Uint8Array(32).fill(1).toBase64() };
+
+/** What several nodes have in common. */
+export class Cluster implements AsyncDisposable {
+  readonly clock = new HeldClock();
+  readonly bus: Bus = createMemoryBus();
+  readonly #folder = new TempFolder();
+  readonly #stack = new AsyncDisposableStack();
+  #first: TestServer | undefined;
+
+  constructor() {
+    this.#stack.defer(() => this.#folder[Symbol.dispose]());
+    mkdirSync(join(this.#folder.path, "objects"));
+  }
+
+  /** A connection to the metadata. */
+  openMetadata(): MetadataStore {
+    const store = createSqliteMetadataStore({ path: join(this.#folder.path, "meta.db"), programVersion: "1", now: () => this.clock.now() });
+    this.#stack.defer(() => store.close());
+    return store;
+  }
+
+  /** Starts a node, and waits until it is ready. */
+  async start(name: string, { metadata = this.openMetadata(), bus = this.bus } = {}): Promise<TestServer> {
+    const addresses = createObjectAddresses({ keys: loadServerKeys("", KEY).objects, clock: this.clock });
+    const objects = createDirectoryObjectStore(join(this.#folder.path, "objects"), addresses);
+    const server = await TestServer.start(join(this.#folder.path, name), {
+      clock: this.clock,
+      home: join(this.#folder.path, "home"),
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY },
+      shared: { metadata, bus, objects },
+      ...(this.#first && { credentials: this.#first.credentials }),
+    });
+    this.#first ??= server;
+    this.#stack.use(server);
+    await server.server.ready;
+    return server;
+  }
+
+  /** Rows of the metadata, as they are stored. */
+  rows<Row>(sql: string): Row[] {
+    using db = new Database(join(this.#folder.path, "meta.db"), { readonly: true });
+    return db.query<Row, []>(sql).all();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+/**
+ * A store whose connection can be cut: from then on everything is refused, also what was under way.
+ */
+export function mortal(store: MetadataStore): { readonly store: MetadataStore; die(): void } {
+  let kill: (reason: Error) => void = () => undefined;
+  let isDead = false;
+  const death = new Promise<never>((_, reject) => {
+    kill = reject;
+  });
+  death.catch(() => undefined);
+  const guarded = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member === "object" && member !== null) return guarded(member);
+        if (typeof member !== "function") return member;
+        return (...given: unknown[]) => {
+          if (isDead) return Promise.reject(new Error("the node is dead"));
+          const answer: unknown = Reflect.apply(member, target, given);
+          return answer instanceof Promise ? Promise.race([answer, death]) : answer;
+        };
+      },
+    });
+  return {
+    store: guarded(store),
+    die() {
+      isDead = true;
+      kill(new Error("the node is dead"));
+    },
+  };
+}
+
+/** Repeats a question until its answer is right; the test's timeout is what ends it. */
+export async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (isRight(answer)) return answer;
+    await Bun.sleep(5);
+  }
+}
