@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { unpackSdk } from "../../../src/python/sdk.ts";
 import { ToolchainError } from "../../../src/python/toolchain.ts";
-import { anyPython, eventually, module, SDK_FOLDER, startPool, writeProject } from "./project.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { anyPython, module, SDK_FOLDER, startPool, writeProject } from "./project.ts";
 
 setDefaultTimeout(60_000);
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteOnlineStore, type SqliteOnlineOptions } from "../../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore, OnlineWrite } from "../../../../src/server/stores/online.ts";
+import { eventually } from "../../../harness/eventually.ts";
 import { onlineStoreConformance, type StorePlace } from "../online.conformance.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-online-"));
@@ -50,9 +51,7 @@ describe("sqlite online store", () => {
       Array.from({ length: 500 }, (_, key) => write(key, 1, key)),
     );
     expect(count()).toBe(0);
-    const deadline = Date.now() + 5_000;
-    while (count() < 500 && Date.now() < deadline) await Bun.sleep(1);
-    expect(count()).toBe(500);
+    await eventually(() => count() === 500, "500 rows in the file");
     reader.close();
     await store.close();
   });
@@ -98,8 +97,7 @@ describe("sqlite online store", () => {
     const other = new Database(path);
     other.run("create trigger full before insert on online begin select raise(abort, 'database or disk is full'); end");
     store.putMany("main", [write(1, 1, "kept")]);
-    const deadline = Date.now() + 5_000;
-    while (failures.length === 0 && Date.now() < deadline) await Bun.sleep(1);
+    await eventually(() => failures.length > 0, "a failure to write");
     expect(failures[0]?.message).toContain("disk is full");
     expect(storedAt(store, 1, 1)).toMatchObject({ value: "kept" });
     expect(() => store.probe()).toThrow("disk is full");
