@@ -16,9 +16,10 @@
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { delimiter, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { ABSENT } from "./harness/needs.ts";
 import { parseOptions, type RunOptions, repeatedBy, variablesOf } from "./runner/options.ts";
+import { programPath } from "./runner/program-path.ts";
 import { type Lane, schedule, shuffled } from "./runner/schedule.ts";
 import { SLOW_BY_NATURE } from "./runner/slow-by-nature.ts";
 
@@ -26,9 +27,7 @@ const ROOT = join(import.meta.dir, "..");
 process.chdir(ROOT);
 const options = optionsOrEnd();
 
-/** Tools of the dependencies (buf's plugin) are found although this was not started by `bun run`. */
-const PATH = `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
-const ENV = { ...process.env, NO_COLOR: "1", PATH, ...variablesOf(options) };
+const ENV = { ...process.env, NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
 
 /** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
 const HANGS_AFTER_MS = options.runs === undefined ? 1_200_000 : 86_400_000;

@@ -1,10 +1,12 @@
 /** The project's test command. */
 
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { TempFolder } from "../server/running-server.ts";
 import { LONG_FILES } from "./long-files.ts";
 import { parseOptions } from "./options.ts";
+import { programPath } from "./program-path.ts";
 import { schedule, shuffled } from "./schedule.ts";
 import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
 
@@ -57,6 +59,16 @@ describe("words", () => {
     expect(stdout).toMatch(/^ok {3}test\/domain\/search\.test\.ts \(\d/);
     expect(stdout).toMatch(/^\d+ passed, 0 failed, 0 skipped$/m);
   });
+});
+
+test("a script in the place of Python gives way to what it starts, and other folders stay", () => {
+  using folder = new TempFolder();
+  const [shims, bin] = [join(folder.path, "shims"), join(folder.path, "bin")];
+  for (const one of [shims, bin]) mkdirSync(one);
+  writeFileSync(join(shims, "python3"), `#!/bin/sh\necho ${join(bin, "python3")}\n`, { mode: 0o755 });
+  const tools = "/root/node_modules/.bin";
+  expect(programPath("/root", `${folder.path}:${shims}:/bin`)).toBe(`${tools}:${folder.path}:${bin}:/bin`);
+  expect(programPath("/root", "/bin")).toBe(`${tools}:/bin`);
 });
 
 test("a quick run names what it leaves out, and why", () => {
