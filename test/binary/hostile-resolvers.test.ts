@@ -247,7 +247,7 @@ async function query(inputs: Record<string, unknown>, outputs: readonly string[]
 
 const sha = (id: number) => new Bun.CryptoHasher("sha256").update(String(id)).digest("hex").slice(0, 8);
 
-/** Asks for other features again and again until `work` is done; each must be right, and none waits for the work. */
+/** Asks for other features again and again until `work` is done; each must be right, and answered. */
 async function meanwhile<T>(work: Promise<T>): Promise<T> {
   let working = true;
   const done = work.finally(() => {
