@@ -83,7 +83,7 @@ test.each(readdirSync(ARCHIVES))("%s", async (archive) => {
   const history = createSqliteOfflineStore({ path: join(data, "offline.db"), programVersion: "test", now: Date.now });
   const rows: unknown[] = [];
   for (let featureId = 1; featureId < 20; featureId++) {
-    const page = await history.scanFeature(featureId, { limit: 100 }).catch(() => undefined);
+    const page = await history.scan(featureId, { limit: 100 }).catch(() => undefined);
     if (page) rows.push(...page.map(({ key, value }) => `${key} ${value}`));
   }
   await history.close();

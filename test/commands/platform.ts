@@ -10,7 +10,7 @@ import { systemClock } from "../../src/context/system-clock.ts";
 import { AuthError } from "../../src/errors/cli-error.ts";
 import { report } from "../../src/errors/report.ts";
 import { isStream, render } from "../../src/output/render.ts";
-import { type Server, start } from "../../src/server/start.ts";
+import { type Server, start } from "../../src/server/boot/start.ts";
 import { type TestOptions, tempFolder, testContext } from "../client/test-context.ts";
 import { exchange, openSession } from "../harness/browser-session.ts";
 

@@ -3,8 +3,7 @@
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
-import type { OnlineStore } from "../stores/online.ts";
-import type { QueryLogEntry } from "../stores/telemetry/store.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
 import type { ValueSink } from "../writes/sink.ts";
 
 /** A deployment that answers queries. */
@@ -20,12 +19,14 @@ export interface LiveDeployment {
   readonly pool: PythonPool;
   readonly sources: SqlSources;
   readonly online: OnlineStore;
+  /**
+   * By feature id, the longest time in milliseconds for which a definition or a named query has a stored value served; a
+   * feature that is absent has that of its definition.
+   */
+  readonly longestStaleness?: ReadonlyMap<number, number>;
   /** Takes what is computed, for the offline store; undefined = nothing is kept there. */
   readonly sink?: ValueSink | undefined;
 }
 
 /** A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail. */
 export { QueryRefused } from "./refusal.ts";
-
-/** What became of a query, for the log, which knows itself where the deployment belongs. */
-export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch">;

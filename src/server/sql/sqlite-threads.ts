@@ -1,9 +1,12 @@
-/** The worker threads of a SQLite source. Each runs one statement at a time; they start when needed and end when idle. */
+/**
+ * The worker threads of a SQLite source. Each runs one statement at a time; they start when needed
+ * and end when idle.
+ */
 
-import { workerEntry } from "../worker-entry.ts";
+import { Thread } from "../thread/rpc.ts";
 import { SqlError, type SqlResult } from "./source.ts";
 import type { Bound } from "./sqlite-file.ts";
-import type { ThreadAnswer, ThreadRequest } from "./sqlite-worker.ts";
+import type { ReaderEvents, SqliteFileReader } from "./sqlite-worker.ts";
 
 /** More than there are cores, so that a short statement seldom waits behind long ones. */
 const MAX_THREADS = 4;
@@ -16,22 +19,24 @@ interface Job {
   readonly parameters: readonly Bound[];
   readonly resolve: (result: SqlResult) => void;
   readonly reject: (reason: unknown) => void;
-  columns: readonly string[];
+  /** Rows that came before those of the answer. */
   readonly rows: (readonly unknown[])[];
 }
 
-interface Thread {
-  readonly worker: Worker;
+/** A thread, with the job that it runs. */
+interface ReadingThread {
+  readonly reader: Thread<SqliteFileReader, string, ReaderEvents>;
   job: Job | undefined;
   idle: ReturnType<typeof setTimeout> | undefined;
 }
 
 /**
- * Runs statements away from the event loop. SQLite cannot be interrupted from another thread here: when a caller gives up, its thread is abandoned (it
- * ends when its statement does) and another takes its place.
+ * Runs statements away from the event loop. SQLite cannot be interrupted from another thread here:
+ * when a caller gives up, its thread is abandoned (it ends when its statement does) and another
+ * takes its place.
  */
 export class SqliteThreads {
-  private readonly threads = new Set<Thread>();
+  private readonly threads = new Set<ReadingThread>();
   private readonly waiting: Job[] = [];
   private abandoned = 0;
   private closed = false;
@@ -49,7 +54,6 @@ export class SqliteThreads {
       const job: Job = {
         statement,
         parameters,
-        columns: [],
         rows: [],
         resolve: (result) => {
           signal?.removeEventListener("abort", onAbort);
@@ -89,36 +93,42 @@ export class SqliteThreads {
       const job = this.waiting.shift() as Job;
       clearTimeout(thread.idle);
       thread.job = job;
-      this.send(thread, { path: this.path, statement: job.statement, parameters: job.parameters });
+      void this.read(thread, job);
     }
   }
 
-  private idleThread(): Thread | undefined {
+  private idleThread(): ReadingThread | undefined {
     for (const thread of this.threads) if (!thread.job) return thread;
     if (this.threads.size >= MAX_THREADS || this.abandoned >= MAX_ABANDONED) return undefined;
-    const worker = new Worker(workerEntry("sql/sqlite-worker.ts"), { smol: true, ref: false });
-    const thread: Thread = { worker, job: undefined, idle: undefined };
-    worker.onmessage = ({ data }: MessageEvent<ThreadAnswer>) => this.receive(thread, data);
-    worker.onerror = (event) => {
-      event.preventDefault();
-      const { job } = thread;
-      this.end(thread);
-      job?.reject(new SqlError(`the thread that reads the file failed: ${event.message}`));
-      this.assign();
+    const thread: ReadingThread = {
+      reader: new Thread({
+        entry: "sql/sqlite-worker.ts",
+        settings: this.path,
+        listeners: {
+          rows: (rows) => {
+            for (const row of rows) thread.job?.rows.push(row);
+          },
+        },
+        revive: ({ message, fields }) => new SqlError(message, fields.offset as number | undefined),
+        ended: (reason) => new SqlError(`the thread that reads the file failed: ${reason}`),
+      }),
+      job: undefined,
+      idle: undefined,
     };
     this.threads.add(thread);
     return thread;
   }
 
-  private receive(thread: Thread, answer: ThreadAnswer): void {
-    const { job } = thread;
-    if (!job) return;
-    if (answer.rows) for (const row of answer.rows) job.rows.push(row);
-    if (answer.columns) job.columns = answer.columns;
-    if (!answer.done && !answer.error) return;
+  /** Has a thread run a job, and then the next one. */
+  private async read(thread: ReadingThread, job: Job): Promise<void> {
+    try {
+      const { columns, rows } = await thread.reader.call("read", [job.statement, job.parameters]);
+      job.resolve({ columns, rows: job.rows.length === 0 ? rows : job.rows.concat(rows) });
+    } catch (error) {
+      job.reject(error);
+    }
+    if (thread.job !== job) return;
     thread.job = undefined;
-    if (answer.error) job.reject(new SqlError(answer.error.message, answer.error.offset));
-    else job.resolve({ columns: job.columns, rows: job.rows });
     this.assign();
     if (thread.job) return;
     if (this.retired) this.end(thread);
@@ -133,25 +143,21 @@ export class SqliteThreads {
     if (at >= 0) this.waiting.splice(at, 1);
     for (const thread of this.threads) {
       if (thread.job !== job) continue;
+      thread.job = undefined;
+      this.threads.delete(thread);
       this.abandoned++;
-      thread.worker.addEventListener("close", () => {
+      void thread.reader.terminate().then(() => {
         this.abandoned--;
         this.assign();
       });
-      this.threads.delete(thread);
-      thread.worker.terminate();
     }
     this.assign();
   }
 
-  private end(thread: Thread): void {
+  private end(thread: ReadingThread): void {
     clearTimeout(thread.idle);
     this.threads.delete(thread);
-    if (thread.job) thread.worker.terminate();
-    else this.send(thread, { close: true });
-  }
-
-  private send(thread: Thread, request: ThreadRequest): void {
-    thread.worker.postMessage(request);
+    if (thread.job) void thread.reader.terminate();
+    else thread.reader.close().catch(() => undefined);
   }
 }

@@ -1,53 +1,55 @@
 /** Worker thread that runs the statements of a SQLite source that may take long, one at a time. */
 
+import { serve, type Tell } from "../thread/rpc.ts";
+import type { SqlResult } from "./source.ts";
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
-declare const self: Worker;
-
-/** A statement to run, or the request to end. */
-export type ThreadRequest =
-  | { readonly path: string; readonly statement: string; readonly parameters: readonly Bound[] }
-  | { readonly close: true };
-
-/** Part of an answer. Rows come in portions, so that the receiver is never long busy with one; `error` or `done` ends it. */
-export interface ThreadAnswer {
-  readonly columns?: readonly string[];
-  readonly rows?: readonly (readonly unknown[])[];
-  readonly done?: boolean;
-  readonly error?: { readonly message: string; readonly offset?: number };
-}
+/** What a thread tells while it answers: rows that come before those of the answer. */
+export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly unknown[])[]] };
 
 const ROWS_PER_PORTION = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-let open: { readonly path: string; readonly db: ReturnType<typeof openReadOnly> } | undefined;
+/** Reads one file. */
+export class SqliteFileReader {
+  readonly #db: ReturnType<typeof openReadOnly>;
+  readonly #tell: Tell<ReaderEvents>;
 
-function answer(message: ThreadAnswer): void {
-  self.postMessage(message);
+  constructor(path: string, tell: Tell<ReaderEvents>) {
+    this.#db = openReadOnly(path, BUSY_TIMEOUT_MS);
+    this.#tell = tell;
+  }
+
+  /**
+   * Runs a statement. The rows are told in portions, so that the receiver is never long busy with
+   * one; the last portion is the answer's. Throws SqlError.
+   */
+  read(statement: string, parameters: readonly Bound[]): SqlResult {
+    try {
+      const prepared = this.#db.prepare(statement);
+      try {
+        return this.#inPortions(readRows(prepared, parameters));
+      } finally {
+        prepared.finalize();
+      }
+    } catch (error) {
+      throw sqliteError(error, statement);
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #inPortions({ columns, rows }: SqlResult): SqlResult {
+    let at = 0;
+    for (; at + ROWS_PER_PORTION < rows.length; at += ROWS_PER_PORTION) this.#tell("rows", rows.slice(at, at + ROWS_PER_PORTION));
+    return { columns, rows: at === 0 ? rows : rows.slice(at) };
+  }
 }
 
-self.onmessage = ({ data }: MessageEvent<ThreadRequest>): void => {
-  if ("close" in data) {
-    open?.db.close();
-    process.exit();
-    return;
-  }
-  try {
-    open ??= { path: data.path, db: openReadOnly(data.path, BUSY_TIMEOUT_MS) };
-    const statement = open.db.prepare(data.statement);
-    try {
-      const { columns, rows } = readRows(statement, data.parameters);
-      let at = 0;
-      do {
-        const portion = rows.slice(at, at + ROWS_PER_PORTION);
-        at += portion.length;
-        answer({ columns, rows: portion, done: at >= rows.length });
-      } while (at < rows.length);
-    } finally {
-      statement.finalize();
-    }
-  } catch (error) {
-    const { message, offset } = sqliteError(error, data.statement);
-    answer({ error: offset === undefined ? { message } : { message, offset } });
-  }
-};
+serve<SqliteFileReader, string, ReaderEvents>({
+  make: (path, tell) => new SqliteFileReader(path, tell),
+  close: (reader) => reader.close(),
+  explain: (error) => sqliteError(error, ""),
+});

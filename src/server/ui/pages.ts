@@ -3,10 +3,10 @@
  * other users of this machine, and everybody behind a proxy, come from here too.
  */
 
-import { PAGE_KEY_HEADER } from "../auth/browser-sessions.ts";
-import type { Caller } from "../auth/tokens.ts";
-import { errorAnswer, methodNotAllowed } from "../http/respond.ts";
-import type { Platform } from "../platform.ts";
+import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
+import type { Caller } from "../access/tokens.ts";
+import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
+import type { Platform } from "../wire/platform.ts";
 import { assetResponse } from "./assets.ts";
 import { messagePage } from "./layout.ts";
 import { entrance, shell } from "./shell.ts";
@@ -58,13 +58,13 @@ function pageAt(platform: Platform, url: URL): Show | undefined {
   const path = url.pathname;
   if (path === "/")
     return async ({ teamId }) =>
-      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await environmentsOf(platform, teamId));
+      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await platform.environments.list(teamId));
   const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
   const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
   if (!match) return undefined;
   const [, environmentId = "", kind, id = ""] = match;
   return async ({ teamId }) => {
-    const environments = await environmentsOf(platform, teamId);
+    const environments = await platform.environments.list(teamId);
     const environment = environments.find((one) => one.id === environmentId || one.name === environmentId);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
     if (stage) {
@@ -75,8 +75,4 @@ function pageAt(platform: Platform, url: URL): Show | undefined {
     if (kind === "query-runs") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, id);
     return (await import("./overview-page.ts")).overviewPage(platform, `Environment ${environment.name}`, [environment]);
   };
-}
-
-async function environmentsOf({ metadata }: Platform, teamId: string) {
-  return (await metadata.environments()).filter((one) => one.teamId === teamId);
 }

@@ -1,25 +1,35 @@
 /**
- * Group commit for the offline store, off the path of queries: values that come within 10 ms are one commit. What is acknowledged, and what is not:
+ * Group commit for the offline store, off the path of queries: values that come within 10 ms are
+ * one commit. What is acknowledged, and what is not:
  *
- * - A query's answer says nothing about offline storage. A process that is killed loses what it had not committed yet: about the last 10 ms, and what piled up
- *   behind a slow disk.
- * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was called is on the disk and survives a power cut.
+ * - A query's answer says nothing about offline storage. A process that is killed loses what it had
+ *   not committed yet: about the last 10 ms, and what piled up behind a slow disk.
+ * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was
+ *   called is on the disk and survives a power cut.
  * - `close` writes what waits.
  *
- * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A tenth of the room is kept for small takers, so that a bulk query that
- * fills the rest does not hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or a
- * taker has waited for a second, its values are dropped, and counted. A commit that failed is tried again each second.
+ * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A
+ * tenth of the room is kept for small takers, so that a bulk query that fills the rest does not
+ * hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or
+ * a taker has waited for a second, its values are dropped, and counted. A commit that failed is
+ * tried again each second.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import type { FeatureTable, OfflineAppend, OfflineStore } from "../stores/offline/store.ts";
+import type { FeatureVersion, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { FreshColumn } from "./sink.ts";
 
 const GATHER_MS = 10;
-/** Values per commit: copying them to the writing thread takes the serving thread about a millisecond. */
+/**
+ * Values per commit: copying them to the writing thread takes the serving thread about a
+ * millisecond.
+ */
 const VALUES_PER_COMMIT = 4_096;
-/** Values that wait above which commits grow, and how large: what a commit costs beside its values is paid less often while the writer is behind. */
+/**
+ * Values that wait above which commits grow, and how large: what a commit costs beside its values
+ * is paid less often while the writer is behind.
+ */
 const BACKLOG = 32_768;
 const VALUES_PER_LARGE_COMMIT = 8_192;
 const DEFAULT_MAX_PENDING = 200_000;
@@ -36,7 +46,7 @@ export interface OfflineQueueOptions {
   readonly maxPending?: number;
 }
 
-interface Gathered extends OfflineAppend {
+interface Gathered extends Observations {
   readonly keys: string[];
   readonly values: FeatureValue[];
   readonly observedAt: number[];
@@ -89,17 +99,18 @@ export class OfflineQueue {
     return this.#pending;
   }
 
-  /** Takes values; see `ValueSink.take`. Columns of features without a table are left out. */
-  take(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
+  /** Takes values; see `ValueSink.take`. Columns of features without a version are left out. */
+  take(deploymentId: string, versions: ReadonlyMap<number, FeatureVersion>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
     const bound = this.#boundOf(columns);
-    if (this.#pending >= bound) return this.#takeLater(deploymentId, tables, columns, bound);
-    this.#gather(deploymentId, tables, columns);
+    if (this.#pending >= bound) return this.#takeLater(deploymentId, versions, columns, bound);
+    this.#gather(deploymentId, versions, columns);
     return true;
   }
 
   /**
-   * Writes what waits without a pause. Resolves when everything that was taken before is on the disk; rejects as soon as a part of it could not be written, which
-   * may yet be written later, or was refused.
+   * Writes what waits without a pause. Resolves when everything that was taken before is on the
+   * disk; rejects as soon as a part of it could not be written, which may yet be written later, or
+   * was refused.
    */
   flush(): Promise<void> {
     if (this.#batches.length === 0) return Promise.resolve();
@@ -128,7 +139,7 @@ export class OfflineQueue {
 
   async #takeLater(
     deploymentId: string,
-    tables: ReadonlyMap<number, FeatureTable>,
+    versions: ReadonlyMap<number, FeatureVersion>,
     columns: readonly FreshColumn[],
     bound: number,
   ): Promise<boolean> {
@@ -137,7 +148,7 @@ export class OfflineQueue {
       const left = deadline - performance.now();
       if (this.#failing || left <= 0) {
         this.#drop(
-          columns.reduce((sum, { featureId, keys }) => sum + (tables.has(featureId) ? keys.length : 0), 0),
+          columns.reduce((sum, { featureId, keys }) => sum + (versions.has(featureId) ? keys.length : 0), 0),
           "too many wait to be written",
         );
         return false;
@@ -148,16 +159,16 @@ export class OfflineQueue {
       await promise;
       clearTimeout(timer);
     }
-    this.#gather(deploymentId, tables, columns);
+    this.#gather(deploymentId, versions, columns);
     return true;
   }
 
-  #gather(deploymentId: string, tables: ReadonlyMap<number, FeatureTable>, columns: readonly FreshColumn[]): void {
+  #gather(deploymentId: string, versions: ReadonlyMap<number, FeatureVersion>, columns: readonly FreshColumn[]): void {
     for (const column of columns) {
-      const table = tables.get(column.featureId);
-      if (!table) continue;
+      const version = versions.get(column.featureId);
+      if (!version) continue;
       const batch = this.#gathering();
-      const append = appendOf(batch, deploymentId, table, column.resolver);
+      const append = appendOf(batch, deploymentId, version, column.resolver);
       const { keys, values, observedAt } = column;
       for (let row = 0; row < keys.length; row++) {
         append.keys.push(keys[row] as string);
@@ -249,16 +260,16 @@ export class OfflineQueue {
   }
 }
 
-function appendOf(batch: Batch, deploymentId: string, table: FeatureTable, resolver: string): Gathered {
+function appendOf(batch: Batch, deploymentId: string, version: FeatureVersion, resolver: string): Gathered {
   let features = batch.open.get(deploymentId);
   if (!features) {
     features = new Map();
     batch.open.set(deploymentId, features);
   }
-  const known = features.get(table.featureId);
+  const known = features.get(version.featureId);
   if (known?.resolver === resolver) return known;
-  const append: Gathered = { table, deploymentId, resolver, op: "query", keys: [], values: [], observedAt: [] };
-  features.set(table.featureId, append);
+  const append: Gathered = { version, deploymentId, resolver, op: "query", keys: [], values: [], observedAt: [] };
+  features.set(version.featureId, append);
   batch.appends.push(append);
   return append;
 }

@@ -1,8 +1,8 @@
-/** Which values of queries go to the offline store. */
+/** Which values of queries are stored, where, and for how long. */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import { columnTypeOf } from "../stores/offline/column.ts";
-import type { FeatureTable } from "../stores/offline/store.ts";
+import { durationToMs } from "../../domain/proto-time.ts";
+import type { FeatureVersion } from "../stores/offline/store.ts";
 
 /** The facts of a deployment that this depends on. */
 export interface WrittenDeployment {
@@ -16,24 +16,57 @@ export interface WrittenDeployment {
 }
 
 /**
- * The tables of the features whose values are stored, by feature id: of all that do not say `store_offline=False`. A branch stores nothing offline: its values would mix
- * with the environment's.
+ * The versions of the features whose values are stored offline, by feature id: of all that do not
+ * say `store_offline=False`. None for a branch: its values would mix with the environment's.
  */
-export function offlineTables(deployment: WrittenDeployment): ReadonlyMap<number, FeatureTable> {
-  const tables = new Map<number, FeatureTable>();
-  if (deployment.branch !== "") return tables;
+export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<number, FeatureVersion> {
+  const versions = new Map<number, FeatureVersion>();
+  if (deployment.branch !== "") return versions;
   for (const { namespace, features } of deployment.graph.featureSets)
     for (const { fqn, kind } of features) {
       const identity = deployment.identities.get(fqn);
       if (kind.case !== "scalar" || !kind.value.dtype || !identity || kind.value.storeOffline === false) continue;
-      tables.set(identity.id, {
+      versions.set(identity.id, {
         featureId: identity.id,
         environmentId: deployment.environmentId,
         namespace,
         name: fqn.slice(namespace.length + 1),
         internalVersion: identity.internalVersion,
-        type: columnTypeOf(kind.value.dtype),
+        dtype: kind.value.dtype,
       });
     }
-  return tables;
+  return versions;
+}
+
+/**
+ * Least time for which an online value is kept, in milliseconds: a week. A query may ask for older
+ * values than the definition lets through, or as of an earlier time; a longer staleness than a week
+ * has to be in a definition or a named query, or in the query that stored the value.
+ */
+const LEAST_KEPT_MS = 7 * 86_400_000;
+
+/**
+ * When the online store may forget a value: when no plan can have it served any more. Nothing for
+ * one that is served for ever.
+ * @param longestMs longest staleness with which it is read, in milliseconds; Infinity = any age
+ */
+export function expiryOf(observedAt: number, longestMs: number): { readonly expiresAt?: number } {
+  return longestMs === Number.POSITIVE_INFINITY ? {} : { expiresAt: observedAt + Math.max(longestMs, LEAST_KEPT_MS) };
+}
+
+/**
+ * The longest staleness with which a graph's definitions and named queries have stored values
+ * served: by feature id, in milliseconds.
+ */
+export function longestStaleness(graph: Graph, identities: ReadonlyMap<string, { readonly id: number }>): ReadonlyMap<number, number> {
+  const longest = new Map<number, number>();
+  const note = (fqn: string, ms: number): void => {
+    const id = identities.get(fqn)?.id;
+    if (id !== undefined) longest.set(id, Math.max(ms, longest.get(id) ?? 0));
+  };
+  for (const { features } of graph.featureSets)
+    for (const { fqn, maxStaleness } of features) note(fqn, maxStaleness ? durationToMs(maxStaleness) : 0);
+  for (const { staleness } of graph.namedQueries)
+    for (const [fqn, duration] of Object.entries(staleness)) note(fqn, durationToMs(duration));
+  return longest;
 }

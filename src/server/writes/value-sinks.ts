@@ -3,7 +3,7 @@
 import type { Log } from "../log.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { OfflineQueue } from "./offline-queue.ts";
-import { offlineTables, type WrittenDeployment } from "./policy.ts";
+import { offlineVersions, type WrittenDeployment } from "./policy.ts";
 import type { ValueSink } from "./sink.ts";
 
 /** Makes sinks, and tells when what they took is stored. */
@@ -11,7 +11,8 @@ export interface ValueSinks {
   /** The sink of a deployment; undefined when nothing of it is stored. */
   of(deployment: WrittenDeployment): ValueSink | undefined;
   /**
-   * Resolves when everything that any sink took before is on the disk, where it survives a power cut. Rejects as soon as a part of it could not be written.
+   * Resolves when everything that any sink took before is on the disk, where it survives a power
+   * cut. Rejects as soon as a part of it could not be written.
    */
   flush(): Promise<void>;
   /** Values that were dropped since the start. */
@@ -30,9 +31,9 @@ export function createValueSinks(options: {
   const queue = new OfflineQueue(options);
   return {
     of(deployment) {
-      const tables = offlineTables(deployment);
-      if (tables.size === 0) return undefined;
-      return { take: (columns) => queue.take(deployment.id, tables, columns) };
+      const versions = offlineVersions(deployment);
+      if (versions.size === 0) return undefined;
+      return { take: (columns) => queue.take(deployment.id, versions, columns) };
     },
     flush: () => queue.flush(),
     dropped: () => queue.dropped,

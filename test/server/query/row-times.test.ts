@@ -7,10 +7,10 @@ import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore, OnlineWrite, RelationWrite } from "../../../src/server/stores/online.ts";
+import type { OnlineStore, RowsWrite, ValueWrite } from "../../../src/server/stores/online/store.ts";
 import { patience, seeded } from "../../domain/seed.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, queryNow, sql, windowStart } from "./graphs.ts";
-import { ask, MemorySource, PlayedError, valuesOf, World } from "./worlds.ts";
+import { ask, later, MemorySource, PlayedError, valuesOf, World } from "./worlds.ts";
 
 const ARRIVAL = Date.parse("2024-05-01T12:00:00Z");
 const HOUR = 3_600_000;
@@ -113,33 +113,26 @@ interface Event {
 
 /** A store that tells what was written. */
 class WatchedStore {
-  readonly values: OnlineWrite[] = [];
-  readonly relations: RelationWrite[] = [];
+  readonly values: ValueWrite[] = [];
+  readonly relations: RowsWrite[] = [];
   readonly store: OnlineStore;
 
   constructor() {
     const inner = openSqliteOnlineStore(":memory:", { now: () => ARRIVAL });
     this.store = {
-      getMany: (...args) => inner.getMany(...args),
-      getRelation: (...args) => inner.getRelation(...args),
-      putMany: (scope, writes) => {
-        this.values.push(...writes);
-        return inner.putMany(scope, writes);
+      ...later(inner),
+      read: (...args) => inner.read(...args),
+      put: (scope, writes) => {
+        this.values.push(...writes.values);
+        this.relations.push(...writes.rows);
+        inner.put(scope, writes);
       },
-      putRelation: (scope, writes) => {
-        this.relations.push(...writes);
-        return inner.putRelation(scope, writes);
-      },
-      dropScope: (scope) => inner.dropScope(scope),
-      dropFeature: (id) => inner.dropFeature(id),
-      probe: () => inner.probe(),
-      close: () => inner.close(),
     };
   }
 
   /** The newest of what was written for each key, as a store keeps it. */
-  static newest(writes: readonly OnlineWrite[]): Map<string, OnlineWrite> {
-    const newest = new Map<string, OnlineWrite>();
+  static newest(writes: readonly ValueWrite[]): Map<string, ValueWrite> {
+    const newest = new Map<string, ValueWrite>();
     for (const write of writes) {
       const at = `${write.namespace} ${write.key} ${write.featureId}`;
       if ((newest.get(at)?.observedAt ?? Number.NEGATIVE_INFINITY) <= write.observedAt) newest.set(at, write);
@@ -237,8 +230,8 @@ test(
         async (asked, list, before) => {
           const { world, watched } = await makeWorld(list, before);
           const answer = await bulk(world, asked);
-          const values: OnlineWrite[] = [];
-          const relations: RelationWrite[] = [];
+          const values: ValueWrite[] = [];
+          const relations: RowsWrite[] = [];
           for (const [row, [id, at]] of asked.entries()) {
             const single = await makeWorld(list, before);
             const failures = answer.failures.filter((failure) => failure.row === row).map(({ code, message }) => ({ code, message }));
@@ -256,7 +249,7 @@ test(
           }
           for (const write of [...watched.values, ...watched.relations]) expect(write.observedAt).toBeLessThanOrEqual(ARRIVAL);
           expect(WatchedStore.newest(watched.values)).toEqual(WatchedStore.newest(values));
-          const stored = (writes: readonly RelationWrite[]) =>
+          const stored = (writes: readonly RowsWrite[]) =>
             new Set(
               writes.map(({ key, observedAt, rows: count, columns }) => JSON.stringify([key, observedAt, count, [...columns.values()]])),
             );

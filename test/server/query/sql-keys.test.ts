@@ -14,7 +14,7 @@ import type { Answer } from "../../../src/server/query/answer/answer.ts";
 import { bulkColumn } from "../../../src/server/query/request/request.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore } from "../../../src/server/stores/online.ts";
+import type { OnlineStore } from "../../../src/server/stores/online/store.ts";
 import { type DatabaseKind, databasePrograms, type TestDatabase } from "./databases.ts";
 import { agg, featureClass, fn, graph, lit, sql, type TypeSpec } from "./graphs.ts";
 import { ask, MemorySource, World } from "./worlds.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore, OnlineWrite } from "../../../src/server/stores/online.ts";
+import type { OnlineStore, ValueWrite } from "../../../src/server/stores/online/store.ts";
 import { featureClass, graph, python } from "./graphs.ts";
 import { fieldOf, later, World, type WorldOptions } from "./worlds.ts";
 
@@ -147,6 +147,42 @@ describe("reading", () => {
     expect(fieldOf(await branch.ask({ "user.id": 1 }, ["user.score"]), "user.score").hit).toBe(false);
   });
 
+  test("all that a step needs is one read, whatever the classes; what turns up later is another", async () => {
+    const made = graph(
+      [
+        featureClass("account", { id: "int", tier: { type: "int", stale: "1h" } }),
+        featureClass("user", {
+          id: "int",
+          account_id: "int",
+          account: { to: "account", on: [["account_id", "id"]] },
+          score: { type: "int", stale: "1h" },
+        }),
+      ],
+      [
+        python("m.score", ["user.id"], ["user.score"]),
+        python("m.tier", ["account.id"], ["account.tier"]),
+        python("m.account", ["user.id"], ["user.account_id"]),
+      ],
+    );
+    const reads: string[][] = [];
+    const inner = openSqliteOnlineStore(":memory:");
+    const online: OnlineStore = {
+      ...later(inner),
+      read: (scope, asked) => {
+        reads.push(asked.values.map(({ namespace }) => namespace));
+        return inner.read(scope, asked);
+      },
+    };
+    const world = new World(made, { online, python: { "m.score": () => 1, "m.tier": () => 2, "m.account": () => 7 } });
+    const outputs = ["user.score", "user.account.tier"];
+    const expected = { "user.score": 1, "user.account.tier": 2 };
+    expect(await world.values({ "user.id": 1, "user.account_id": 7 }, outputs)).toEqual(expected);
+    expect(reads.map((namespaces) => [...namespaces].sort())).toEqual([["account", "user"]]);
+    reads.length = 0;
+    expect(await world.values({ "user.id": 1 }, outputs)).toEqual(expected);
+    expect(reads).toEqual([["user"], ["account"]]);
+  });
+
   test("a store that answers later serves the same", async () => {
     const inner = openSqliteOnlineStore(":memory:");
     const world = counting({ online: later(inner) });
@@ -157,7 +193,7 @@ describe("reading", () => {
 
 describe("writing", () => {
   test("fresh values are stored with the resolver and the query's time, nulls too, also those that a default stands in for; joins and inputs are not", async () => {
-    const writes: OnlineWrite[] = [];
+    const writes: ValueWrite[] = [];
     const inner = openSqliteOnlineStore(":memory:");
     const world = counting({ online: watched(inner, writes) });
     await world.ask({ "user.id": 1, "user.request": 1 }, ["user.score", "user.never", "user.plan", "user.none"]);
@@ -171,6 +207,7 @@ describe("writing", () => {
       value: 1,
       observedAt: world.now,
       resolver: "m.score",
+      expiresAt: world.now + 7 * 24 * HOUR,
     });
     expect(writes).toContainEqual(expect.objectContaining({ featureId: ids.get("user.none") as number, value: null }));
     const hit = fieldOf(await world.ask({ "user.id": 1 }, ["user.none"]), "user.none");
@@ -178,7 +215,7 @@ describe("writing", () => {
   });
 
   test("store_online=False keeps a feature out of the store, also when a query asks for stored values", async () => {
-    const writes: OnlineWrite[] = [];
+    const writes: ValueWrite[] = [];
     const made = graph(
       [featureClass("user", { id: "int", shown: { type: "int", stale: "1h" }, kept: { type: "int", stale: "1h", online: false } })],
       [python("m.both", ["user.id"], ["user.shown", "user.kept"])],
@@ -215,8 +252,25 @@ describe("writing", () => {
     ]);
   });
 
+  test("a value may be forgotten when no staleness serves it any more: the definition's, the query's or the deployment's", async () => {
+    const writes: ValueWrite[] = [];
+    const expiries = async (staleness: Record<string, number>, longest?: readonly (readonly [string, number])[]) => {
+      const world = counting({ online: watched(openSqliteOnlineStore(":memory:"), writes) });
+      const ids = world.deployment.featureIds;
+      if (longest) Object.assign(world.deployment, { longestStaleness: new Map(longest.map(([fqn, ms]) => [ids.get(fqn), ms])) });
+      await world.ask({ "user.id": 1 }, ["user.score"], { staleness });
+      const expiresAt = writes.at(-1)?.expiresAt;
+      return expiresAt === undefined ? undefined : expiresAt - world.now;
+    };
+    const WEEK = 7 * 24 * HOUR;
+    expect(await expiries({})).toBe(WEEK);
+    expect(await expiries({ "user.score": 2 * WEEK })).toBe(2 * WEEK);
+    expect(await expiries({ "user.score": Number.POSITIVE_INFINITY })).toBeUndefined();
+    expect(await expiries({}, [["user.score", 3 * WEEK]])).toBe(3 * WEEK);
+  });
+
   test("what was served is not stored again", async () => {
-    const writes: OnlineWrite[] = [];
+    const writes: ValueWrite[] = [];
     const world = counting({ online: watched(openSqliteOnlineStore(":memory:"), writes) });
     await world.ask({ "user.id": 1 }, ["user.score"]);
     await world.ask({ "user.id": 1 }, ["user.score"]);
@@ -228,9 +282,7 @@ describe("writing", () => {
       const fail = (): never => {
         throw new Error("the disk is on fire");
       };
-      const failing = rejecting ? () => Promise.reject(new Error("the disk is on fire")) : fail;
-      const relations = { getRelation: failing, putRelation: failing };
-      return { getMany: failing, putMany: failing, ...relations, dropScope: failing, dropFeature: failing, probe: failing, close: failing };
+      return { ...later(openSqliteOnlineStore(":memory:")), put: fail, read: rejecting ? async () => fail() : fail };
     };
     for (const rejecting of [false, true]) {
       const world = counting({ online: broken(rejecting) });
@@ -300,12 +352,12 @@ describe("another time than the present", () => {
 });
 
 /** A store that also lists what it is given. */
-function watched(inner: OnlineStore, writes: OnlineWrite[]): OnlineStore {
+function watched(inner: OnlineStore, writes: ValueWrite[]): OnlineStore {
   return {
     ...later(inner),
-    putMany: (scope, given) => {
-      writes.push(...given);
-      return inner.putMany(scope, given);
+    put: (scope, given) => {
+      writes.push(...given.values);
+      inner.put(scope, given);
     },
   };
 }

@@ -15,7 +15,7 @@ import type { Ask } from "../../../src/server/query/request/request.ts";
 import type { ColumnType } from "../../../src/server/sql/condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../../src/server/sql/source.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore, StoredRows, StoredValue } from "../../../src/server/stores/online.ts";
+import type { OnlineStore } from "../../../src/server/stores/online/store.ts";
 import { featureIdsOf } from "./graphs.ts";
 
 /** A row's result: values by output FQN, or a thrown error. */
@@ -292,12 +292,12 @@ export function failureOf(answer: Answer, path: string): { readonly code: string
 /** A store whose answers take a turn of the event loop. */
 export function later(inner: OnlineStore): OnlineStore {
   return {
-    getRelation: async (...args): Promise<(StoredRows | undefined)[]> => inner.getRelation(...args),
-    putRelation: async (...args) => inner.putRelation(...args),
-    getMany: async (...args): Promise<(StoredValue | undefined)[][]> => inner.getMany(...args),
-    putMany: async (...args) => inner.putMany(...args),
+    read: async (...args) => inner.read(...args),
+    put: (...args) => inner.put(...args),
+    flush: () => inner.flush(),
+    dropped: () => inner.dropped(),
     dropScope: async (scope) => inner.dropScope(scope),
-    dropFeature: async (id) => inner.dropFeature(id),
+    sweep: (signal) => inner.sweep(signal),
     probe: async () => inner.probe(),
     close: async () => inner.close(),
   };

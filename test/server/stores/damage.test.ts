@@ -2,14 +2,14 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { start } from "../../../src/server/start.ts";
+import { start } from "../../../src/server/boot/start.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
-import type { FeatureTable } from "../../../src/server/stores/offline/store.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
 import { runs, seed } from "../../domain/seed.ts";
 import { TempFolder, TestClock } from "../running-server.ts";
+import { dtypeOf, featureVersion } from "./offline/versions.ts";
 
 /** Damaged files of each database. */
 const CASES_PER_FILE = runs(50, 100_000);
@@ -17,15 +17,8 @@ const CASES_PER_FILE = runs(50, 100_000);
 const HANG_MS = 30_000;
 
 const clock = new TestClock();
-const table = (featureId: number, type: FeatureTable["type"]): FeatureTable => ({
-  featureId,
-  environmentId: "env_1",
-  namespace: "user",
-  name: `f${featureId}`,
-  internalVersion: 1,
-  type,
-});
-const TABLES = [table(1, "text"), table(2, "integer")];
+const TEXTS = featureVersion(1, { dtype: dtypeOf("STRING") });
+const NUMBERS = featureVersion(2);
 const KEYS = Array.from({ length: 40 }, (_, key) => `i:${key}`);
 
 /** A database: how it is filled, and everything that is asked of it. */
@@ -74,13 +67,13 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
         observedAt: index,
         resolver: "m.f",
       });
-      store.putMany("main", KEYS.map(write));
+      store.put("main", { values: KEYS.map(write), rows: [] });
       await store.close();
     },
     async read(path) {
       const store = openSqliteOnlineStore(path);
       try {
-        return await store.getMany("main", "user", KEYS, [1]);
+        return await store.read("main", { values: [{ namespace: "user", keys: KEYS, featureIds: [1] }], rows: [] });
       } finally {
         await store.close();
       }
@@ -92,14 +85,14 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
       const store = createSqliteOfflineStore({ path, programVersion: "1", now: () => 5 });
       for (const round of [1, 2, 3])
         await store.append(
-          TABLES.map((one) => ({
-            table: one,
+          [TEXTS, NUMBERS].map((version) => ({
+            version,
             deploymentId: "dpl_1",
             resolver: "m.f",
             op: "query",
             keys: KEYS,
             observedAt: KEYS.map((_, index) => index * round),
-            values: KEYS.map((key, index) => (one.type === "text" ? `${key} in round ${round}` : index * round)),
+            values: KEYS.map((key, index) => (version === TEXTS ? `${key} in round ${round}` : index * round)),
           })),
         );
       await store.close();
@@ -108,12 +101,12 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
       const store = createSqliteOfflineStore({ path, programVersion: "1", now: () => 6 });
       try {
         const spine = { keys: KEYS, times: KEYS.map(() => 70) };
-        const columns = await store.sampleAsOf(spine, [{ featureId: 1 }, { featureId: 2 }]);
+        const columns = await store.sample(spine, [{ featureId: 1 }, { featureId: 2 }]);
         return [
           columns.map(({ values, observedAt }) => [values, [...observedAt]]),
           await store.scanKeys("env_1", "user"),
-          await store.scanFeature(1, { limit: 1_000 }),
-          await store.latestTuples([1, 2], { limit: 1_000 }),
+          await store.scan(1, { limit: 1_000 }),
+          await store.latest([1, 2], { limit: 1_000 }),
         ];
       } finally {
         await store.close();

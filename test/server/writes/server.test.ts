@@ -27,12 +27,12 @@ test("what a server computed is in the offline store when it has stopped; what a
   const store = createSqliteOfflineStore({ path: join(folder.path, "data", "offline.db"), programVersion: "1", now: Date.now });
   const { rows } = await store.query("select fid from version where name = 'greeting'");
   const featureId = Number(rows[0]?.[0]);
-  const observations = await store.scanFeature(featureId, { limit: 99 });
+  const observations = await store.scan(featureId, { limit: 99 });
   expect(observations.map(({ key, value, resolver, deploymentId }) => [key, value, resolver, deploymentId])).toEqual([
     ["i:3", "hello user 3", "resolvers.greet", live.id],
     ["i:4", "hello user 4", "resolvers.greet", live.id],
   ]);
-  expect(await store.tableName(featureId)).toEqual([`obs_${featureId}_user__greeting__v1`]);
+  expect(await store.tableNames(featureId)).toEqual([`obs_${featureId}_user__greeting__v1`]);
   await store.close();
 }, 60_000);
 

@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { clone } from "@bufbuild/protobuf";
-import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { clone, create } from "@bufbuild/protobuf";
+import { type Graph, GraphSchema, NamedQuerySchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { NEVER_EXPIRES_SECONDS } from "../../../src/domain/proto-time.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
-import type { AppendRefusal, OfflineAppend, OfflineStore } from "../../../src/server/stores/offline/store.ts";
-import { offlineTables } from "../../../src/server/writes/policy.ts";
+import type { AppendRefusal, Observations, OfflineStore } from "../../../src/server/stores/offline/store.ts";
+import { expiryOf, longestStaleness, offlineVersions } from "../../../src/server/writes/policy.ts";
 import type { FreshColumn } from "../../../src/server/writes/sink.ts";
 import { createValueSinks, type ValueSinks } from "../../../src/server/writes/value-sinks.ts";
 import { turn } from "../../harness/eventually.ts";
@@ -55,8 +57,8 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 
 /** A store that commits when it is told to. */
 class HeldStore implements Pick<OfflineStore, "append"> {
-  readonly calls: { readonly appends: readonly OfflineAppend[]; end(outcome?: readonly AppendRefusal[] | Error): void }[] = [];
-  append(appends: readonly OfflineAppend[]): Promise<readonly AppendRefusal[]> {
+  readonly calls: { readonly appends: readonly Observations[]; end(outcome?: readonly AppendRefusal[] | Error): void }[] = [];
+  append(appends: readonly Observations[]): Promise<readonly AppendRefusal[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly AppendRefusal[]>();
     const end = (outcome: readonly AppendRefusal[] | Error = []) => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
     this.calls.push({ appends, end });
@@ -104,7 +106,7 @@ describe("queries", () => {
       query: async (inputs, outputs, more) => void (await play.engine.answer(live, ask(inputs, outputs, more), play.now)),
       async stored(fqn) {
         await made.flush();
-        const rows = await store.scanFeature(new Map<string, number>(IDS).get(fqn) ?? 0, { limit: 99 });
+        const rows = await store.scan(new Map<string, number>(IDS).get(fqn) ?? 0, { limit: 99 });
         return rows.map(({ key, value, observedAt, resolver, deploymentId, op, insertedAt }) => [
           key,
           value,
@@ -186,7 +188,7 @@ describe("the queue", () => {
     sink.take([{ ...column(["i:1"], ["b"]), resolver: "m.other" }]);
     sink.take([column(["i:1"], ["b"], 99)]);
     const { appends } = await store.call(0);
-    expect(appends.map(({ table, resolver, keys }) => [table.name, resolver, keys.length])).toEqual([
+    expect(appends.map(({ version, resolver, keys }) => [version.name, resolver, keys.length])).toEqual([
       ["name", "m.name", 100],
       ["score", "m.name", 100],
       ["name", "m.other", 1],
@@ -345,12 +347,43 @@ describe("the queue", () => {
   });
 });
 
-test("the tables of a deployment are its scalars, by their types", () => {
-  expect([...offlineTables(deployment()).values()].map(({ name, type, internalVersion }) => [name, type, internalVersion])).toEqual([
-    ["id", "integer", 1],
-    ["name", "text", 1],
-    ["score", "real", 1],
-    ["at", "text", 1],
-    ["plan", "integer", 1],
+test("the versions of a deployment are its scalars, with their types", () => {
+  const versions = [...offlineVersions(deployment()).values()];
+  expect(versions.map(({ name, dtype, internalVersion }) => [name, dtype.kind.value, internalVersion])).toEqual([
+    ["id", PrimitiveType.INT64, 1],
+    ["name", PrimitiveType.STRING, 1],
+    ["score", PrimitiveType.FLOAT64, 1],
+    ["at", PrimitiveType.DATETIME, 1],
+    ["plan", PrimitiveType.INT64, 1],
   ]);
+});
+
+describe("expiry of online values", () => {
+  const HOUR = 3_600_000;
+  const WEEK = 7 * 24 * HOUR;
+
+  test("is a week after the observation, later where staleness is longer, and never where it is endless", () => {
+    expect(expiryOf(1_000, 0)).toEqual({ expiresAt: 1_000 + WEEK });
+    expect(expiryOf(1_000, HOUR)).toEqual({ expiresAt: 1_000 + WEEK });
+    expect(expiryOf(1_000, 10 * WEEK)).toEqual({ expiresAt: 1_000 + 10 * WEEK });
+    expect(expiryOf(1_000, Number.POSITIVE_INFINITY)).toEqual({});
+  });
+
+  test("the longest staleness of a feature is that of its definition or of a named query", () => {
+    const copy = clone(GraphSchema, GRAPH);
+    copy.namedQueries.push(
+      create(NamedQuerySchema, { name: "long", staleness: { "user.score": { seconds: 9n * 3_600n }, "user.gone": { seconds: 1n } } }),
+      create(NamedQuerySchema, {
+        name: "short",
+        staleness: { "user.score": { seconds: 1n }, "user.name": { seconds: NEVER_EXPIRES_SECONDS } },
+      }),
+    );
+    const longest = longestStaleness(copy, IDENTITIES);
+    expect(["user.score", "user.name", "user.plan"].map((fqn) => longest.get(new Map<string, number>(IDS).get(fqn) ?? 0))).toEqual([
+      9 * HOUR,
+      Infinity,
+      0,
+    ]);
+    expect(longestStaleness(GRAPH, IDENTITIES).get(3)).toBe(HOUR);
+  });
 });

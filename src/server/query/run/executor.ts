@@ -8,7 +8,7 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { readableName } from "../../../domain/name.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { isDeadlinePassed } from "../../failure.ts";
-import type { RelationWrite } from "../../stores/online.ts";
+import type { RowsWrite } from "../../stores/online/store.ts";
 import { upstreamFailure, verdictOf } from "../ops/arguments.ts";
 import { evaluate } from "../ops/expression-op.ts";
 import { callPython } from "../ops/python-op.ts";
@@ -24,9 +24,8 @@ import type { QueryTime } from "./query-time.ts";
 import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
 import type { RowFound, RunContext } from "./run-context.ts";
 import { Settlement } from "./settlement.ts";
-import { readStored } from "./store-access.ts";
+import { type FoundOf, readStore } from "./store-access.ts";
 import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
-import { readStoredRows } from "./stored-rows.ts";
 import { Waiters } from "./waiters.ts";
 
 /** How resolvers are called. */
@@ -38,7 +37,7 @@ export class Execution {
   /** Runs of child rows. */
   readonly children: Execution[] = [];
   /** Rows of has-many relations that were found and are to be stored. */
-  readonly foundRows: RelationWrite[] = [];
+  readonly foundRows: RowsWrite[] = [];
   readonly #settlement: Settlement;
   readonly #wanted: number[] = [];
   readonly #frames: FrameStates;
@@ -246,14 +245,22 @@ export class Execution {
   /** Reads what is queued from the online store; false when nothing is. */
   #readStore(): boolean {
     const reads = this.#reads.take();
-    for (const read of reads) {
-      const { frame, rowsSlot, cells } = read;
-      this.context.observer?.readBegan(this, frame, cells);
-      const reading: StoreFound | Promise<StoreFound> = rowsSlot ? readStoredRows(this, rowsSlot, cells) : readStored(this, frame, cells);
-      if (reading instanceof Promise) this.#follow(reading, (found) => this.#takeStored(read, found));
-      else this.#takeStored(read, reading);
+    if (reads.length === 0) return false;
+    for (const { frame, cells } of reads) this.context.observer?.readBegan(this, frame, cells);
+    const reading = readStore(this, reads);
+    if (reading instanceof Promise) this.#follow(reading, (foundOf) => this.#takeReads(reads, foundOf));
+    else this.#takeReads(reads, reading);
+    return true;
+  }
+
+  /** Takes what the store had for each read, in their order. */
+  #takeReads(reads: readonly StoreRead[], foundOf: FoundOf): void {
+    for (let place = 0; place < reads.length; place++) {
+      const read = reads[place] as StoreRead;
+      const found = foundOf(place);
+      if (found instanceof Promise) this.#follow(found, (served) => this.#takeStored(read, served));
+      else this.#takeStored(read, found);
     }
-    return reads.length > 0;
   }
 
   /** Settles what the store had, and has the rest computed. */

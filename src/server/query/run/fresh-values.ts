@@ -1,7 +1,7 @@
 /** Handing over what an execution computed. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
-import { storeKey } from "../../stores/online.ts";
+import { storeKey } from "../../stores/online/store.ts";
 import type { FreshColumn } from "../../writes/sink.ts";
 import type { PlanFrame } from "../plan/plan.ts";
 import { CellOrigin, CellState } from "./cells.ts";

@@ -1,7 +1,7 @@
 /** Settling the cells of an op with what it gave. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { StoredRows, StoredValue } from "../../stores/online.ts";
+import type { StoredRows, StoredValue } from "../../stores/online/store.ts";
 import { type OpVerdict, upstreamFailure } from "../ops/arguments.ts";
 import type { RowsResults } from "../ops/rows-op.ts";
 import type { PlanOp, PlanSlot } from "../plan/plan.ts";

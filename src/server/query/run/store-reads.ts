@@ -1,6 +1,6 @@
 /** The reads of the online store that a run has to do: the values of a frame together, and the rows of a has-many relation together. */
 
-import type { StoredValue } from "../../stores/online.ts";
+import type { StoredValue } from "../../stores/online/store.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import type { StoredRowsRead } from "./stored-rows.ts";
 

@@ -1,14 +1,14 @@
 /** Rows of has-many relations in the online store: served where they are new enough, and kept when they were found. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
-import { type StoredRows, storeKey } from "../../stores/online.ts";
+import { type FoundRows, type RowsRead, type StoredRows, storeKey } from "../../stores/online/store.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { computeRows, parentSlot, type RowsResults } from "../ops/rows-op.ts";
 import type { SourceRows } from "../ops/rows-source.ts";
 import type { PlanFrame, PlanOp, PlanRows, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellState } from "./cells.ts";
 import type { Execution } from "./executor.ts";
-import { fresh, latestOf, storeUnread } from "./store-access.ts";
+import { expiryOfSlot, fresh, latestOf } from "./store-access.ts";
 
 /** Rows that the store had, with what was computed of them. */
 export interface StoredRowsFound {
@@ -26,36 +26,31 @@ export interface StoredRowsRead {
   readonly missed: readonly number[];
 }
 
-/** Reads cells of one slot, whose keys are known. Never rejects but by a fault of ours. */
-export function readStoredRows(execution: Execution, slot: PlanSlot, cells: readonly number[]): StoredRowsRead | Promise<StoredRowsRead> {
-  const { plan, context } = execution;
-  const { online, scope } = context.deployment;
-  const frame = plan.frames[slot.frame] as PlanFrame;
-  const rows = cells.map((cell) => cell % execution.rows);
-  const keys = rows.map((row) => keyOf(execution, frame, row));
-  const take = (stored: readonly (StoredRows | undefined)[]) => serve(execution, slot, cells, stored);
-  const fault = (error: unknown): StoredRowsRead => {
-    storeUnread(execution, frame, error);
-    return { found: undefined, missed: rows };
+/** The read of cells of one slot, whose keys are known. */
+export function rowsReadOf(execution: Execution, frame: PlanFrame, slot: PlanSlot, cells: readonly number[]): RowsRead {
+  return {
+    namespace: frame.namespace.name,
+    keys: cells.map((cell) => keyOf(execution, frame, cell % execution.rows)),
+    relationId: slot.feature.featureId as number,
+    asOf: latestOf(execution, cells),
   };
-  try {
-    const reading = online.getRelation(scope, frame.namespace.name, keys, slot.feature.featureId as number, latestOf(execution, cells));
-    return reading instanceof Promise ? reading.then(take, fault) : take(reading);
-  } catch (error) {
-    return fault(error);
-  }
 }
 
 function keyOf(execution: Execution, frame: PlanFrame, row: number): string {
   return storeKey(execution.cells.values[frame.keySlot * execution.rows + row] as FeatureValue);
 }
 
-function serve(
+/**
+ * Computes what is wanted of the rows that the store had for cells of one slot, where they are fresh enough and whole.
+ * @param read undefined = the store could not be read
+ */
+export function serveRows(
   execution: Execution,
   slot: PlanSlot,
   cells: readonly number[],
-  read: readonly (StoredRows | undefined)[],
+  read: FoundRows | undefined,
 ): StoredRowsRead | Promise<StoredRowsRead> {
+  if (!read) return { found: undefined, missed: cells.map((cell) => cell % execution.rows) };
   const op = execution.plan.ops[slot.op] as PlanOp;
   const { used } = op.rows as PlanRows;
   const rows: number[] = [];
@@ -94,7 +89,7 @@ function joined(used: ReadonlySet<ScalarInfo>, stored: readonly StoredRows[]): S
 }
 
 /** Rows as they were found: for each parent a stretch of the columns, which are in the order of what the source gives. */
-interface FoundRows {
+interface KeptRows {
   readonly parents: readonly number[];
   readonly source: SourceRows;
   readonly bounds: readonly number[];
@@ -104,7 +99,7 @@ interface FoundRows {
 }
 
 /** Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor those of a parent whose key is not known. */
-export function keepRows(execution: Execution, op: PlanOp, { parents, source, bounds, columns, failures }: FoundRows): void {
+export function keepRows(execution: Execution, op: PlanOp, { parents, source, bounds, columns, failures }: KeptRows): void {
   const { plan, cells } = execution;
   const rows = op.rows as PlanRows;
   const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
@@ -116,6 +111,7 @@ export function keepRows(execution: Execution, op: PlanOp, { parents, source, bo
     return isKnown && feature.featureId !== undefined ? [[feature.featureId, columns[position] ?? []] as const] : [];
   });
   for (const [at, parent] of parents.entries()) {
+    const observedAt = execution.timeOf(parent).ms;
     const key = frame.keySlot * execution.rows + parent;
     if (cells.state[key] !== CellState.OK || cells.values[key] === null || "code" in (source.groups[at] as object)) continue;
     const from = bounds[at] as number;
@@ -129,8 +125,9 @@ export function keepRows(execution: Execution, op: PlanOp, { parents, source, bo
       relationId: slot.feature.featureId as number,
       rows: to - from,
       columns: new Map(known.map(([id, values]) => [id, values.slice(from, to)])),
-      observedAt: execution.timeOf(parent).ms,
+      observedAt,
       resolver: op.resolver?.fqn ?? "",
+      ...expiryOfSlot(execution, slot, observedAt),
     });
   }
 }

@@ -1,12 +1,15 @@
-/** What the file says of its own tables: versions of features, words, and the insert sequence. Every row is checked against its checksum. */
+/**
+ * What the file says of its own tables: versions of features, words, and the insert sequence. Every
+ * row is checked against its checksum.
+ */
 
 import type { Database } from "bun:sqlite";
 import { damaged } from "./damage.ts";
-import { sumOfCounter, sumOfVersion, sumOfWord, tableNameOf, type VersionRow } from "./schema.ts";
-import { type FeatureTable, OfflineStoreError } from "./store.ts";
+import { sumOfCounter, sumOfVersion, sumOfWord, tableNameOf, type VersionRow, type VersionTable } from "./schema.ts";
+import { OfflineStoreError } from "./store.ts";
 
-/** A version's row as the feature that it stands for. */
-export function featureOf(row: VersionRow): FeatureTable {
+/** The table that a row of `version` stands for. */
+export function tableOf(row: VersionRow): VersionTable {
   return {
     featureId: row.fid,
     environmentId: row.environment_id,
@@ -18,7 +21,7 @@ export function featureOf(row: VersionRow): FeatureTable {
 }
 
 /** Whether two tables are the same version of the same feature. */
-export function isSameFeature(a: FeatureTable, b: FeatureTable): boolean {
+export function isSameTable(a: VersionTable, b: VersionTable): boolean {
   return (
     a.featureId === b.featureId &&
     a.environmentId === b.environmentId &&
@@ -98,7 +101,7 @@ export class Catalog {
   private checked(row: VersionRow): VersionRow {
     let expected: string | undefined;
     try {
-      expected = tableNameOf(featureOf(row));
+      expected = tableNameOf(tableOf(row));
     } catch (error) {
       if (!(error instanceof OfflineStoreError)) throw error;
     }

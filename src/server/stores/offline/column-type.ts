@@ -1,6 +1,8 @@
 /** Types of the columns of the offline store. */
 
-/** The type of a table's `value` column. `boolean` is 0 or 1; `json` is the text of `encodeStored`. */
+/**
+ * The type of a table's `value` column. `boolean` is 0 or 1; `json` is the text of `encodeStored`.
+ */
 export type ColumnType = "integer" | "real" | "boolean" | "text" | "blob" | "json";
 
 /** Declared type of the column, which decides how SQL statements compare and compute with it. */

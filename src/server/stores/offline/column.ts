@@ -41,8 +41,8 @@ function primitiveColumn(type: PrimitiveType): ColumnType {
 }
 
 /**
- * The stored form of a value. One that the column's own form would not keep exactly (NaN, -0, text with a NUL or half a surrogate pair) is a blob of its
- * `encodeStored` text.
+ * The stored form of a value. One that the column's own form would not keep exactly (NaN, -0, text
+ * with a NUL or half a surrogate pair) is a blob of its `encodeStored` text.
  * @throws TypeError when the value is not of the column's type
  */
 export function toColumn(type: ColumnType, value: FeatureValue): SqlValue {
@@ -89,7 +89,8 @@ export function fromColumn(type: ColumnType, stored: SqlValue): FeatureValue {
 }
 
 /**
- * A checksum of an observation as it lies in the file: SQLite has none of its own, so a byte that flipped in a value would be served as if it were right.
+ * A checksum of an observation as it lies in the file: SQLite has none of its own, so a byte that
+ * flipped in a value would be served as if it were right.
  * @param numbers everything about the observation that is a number, in a fixed order
  */
 export function checksum(key: string, op: string, numbers: readonly (number | bigint)[], value: SqlValue): number {

@@ -11,7 +11,10 @@ export function damaged(path: string, reason: string): OfflineStoreError {
   );
 }
 
-/** What was thrown while the file was used, as the store's error. A table or column that is missing means damage: the catalog named it. */
+/**
+ * What was thrown while the file was used, as the store's error. A table or column that is missing
+ * means damage: the catalog named it.
+ */
 export function toOfflineError(path: string, error: unknown): OfflineStoreError {
   if (error instanceof OfflineStoreError) return error;
   if (error instanceof StartError) return new OfflineStoreError("unusable", error.hint ? `${error.message} ${error.hint}` : error.message);

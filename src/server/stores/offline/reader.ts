@@ -1,4 +1,7 @@
-/** Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the reading thread. */
+/**
+ * Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the
+ * reading thread.
+ */
 
 import { Database, type Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
@@ -16,6 +19,7 @@ import {
   OfflineStoreError,
   type SampledColumn,
   type SampledFeature,
+  type ScanOptions,
   type ScanPosition,
   type Spine,
 } from "./store.ts";
@@ -26,7 +30,10 @@ const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
 /** Rows of a statement when its caller names no limit. */
 const DEFAULT_ROWS = 10_000;
-/** Size up to which the whole file is looked at when it is opened (about a second); larger ones are checked row by row as they are read, and by `verify`. */
+/**
+ * Size up to which the whole file is looked at when it is opened (about a second); larger ones are
+ * checked row by row as they are read, and by `verify`.
+ */
 const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
 /** Rows that are checked at a time by `verify`. */
 const ROWS_PER_PAGE = 5_000;
@@ -40,7 +47,10 @@ export class OfflineReader {
   readonly #catalog: Catalog;
   readonly #words = new Map<number, string>();
 
-  /** Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach cannot be told from one that never was. */
+  /**
+   * Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach
+   * cannot be told from one that never was.
+   */
   constructor(readonly path: string) {
     this.#db = new Database(path, { readonly: true, strict: true, safeIntegers: true });
     this.#db.run("pragma busy_timeout = 5000");
@@ -54,7 +64,7 @@ export class OfflineReader {
     }
   }
 
-  sampleAsOf(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
+  sample(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
     if (spine.keys.length !== spine.times.length)
       throw new OfflineStoreError("refused", `the spine has ${spine.keys.length} keys and ${spine.times.length} times`);
     return this.#snapshot(() => features.map((feature) => this.#sample(spine, feature, bounds)));
@@ -79,10 +89,7 @@ export class OfflineReader {
     return chosen(found, limit).sort(byText);
   }
 
-  scanFeature(
-    featureId: number,
-    options: ObservedBounds & InsertedBounds & { readonly after?: ScanPosition; readonly limit: number },
-  ): Observation[] {
+  scan(featureId: number, options: ScanOptions): Observation[] {
     return this.#snapshot(() => {
       const version = this.#catalog.version(featureId);
       if (!version) return [];
@@ -105,7 +112,7 @@ export class OfflineReader {
     });
   }
 
-  latestTuples(featureIds: readonly number[], { after = "", limit }: { readonly after?: string; readonly limit: number }): LatestTuple[] {
+  latest(featureIds: readonly number[], { after = "", limit }: { readonly after?: string; readonly limit: number }): LatestTuple[] {
     return this.#snapshot(() => {
       const versions = featureIds.map((featureId) => this.#catalog.version(featureId));
       const [first] = versions;
@@ -136,7 +143,7 @@ export class OfflineReader {
     });
   }
 
-  tableName(featureId: number, historical = false): string[] {
+  tableNames(featureId: number, historical = false): string[] {
     const version = this.#catalog.version(featureId);
     if (!version) return [];
     return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
@@ -174,7 +181,7 @@ export class OfflineReader {
     for (const { fid } of this.#catalog.versions()) {
       let after: ScanPosition | undefined;
       do {
-        const page = this.scanFeature(fid, { limit: ROWS_PER_PAGE, ...(after ? { after } : {}) });
+        const page = this.scan(fid, { limit: ROWS_PER_PAGE, ...(after ? { after } : {}) });
         after = page.length === ROWS_PER_PAGE ? page.at(-1) : undefined;
       } while (after);
     }

@@ -3,14 +3,20 @@
 import type { Database } from "bun:sqlite";
 import type { Migration } from "../sqlite/open.ts";
 import { type ColumnType, SQL_TYPES } from "./column-type.ts";
-import { type FeatureTable, OfflineStoreError } from "./store.ts";
+import { type FeatureVersion, OfflineStoreError } from "./store.ts";
+
+/** A version of a feature as the file keeps it: a table whose column takes values of one type. */
+export interface VersionTable extends Omit<FeatureVersion, "dtype"> {
+  readonly type: ColumnType;
+}
 
 /** Marks a file as an offline store of ours (`PRAGMA application_id`, "svcf"). */
 export const OFFLINE_APPLICATION_ID = 0x73766366;
 
 /**
- * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to deployments and resolvers, `counter` holds the last
- * insert sequence; each has a checksum. The tables of versions are made when the first value comes, see `createVersionTable`.
+ * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to
+ * deployments and resolvers, `counter` holds the last insert sequence; each has a checksum. The
+ * tables of versions are made when the first value comes, see `createVersionTable`.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -48,7 +54,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Name of a version's table: `obs_<id>_<namespace>__<name>__v<version>`.
  * @throws OfflineStoreError refused, when a part of it is not a name
  */
-export function tableNameOf({ featureId, namespace, name, internalVersion, type }: FeatureTable): string {
+export function tableNameOf({ featureId, namespace, name, internalVersion, type }: VersionTable): string {
   const wrong =
     !Number.isSafeInteger(featureId) || featureId < 0
       ? `feature id ${featureId}`
@@ -66,8 +72,9 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
 }
 
 /**
- * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words, `sum` is the checksum. Without rowid, so that the
- * observations of a row lie beside each other, ordered by time.
+ * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words,
+ * `sum` is the checksum. Without rowid, so that the observations of a row lie beside each other,
+ * ordered by time.
  */
 export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
   db.run(`create table "${tableName}" (

@@ -1,11 +1,23 @@
 /**
- * The offline store in one SQLite file: WAL, synchronous=FULL. A thread writes, another reads, so that neither holds up queries nor each other. One process
- * owns the file (the server's lock on its data directory sees to that). Threads are started and the file is opened with the first call.
+ * The offline store in one SQLite file: WAL, synchronous=FULL. A thread writes, another reads, so
+ * that neither holds up queries nor each other. One process owns the file (the server's lock on its
+ * data directory sees to that). Threads are started and the file is opened with the first call.
  */
 
-import { workerEntry } from "../../worker-entry.ts";
-import type { OfflineAnswer, OfflineRequest, OfflineThreads } from "./offline-worker.ts";
-import { type OfflineStore, OfflineStoreError } from "./store.ts";
+import { once } from "../../../domain/once.ts";
+import { type MethodArguments, type MethodName, Thread } from "../../thread/rpc.ts";
+import { columnTypeOf } from "./column.ts";
+import type { OfflineThreadSettings } from "./offline-worker.ts";
+import type { OfflineReader } from "./reader.ts";
+import {
+  type FeatureVersion,
+  type Observations,
+  type OfflineErrorCode,
+  type OfflineStore,
+  OfflineStoreError,
+  type SqlReadable,
+} from "./store.ts";
+import type { OfflineWriter, TableRows } from "./writer.ts";
 
 /** How the store is opened. */
 export interface SqliteOfflineOptions {
@@ -19,116 +31,67 @@ export interface SqliteOfflineOptions {
   readonly onOpen?: () => void;
 }
 
-type Half = keyof OfflineThreads;
-type Methods<T> = { [M in keyof T]: T[M] extends (...args: never[]) => unknown ? M : never }[keyof T] & string;
-type Arguments<F> = F extends (...args: infer A) => unknown ? A : never;
-type Result<F> = F extends (...args: never[]) => infer R ? R : never;
+/** The store on SQLite. */
+export interface SqliteOfflineStore extends OfflineStore, SqlReadable {
+  /** Looks at every page and every observation. Rejects when something is damaged. */
+  verify(): Promise<void>;
+}
 
 /** Makes the store. Nothing is opened yet. */
-export function createSqliteOfflineStore(options: SqliteOfflineOptions): OfflineStore {
-  const writing = new OfflineThread("write", options);
-  const reading = new OfflineThread("read", options);
-  let opening: Promise<unknown> | undefined;
+export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteOfflineStore {
+  const { path, programVersion } = options;
+  const writing = offlineThread<OfflineWriter>({ half: "write", path, programVersion });
+  const reading = offlineThread<OfflineReader>({ half: "read", path, programVersion });
   /** The file exists, in the newest schema, once the writer has opened it. */
-  const opened = (): Promise<unknown> => {
-    if (opening) return opening;
-    const attempt = writing.ask("open", []);
-    opening = attempt;
-    attempt.catch(() => {
-      opening = undefined;
-    });
-    return attempt;
-  };
-  const write = <M extends Methods<OfflineThreads["write"]>>(method: M, ...args: Arguments<OfflineThreads["write"][M]>) =>
-    writing.ask(method, args) as Promise<Result<OfflineThreads["write"][M]>>;
-  const read = async <M extends Methods<OfflineThreads["read"]>>(method: M, ...args: Arguments<OfflineThreads["read"][M]>) => {
+  const opened = once(async () => {
+    await writing.call("open", []);
+    options.onOpen?.();
+  });
+  let isClosed = false;
+  const ask = async <T extends object, M extends MethodName<T>>(
+    half: Thread<T, OfflineThreadSettings>,
+    method: M,
+    args: MethodArguments<T, M>,
+  ) => {
+    if (isClosed) throw new OfflineStoreError("failed", "the offline store is closed");
     await opened();
-    return (await reading.ask(method, args)) as Result<OfflineThreads["read"][M]>;
+    return half.call(method, args);
   };
   return {
-    append: (appends) => write("append", appends, options.now()),
-    createVersion: (table) => write("createVersion", table),
-    deleteKeys: (featureIds, keys) => write("deleteKeys", featureIds, keys),
-    dropVersion: (featureId) => write("dropVersion", featureId),
-    sampleAsOf: (spine, features, bounds) => read("sampleAsOf", spine, features, bounds),
-    scanKeys: (environmentId, namespace, bounds, limit) => read("scanKeys", environmentId, namespace, bounds, limit),
-    scanFeature: (featureId, scan) => read("scanFeature", featureId, scan),
-    latestTuples: (featureIds, page) => read("latestTuples", featureIds, page),
-    tableName: (featureId, historical) => read("tableName", featureId, historical),
-    query: (statement, limits) => read("query", statement, limits),
-    verify: () => read("verify"),
+    append: (observations) => ask(writing, "append", [observations.map(tableRows), options.now()]),
+    deleteKeys: (featureIds, keys) => ask(writing, "deleteKeys", [featureIds, keys]),
+    dropVersion: (featureId) => ask(writing, "dropVersion", [featureId]),
+    sample: (spine, features, bounds) => ask(reading, "sample", [spine, features, bounds]),
+    scanKeys: (environmentId, namespace, bounds, limit) => ask(reading, "scanKeys", [environmentId, namespace, bounds, limit]),
+    scan: (featureId, scan) => ask(reading, "scan", [featureId, scan]),
+    latest: (featureIds, page) => ask(reading, "latest", [featureIds, page]),
+    tableNames: (featureId, historical) => ask(reading, "tableNames", [featureId, historical]),
+    query: (statement, limits) => ask(reading, "query", [statement, limits]),
+    verify: () => ask(reading, "verify", []),
     async close() {
-      await reading.close();
-      await writing.close();
+      isClosed = true;
+      await opened.opened();
+      await reading.close().catch(() => undefined);
+      await writing.close().catch(() => undefined);
     },
   };
 }
 
-interface Call {
-  resolve(result: unknown): void;
-  reject(reason: unknown): void;
+/** One of the store's threads. It keeps the process alive while it owes an answer. */
+function offlineThread<Half extends OfflineWriter | OfflineReader>(settings: OfflineThreadSettings): Thread<Half, OfflineThreadSettings> {
+  return new Thread({
+    entry: "stores/offline/offline-worker.ts",
+    settings,
+    holdsProcess: true,
+    revive: ({ message, fields }) => new OfflineStoreError(fields.code as OfflineErrorCode, message),
+    ended: (reason) => new OfflineStoreError("failed", `the offline store's thread ended: ${reason}`),
+  });
 }
 
-/** One of the threads, started with the first question. It keeps the process alive while it owes an answer. */
-class OfflineThread {
-  readonly #calls = new Map<number, Call>();
-  #worker: Worker | undefined;
-  #last = 0;
-  #closed = false;
-  #opened = false;
-
-  constructor(
-    readonly half: Half,
-    readonly options: SqliteOfflineOptions,
-  ) {}
-
-  ask(method: string, args: readonly unknown[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) throw new OfflineStoreError("failed", "the offline store is closed");
-      const { path, programVersion } = this.options;
-      const request: OfflineRequest = { id: ++this.#last, half: this.half, path, programVersion, method, args };
-      this.#calls.set(request.id, { resolve, reject });
-      this.#worker ??= this.#start();
-      keepAlive(this.#worker, true);
-      this.#worker.postMessage(request);
-    });
-  }
-
-  /** Ends the thread after what it was asked. */
-  async close(): Promise<void> {
-    if (this.#worker && !this.#closed) await this.ask("close", []).catch(() => undefined);
-    this.#closed = true;
-    this.#worker = undefined;
-  }
-
-  #start(): Worker {
-    const worker = new Worker(workerEntry("stores/offline/offline-worker.ts"), { smol: true });
-    worker.onmessage = ({ data }: MessageEvent<OfflineAnswer>) => {
-      const call = this.#calls.get(data.id);
-      this.#calls.delete(data.id);
-      if (this.#calls.size === 0) keepAlive(worker, false);
-      if (!("failed" in data) && !this.#opened) {
-        this.#opened = true;
-        if (this.half === "write") this.options.onOpen?.();
-      }
-      if ("failed" in data) call?.reject(new OfflineStoreError(data.failed.code, data.failed.message));
-      else call?.resolve(data.result);
-    };
-    worker.onerror = (event) => {
-      event.preventDefault();
-      worker.terminate();
-      if (this.#worker === worker) this.#worker = undefined;
-      const reason = new OfflineStoreError("failed", `the offline store's thread ended: ${event.message}`);
-      for (const call of this.#calls.values()) call.reject(reason);
-      this.#calls.clear();
-    };
-    return worker;
-  }
+function tableRows({ version, ...columns }: Observations): TableRows {
+  return { ...columns, table: tableOf(version) };
 }
 
-/** Whether the process stays for the thread's sake. */
-function keepAlive(worker: Worker, held: boolean): void {
-  const handle = worker as Worker & { ref(): void; unref(): void };
-  if (held) handle.ref();
-  else handle.unref();
+function tableOf({ dtype, ...version }: FeatureVersion): TableRows["table"] {
+  return { ...version, type: columnTypeOf(dtype) };
 }

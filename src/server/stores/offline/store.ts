@@ -1,14 +1,19 @@
 /**
- * The offline store: every value that was observed, with the time it was observed at and the time it was stored, so that a feature's value can be told as of
- * any time. A value is never replaced; a row of a feature has as many observations as were made. The conformance suite in the tests runs against every
- * backend. Times are epoch milliseconds, with a fraction where there is one. Keys are type-tagged, see `storeKey`.
+ * The offline store: every value that was observed, with the time it was observed at and the time
+ * it was stored, so that a feature's value can be told as of any time. A value is never replaced; a
+ * row of a feature has as many observations as were made. The conformance suite in the tests runs
+ * against every backend. Times are epoch milliseconds, with a fraction where there is one. Keys are
+ * type-tagged, see `storeKey`.
  */
 
+import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { ColumnType } from "./column-type.ts";
 
-/** A version of a feature: what has a table of its own. A feature whose type changes gets another id and the next internal version. */
-export interface FeatureTable {
+/**
+ * A version of a feature: what observations belong to. A feature whose type changes gets another id
+ * and the next internal version.
+ */
+export interface FeatureVersion {
   /** The feature's id in the metadata store. */
   readonly featureId: number;
   readonly environmentId: string;
@@ -17,12 +22,12 @@ export interface FeatureTable {
   readonly name: string;
   /** From 1. */
   readonly internalVersion: number;
-  readonly type: ColumnType;
+  readonly dtype: DataType;
 }
 
 /** Observations of one feature, in columns of the same length. */
-export interface OfflineAppend {
-  readonly table: FeatureTable;
+export interface Observations {
+  readonly version: FeatureVersion;
   readonly deploymentId: string;
   /** FQN of the resolver that computed the values; empty = none did. */
   readonly resolver: string;
@@ -105,7 +110,52 @@ export interface LatestTuple {
   readonly values: readonly FeatureValue[];
 }
 
-/** What a read-only statement gave. */
+/** Which of a feature's observations, at most `limit` of them. */
+export interface ScanOptions extends ObservedBounds, InsertedBounds {
+  /** Where the page before ended; default: the beginning. */
+  readonly after?: ScanPosition;
+  readonly limit: number;
+}
+
+/** The store. Every method rejects with `OfflineStoreError` when the store is out of order. */
+export interface OfflineStore {
+  /**
+   * Stores observations in one commit; the first ones of a version make a place for it. When it
+   * resolves they survive a power cut, but for those named in the answer: observations whose
+   * version or values do not fit are refused whole. When it rejects nothing was stored.
+   */
+  append(observations: readonly Observations[]): Promise<readonly AppendRefusal[]>;
+  /**
+   * For each feature, for each row of the spine: the newest observation at or before the row's
+   * time, of equally new ones the one stored last. Observations outside of the bounds do not count;
+   * neither does a newest one that is older than the feature's ttl. A feature of which nothing is
+   * stored was never observed.
+   */
+  sample(spine: Spine, features: readonly SampledFeature[], bounds?: InsertedBounds): Promise<SampledColumn[]>;
+  /**
+   * Keys of a namespace for which any feature was observed within the bounds, in order. With a
+   * limit, which of them is decided by a hash of the key: the same ones each time.
+   */
+  scanKeys(environmentId: string, namespace: string, bounds?: ObservedBounds, limit?: number): Promise<string[]>;
+  /** A feature's observations within the bounds by key, time and order of storing, page by page. */
+  scan(featureId: number, options: ScanOptions): Promise<Observation[]>;
+  /**
+   * The newest values of each row for which all the features were observed, by key, at most `limit`
+   * after a key.
+   */
+  latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
+  /** Removes all observations of rows; gives how many. Durable when it resolves. */
+  deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
+  /**
+   * Removes a version with all its observations. Durable when it resolves; the next append to it
+   * starts anew.
+   */
+  dropVersion(featureId: number): Promise<void>;
+  /** Waits for what was asked, then lets go of the files. */
+  close(): Promise<void>;
+}
+
+/** Result of a read-only statement. */
 export interface OfflineRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (null | number | bigint | string | Uint8Array)[])[];
@@ -113,43 +163,18 @@ export interface OfflineRows {
   readonly truncated: boolean;
 }
 
-/** The store. Every method rejects with `OfflineStoreError` when the store is out of order. */
-export interface OfflineStore {
+/** An offline store whose tables people can read by SQL, in the dialect of the engine behind it. */
+export interface SqlReadable {
   /**
-   * Stores observations in one commit, and creates tables that are missing. When it resolves they survive a power cut, but for those named in the answer: an
-   * append whose table or values do not fit is refused whole. When it rejects nothing was stored.
+   * Names of a feature's tables or views, for statements: that of its version, or with `historical`
+   * those of all its internal versions in order. Empty when nothing was stored yet.
    */
-  append(appends: readonly OfflineAppend[]): Promise<readonly AppendRefusal[]>;
+  tableNames(featureId: number, historical?: boolean): Promise<string[]>;
   /**
-   * For each feature, for each row of the spine: the newest observation at or before the row's time, of equally new ones the one stored last. Observations
-   * outside of the bounds do not count; neither does a newest one that is older than the feature's ttl. A feature without a table was never observed.
+   * Runs one `select`; rejects with `refused` for any other statement. At most `limit` rows,
+   * default 10,000.
    */
-  sampleAsOf(spine: Spine, features: readonly SampledFeature[], bounds?: InsertedBounds): Promise<SampledColumn[]>;
-  /**
-   * Keys of a namespace for which any feature was observed within the bounds, in order. With a limit, which of them is decided by a hash of the key: the same
-   * ones each time.
-   */
-  scanKeys(environmentId: string, namespace: string, bounds?: ObservedBounds, limit?: number): Promise<string[]>;
-  /** A feature's observations by key, time and order of storing, at most `limit` after a position. */
-  scanFeature(
-    featureId: number,
-    options: ObservedBounds & InsertedBounds & { readonly after?: ScanPosition; readonly limit: number },
-  ): Promise<Observation[]>;
-  /** The newest values of each row for which all the features were observed, by key, at most `limit` after a key. */
-  latestTuples(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
-  /** Name of a feature's table; with `historical`, of the tables of all its internal versions in order. Empty when there is none. */
-  tableName(featureId: number, historical?: boolean): Promise<string[]>;
-  /** Creates the table of a feature's version; nothing happens when it exists. Rejects when the id stands for another feature. */
-  createVersion(table: FeatureTable): Promise<void>;
-  /** Removes all observations of rows; gives how many. Durable when it resolves. */
-  deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
-  /** Removes a version with all its observations. Durable when it resolves; the next append to it starts anew. */
-  dropVersion(featureId: number): Promise<void>;
-  /** Runs one `select` on the tables. */
   query(statement: string, options?: { readonly limit?: number }): Promise<OfflineRows>;
-  /** Looks at every page and every observation. Rejects when something is damaged. */
-  verify(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Database, Statement } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
-import { Catalog, featureOf, isSameFeature } from "./catalog.ts";
+import { Catalog, isSameTable, tableOf } from "./catalog.ts";
 import { checksum, type SqlValue, toColumn } from "./column.ts";
 import {
   createVersionTable,
@@ -13,14 +13,29 @@ import {
   sumOfWord,
   tableNameOf,
   type VersionRow,
+  type VersionTable,
 } from "./schema.ts";
-import { type AppendRefusal, type FeatureTable, type OfflineAppend, OfflineStoreError } from "./store.ts";
+import { type AppendRefusal, type Observations, OfflineStoreError } from "./store.ts";
 
-/** Pages of the tables that are kept in memory: rows arrive in the order of nobody's keys, so that most inserts are elsewhere than the last. */
+/** Observations for the table of their version. */
+export interface TableRows extends Omit<Observations, "version"> {
+  readonly table: VersionTable;
+}
+
+/**
+ * Memory for pages of the tables, in KiB. Keys arrive in no order, so that one insert seldom goes
+ * to the page of the one before.
+ */
 const CACHE_KIB = 65_536;
-/** Pages of the log after which it is moved into the file, 64 MB: a page that several commits change is then moved once. */
+/**
+ * Pages of the log after which it is moved into the file, 64 MB: a page that several commits change
+ * is then moved once.
+ */
 const PAGES_PER_CHECKPOINT = 16_384;
-/** Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT` take. */
+/**
+ * Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT`
+ * take.
+ */
 const USUAL_LOG_BYTES = 68 * 1024 * 1024;
 
 type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
@@ -30,7 +45,10 @@ interface OpenVersion {
   readonly insert: Insert;
 }
 
-/** Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit per call. */
+/**
+ * Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit
+ * per call.
+ */
 export class OfflineWriter {
   readonly #db: Database;
   readonly #catalog: Catalog;
@@ -59,9 +77,12 @@ export class OfflineWriter {
     }
   }
 
-  append(appends: readonly OfflineAppend[], now: number): AppendRefusal[] {
+  /** Does nothing: the file was opened, or created, when this writer was made. */
+  open(): void {}
+
+  append(appends: readonly TableRows[], now: number): AppendRefusal[] {
     const refusals: AppendRefusal[] = [];
-    const accepted: { readonly append: OfflineAppend; readonly stored: SqlValue[] }[] = [];
+    const accepted: { readonly append: TableRows; readonly stored: SqlValue[] }[] = [];
     for (const [index, append] of appends.entries()) {
       try {
         accepted.push({ append, stored: this.#prepare(append) });
@@ -76,11 +97,6 @@ export class OfflineWriter {
         this.#db.query("update counter set sequence = ?1, sum = ?2").run(this.#sequence, sumOfCounter(this.#sequence));
       });
     return refusals;
-  }
-
-  createVersion(table: FeatureTable): void {
-    this.#refuseOther(table);
-    this.#transaction(() => this.#open(table));
   }
 
   deleteKeys(featureIds: readonly number[], keys: readonly string[]): number {
@@ -112,7 +128,7 @@ export class OfflineWriter {
   }
 
   /** Checks an append; gives its values as they will lie in the file. */
-  #prepare({ table, keys, values, observedAt, op }: OfflineAppend): SqlValue[] {
+  #prepare({ table, keys, values, observedAt, op }: TableRows): SqlValue[] {
     if (values.length !== keys.length || observedAt.length !== keys.length)
       throw new OfflineStoreError("refused", `${keys.length} keys came with ${values.length} values and ${observedAt.length} times`);
     if (!/^[a-z_]+$/.test(op)) throw new OfflineStoreError("refused", `${JSON.stringify(op)} does not name what writes`);
@@ -124,17 +140,17 @@ export class OfflineWriter {
   }
 
   /** A feature's id stands for one feature for ever. */
-  #refuseOther(table: FeatureTable): void {
+  #refuseOther(table: VersionTable): void {
     const name = tableNameOf(table);
     const known = this.#versions.get(table.featureId)?.row ?? this.#catalog.version(table.featureId);
-    if (known && !isSameFeature(featureOf(known), table))
+    if (known && !isSameTable(tableOf(known), table))
       throw new OfflineStoreError(
         "refused",
         `${name} of type ${table.type} cannot be: the id is that of ${known.table_name} of type ${known.type}`,
       );
   }
 
-  #insert({ table, keys, observedAt, op, resolver, deploymentId }: OfflineAppend, stored: readonly SqlValue[], now: number): void {
+  #insert({ table, keys, observedAt, op, resolver, deploymentId }: TableRows, stored: readonly SqlValue[], now: number): void {
     const { insert } = this.#open(table);
     const resolverWord = this.#word(resolver);
     const deploymentWord = this.#word(deploymentId);
@@ -148,7 +164,7 @@ export class OfflineWriter {
     }
   }
 
-  #open(table: FeatureTable): OpenVersion {
+  #open(table: VersionTable): OpenVersion {
     const known = this.#versions.get(table.featureId);
     if (known) return known;
     const row = this.#catalog.version(table.featureId) ?? this.#create(table);
@@ -160,7 +176,7 @@ export class OfflineWriter {
     return version;
   }
 
-  #create(table: FeatureTable): VersionRow {
+  #create(table: VersionTable): VersionRow {
     const row: Omit<VersionRow, "sum"> = {
       fid: table.featureId,
       environment_id: table.environmentId,

@@ -1,30 +1,31 @@
-/** Worker thread that moves the write-ahead log into the database file, so that its disk flushes never hold up queries. */
+/**
+ * Worker thread that moves the write-ahead log into the database file, so that its disk flushes
+ * never hold up queries.
+ */
 
 import { constants, Database } from "bun:sqlite";
+import { serve } from "../../thread/rpc.ts";
 
-declare const self: Worker;
+/** Moves the log of one file. */
+export class LogMover {
+  readonly #db: Database;
 
-/** What the store asks: a checkpoint of the file at `path`, or to end. */
-export type CheckpointRequest = { readonly path: string } | { readonly close: true };
-
-let db: Database | undefined;
-
-self.onmessage = ({ data }: MessageEvent<CheckpointRequest>): void => {
-  if ("close" in data) {
-    db?.close();
-    process.exit();
-    return;
+  /** @param path of the database file */
+  constructor(path: string) {
+    this.#db = new Database(path, { readwrite: true });
+    this.#db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+    this.#db.run("pragma busy_timeout = 5000");
+    this.#db.run("pragma synchronous = normal");
   }
-  try {
-    if (!db) {
-      db = new Database(data.path, { readwrite: true });
-      db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
-      db.run("pragma busy_timeout = 5000");
-      db.run("pragma synchronous = normal");
-    }
-    db.run("pragma wal_checkpoint(passive)");
-    self.postMessage({ failed: false });
-  } catch {
-    self.postMessage({ failed: true });
+
+  /** Moves what no reader needs any more. Throws what SQLite does. */
+  checkpoint(): void {
+    this.#db.run("pragma wal_checkpoint(passive)");
   }
-};
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+serve<LogMover, string>({ make: (path) => new LogMover(path), close: (mover) => mover.close() });

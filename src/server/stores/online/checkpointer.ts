@@ -2,8 +2,8 @@
 
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { workerEntry } from "../../worker-entry.ts";
-import type { CheckpointRequest } from "./checkpoint-worker.ts";
+import { Thread } from "../../thread/rpc.ts";
+import type { LogMover } from "./checkpoint-worker.ts";
 
 /** Written cells between two checkpoints: about 4 to 8 MB of log. */
 const CELLS_PER_CHECKPOINT = 2_000;
@@ -14,9 +14,12 @@ const USUAL_LOG_BYTES = 8 * 1024 * 1024;
 /** Pages per checkpoint when no worker thread can be had: few, so that each is short. */
 const PAGES_WITHOUT_WORKER = 256;
 
-/** Checkpoints in a worker thread; the writer pauses meanwhile, so that the log can start over at its beginning. */
+/**
+ * Checkpoints in a worker thread; the writer pauses meanwhile, so that the log can start over at
+ * its beginning.
+ */
 export class Checkpointer {
-  private worker: Worker | undefined;
+  private readonly thread: Thread<LogMover, string>;
   private cells = 0;
   private running = false;
   private unavailable = false;
@@ -31,6 +34,14 @@ export class Checkpointer {
   ) {
     db.run("pragma wal_autocheckpoint = 0");
     db.run(`pragma journal_size_limit = ${USUAL_LOG_BYTES}`);
+    this.thread = new Thread({
+      entry: "stores/online/checkpoint-worker.ts",
+      settings: path,
+      onEnd: () => {
+        this.doWithout();
+        this.onDone();
+      },
+    });
     if (this.logBytes() > USUAL_LOG_BYTES) this.cells = CELLS_PER_CHECKPOINT;
   }
 
@@ -50,15 +61,16 @@ export class Checkpointer {
     if (this.failed && this.logBytes() > MAX_LOG_BYTES) this.truncate();
     this.cells = 0;
     this.running = true;
-    try {
-      this.worker ??= this.start();
-      this.ask({ path: this.path });
-    } catch {
-      this.doWithout();
-    }
+    this.thread.call("checkpoint", []).then(
+      () => this.ended(false),
+      () => this.ended(true),
+    );
   }
 
-  /** Empties the log on the caller's thread. When the disk does not take it, the log stays as it is and the next checkpoint tries again. */
+  /**
+   * Empties the log on the caller's thread. When the disk does not take it, the log stays as it is
+   * and the next checkpoint tries again.
+   */
   truncate(): void {
     this.cells = 0;
     try {
@@ -68,38 +80,24 @@ export class Checkpointer {
     }
   }
 
-  /** Empties the log for the last time and ends the worker thread. */
+  /** Empties the log for the last time and ends the thread. */
   close(): void {
     this.unavailable = true;
-    this.ask({ close: true });
-    this.worker = undefined;
+    this.thread.close().catch(() => undefined);
     this.truncate();
   }
 
-  private ask(request: CheckpointRequest): void {
-    this.worker?.postMessage(request);
-  }
-
-  private start(): Worker {
-    const worker = new Worker(workerEntry("stores/online/checkpoint-worker.ts"), { smol: true, ref: false });
-    worker.onmessage = ({ data }: MessageEvent<{ readonly failed: boolean }>) => {
-      this.running = false;
-      this.failed = data.failed;
-      this.onDone();
-    };
-    worker.onerror = (event) => {
-      event.preventDefault();
-      this.doWithout();
-      this.onDone();
-    };
-    return worker;
+  /** A checkpoint in the thread has ended. */
+  private ended(failed: boolean): void {
+    if (this.unavailable) return;
+    this.running = false;
+    this.failed = failed;
+    this.onDone();
   }
 
   private doWithout(): void {
     if (this.unavailable) return;
     this.unavailable = true;
-    this.worker?.terminate();
-    this.worker = undefined;
     this.running = false;
     this.db.run(`pragma wal_autocheckpoint = ${PAGES_WITHOUT_WORKER}`);
   }

@@ -1,8 +1,11 @@
-/** The online store of a server: a cache, so that a damaged file is set aside and begun anew, at the start or whenever the damage shows, and no query fails over it. */
+/**
+ * The online store of a server. It is a cache: a damaged file is set aside and begun anew, at the
+ * start or whenever the damage shows, and no query fails over it.
+ */
 
-import type { OnlineStore } from "../online.ts";
 import { isDamage, setAside } from "../sqlite/open.ts";
 import { openSqliteOnlineStore, type SqliteOnlineOptions } from "./sqlite.ts";
+import type { OnlineStore } from "./store.ts";
 
 /** How it is opened. */
 export interface RenewableOptions extends SqliteOnlineOptions {
@@ -12,11 +15,14 @@ export interface RenewableOptions extends SqliteOnlineOptions {
 
 /**
  * Opens or creates the store.
- * @throws StartError when the file has a newer schema, or cannot be used for another reason than damage
+ * @throws StartError when the file has a newer schema, or cannot be used for another reason than
+ * damage
  */
 export function openRenewableOnlineStore(path: string, options: RenewableOptions): OnlineStore {
   let isRenewing = false;
   let isClosed = false;
+  /** Values that earlier files' stores dropped. */
+  let dropped = 0;
 
   const open = (): OnlineStore =>
     openSqliteOnlineStore(path, {
@@ -42,6 +48,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
 
   const renew = (damage: unknown): void => {
     isRenewing = true;
+    dropped += store.dropped();
     try {
       store.close();
     } finally {
@@ -68,12 +75,19 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
   };
 
   return {
-    getMany: (...given) => sound((of) => of.getMany(...given)),
-    putMany: (...given) => sound((of) => of.putMany(...given)),
-    getRelation: (...given) => sound((of) => of.getRelation(...given)),
-    putRelation: (...given) => sound((of) => of.putRelation(...given)),
+    read: (...given) => sound((of) => of.read(...given)),
+    put: (...given) => sound((of) => of.put(...given)),
+    flush: () => store.flush(),
+    dropped: () => dropped + store.dropped(),
     dropScope: (...given) => sound((of) => of.dropScope(...given)),
-    dropFeature: (...given) => sound((of) => of.dropFeature(...given)),
+    async sweep(signal) {
+      try {
+        return await store.sweep(signal);
+      } catch (error) {
+        if (isDamage(error)) renewSoon(error);
+        throw error;
+      }
+    },
     probe: () => sound((of) => of.probe()),
     close() {
       isClosed = true;

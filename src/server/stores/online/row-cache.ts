@@ -1,7 +1,9 @@
-/** Rows of the online store in memory: what was read or written lately, and what is not written yet. */
+/**
+ * Rows of the online store in memory: what was read or written lately, and what is not written yet.
+ */
 
 import { decodeStored, encodeStored, type FeatureValue } from "../../../domain/value.ts";
-import type { StoredValue } from "../online.ts";
+import type { StoredValue } from "./store.ts";
 
 /** Estimated bytes of a cell beside its text: the objects, the map's slots, numbers. */
 const CELL_BYTES = 160;
@@ -10,14 +12,22 @@ const ROW_BYTES = 240;
 /** Rows looked at per eviction, so that none takes long. */
 const LOOKS_PER_EVICTION = 256;
 
-/** What is known of one feature of one row. */
+/** The expiry of what never expires. */
+export const NEVER = Number.POSITIVE_INFINITY;
+
+/** One feature of one row. */
 export interface Cell {
   readonly row: Row;
   readonly featureId: number;
   /** The value; undefined when the row has none. */
   stored: StoredValue | undefined;
-  /** The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller can change what another gets. */
+  /**
+   * The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller
+   * can change what another gets.
+   */
   text: string | undefined;
+  /** Epoch milliseconds from which on the value may be forgotten; Infinity = never. */
+  expiresAt: number;
   /** Whether the file is known to hold nothing newer. Only such a cell answers a read. */
   certain: boolean;
   /** Whether it still has to be written to the file. */
@@ -52,7 +62,10 @@ export function cellText(cell: Cell): string {
   return cell.text ?? encodeStored(cell.stored?.value ?? null);
 }
 
-/** A bounded set of rows, evicted by second chance. One process owns the file, so what is here cannot go stale. */
+/**
+ * A bounded set of rows, evicted by second chance. One process owns the file, so what is here
+ * cannot go stale.
+ */
 export class RowCache {
   private readonly rows = new Map<string, Row>();
   private bytes = 0;
@@ -73,6 +86,11 @@ export class RowCache {
     return row;
   }
 
+  /** The row, without noting that it was asked for. */
+  peek(id: string): Row | undefined {
+    return this.rows.get(id);
+  }
+
   /** The row, made if need be. */
   open(id: string, scope: string, namespace: string, key: string): Row {
     const known = this.find(id);
@@ -84,20 +102,25 @@ export class RowCache {
   }
 
   /** Sets a cell from a value in memory. */
-  assign(row: Row, featureId: number, value: FeatureValue, observedAt: number, resolver: string): Cell {
+  assign(row: Row, featureId: number, { value, observedAt, resolver }: StoredValue, expiresAt = NEVER): Cell {
     const composite = typeof value === "object" && value !== null;
     const text = composite ? encodeStored(value) : undefined;
-    return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, text);
+    return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, text, expiresAt);
   }
 
-  /** Sets a cell from the file; without `text` the row has no value there. */
-  assignStored(row: Row, featureId: number, text?: string, observedAt = 0, resolver = ""): Cell {
-    if (text === undefined) return this.set(row, featureId, undefined, undefined);
+  /** Sets a cell from the file, where its value lies as the text of `encodeStored`. */
+  assignStored(row: Row, featureId: number, text: string, observedAt: number, resolver: string, expiresAt: number): Cell {
     const first = text.charCodeAt(0);
     const composite = first === 0x7b || first === 0x5b;
     const value = composite ? decodeStored(text) : (JSON.parse(text) as FeatureValue);
-    if (typeof value === "object" && value !== null) return this.set(row, featureId, { value: null, observedAt, resolver }, text);
-    return this.set(row, featureId, { value, observedAt, resolver }, undefined);
+    if (typeof value === "object" && value !== null)
+      return this.set(row, featureId, { value: null, observedAt, resolver }, text, expiresAt);
+    return this.set(row, featureId, { value, observedAt, resolver }, undefined, expiresAt);
+  }
+
+  /** Sets a cell for which the file has no value. */
+  assignAbsent(row: Row, featureId: number): Cell {
+    return this.set(row, featureId, undefined, undefined, NEVER);
   }
 
   /** Forgets one cell. */
@@ -133,17 +156,18 @@ export class RowCache {
     }
   }
 
-  private set(row: Row, featureId: number, stored: StoredValue | undefined, text: string | undefined): Cell {
+  private set(row: Row, featureId: number, stored: StoredValue | undefined, text: string | undefined, expiresAt: number): Cell {
     const size = CELL_BYTES + 2 * (text?.length ?? (typeof stored?.value === "string" ? stored.value.length : 0));
     const known = row.cells.get(featureId);
     if (known) {
       known.stored = stored;
       known.text = text;
+      known.expiresAt = expiresAt;
       this.grow(row, size - known.bytes);
       known.bytes = size;
       return known;
     }
-    const cell: Cell = { row, featureId, stored, text, certain: false, dirty: false, bytes: size };
+    const cell: Cell = { row, featureId, stored, text, expiresAt, certain: false, dirty: false, bytes: size };
     row.cells.set(featureId, cell);
     this.grow(row, size);
     return cell;

@@ -6,8 +6,10 @@ import type { Migration } from "../sqlite/open.ts";
 export const ONLINE_APPLICATION_ID = 0x7376636f;
 
 /**
- * Steps of the schema. `scope` is `main` or a branch's name, `pk` the type-tagged key of `storeKey`, `value` the text of `encodeStored`, times are
- * epoch milliseconds, `op` is the resolver's FQN. Without rowid, so that the features of one row lie beside each other on a page.
+ * Steps of the schema. `scope` is `main` or a branch's name, `pk` the type-tagged key of
+ * `storeKey`, `value` the text of `encodeStored`, times are epoch milliseconds, `op` is the
+ * resolver's FQN, `expires_at` is null for what is kept for ever. Without rowid, so that the
+ * features of one row lie beside each other on a page.
  */
 export const ONLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -22,5 +24,8 @@ export const ONLINE_MIGRATIONS: readonly Migration[] = [
       op text not null,
       primary key (scope, ns, pk, fid)
     ) without rowid`);
+  },
+  (db) => {
+    db.run("alter table online add column expires_at integer");
   },
 ];

@@ -1,33 +1,36 @@
 /**
- * The online store on SQLite. One process owns the file (the server's lock on its data directory sees to that), so rows in memory are never stale.
+ * The online store on SQLite. One process owns the file (the server's lock on its data directory
+ * sees to that), so rows in memory are never stale.
  *
- * Writes are seen by reads at once and reach the file a few milliseconds later, in small transactions between queries. A process that is killed
- * loses what it had not written yet, at most about `FLUSH_DELAY_MS` of it unless the disk is behind; a power cut may lose the last commits too
- * (`synchronous = normal`). Neither damages the file, and nothing is lost for good: every value can be computed again by its resolver. `close`
- * writes everything.
+ * Writes are seen by reads at once and reach the file a few milliseconds later, in small
+ * transactions between queries: a process that is killed loses what came in that time, more when
+ * the disk is behind. A power cut may lose the last commits too (`synchronous = normal`), flushed
+ * ones among them. Neither damages the file.
  */
 
 import type { Database, Statement } from "bun:sqlite";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { OnlineStore, OnlineWrite, RelationWrite, StoredRows, StoredValue } from "../online.ts";
 import { explainDamage, openDatabase } from "../sqlite/open.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { type Cell, cellText, type Row, RowCache, readCell } from "./row-cache.ts";
+import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
+import type { FoundRows, OnlineFound, OnlineReads, OnlineStore, OnlineWrites, StoredRows, StoredValue, ValuesRead } from "./store.ts";
+import { WriteQueue } from "./write-queue.ts";
 
-const FLUSH_DELAY_MS = 5;
-/** Cells per transaction: about half a millisecond. */
-const CELLS_PER_FLUSH = 64;
-/** Estimated bytes after which a transaction takes no more cells: rows of relations are much larger than values. */
-const BYTES_PER_FLUSH = 128 * 1024;
 /** A cell with more bytes counts for several when the log's growth is estimated. */
 const BYTES_PER_CELL = 2_048;
-/** Pause after a failed write, for example on a full disk. */
-const RETRY_DELAY_MS = 1_000;
 const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
 const DEFAULT_MAX_PENDING = 50_000;
-/** How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put right by this much all the time. */
+/**
+ * How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put
+ * right by this much all the time.
+ */
 const CLOCK_TOLERANCE_MS = 1_000;
+/**
+ * Cells that a step of a sweep looks at, about half a millisecond, and the pause between two steps.
+ */
+const CELLS_PER_SWEEP = 512;
+const SWEEP_PAUSE_MS = 20;
 /** Ids per statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
@@ -35,14 +38,24 @@ const MAX_LISTED_IDS = 64;
 export interface SqliteOnlineOptions {
   /** Estimated memory for rows. Default 128 MiB. */
   readonly cacheBytes?: number;
-  /** Unwritten values above which `putMany` writes to the file itself before it returns. Default 50,000. */
+  /**
+   * Unwritten values above which `put` writes to the file itself before it returns. Default 50,000.
+   */
   readonly maxPending?: number;
-  /** Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran ahead. */
+  /**
+   * Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran
+   * ahead.
+   */
   readonly now?: () => number;
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion?: string;
-  /** Told when values could not be written to the file, once until they can be; they are served from memory meanwhile. */
+  /**
+   * Told when values could not be written to the file, once until they can be; they are served from
+   * memory meanwhile.
+   */
   readonly onWriteFailure?: (error: Error) => void;
+  /** Told how many values were dropped, as too many wait that could not be written. */
+  readonly onDrop?: (values: number) => void;
 }
 
 interface StoredRow {
@@ -50,7 +63,21 @@ interface StoredRow {
   readonly value: string;
   readonly observed_at: number;
   readonly op: string;
+  readonly expires_at: number | null;
 }
+
+/** Place of a cell in the file. */
+interface CellPlace {
+  readonly scope: string;
+  readonly ns: string;
+  readonly pk: string;
+  readonly fid: number;
+}
+
+/** A place before every cell. */
+const BEGINNING: CellPlace = { scope: "", ns: "", pk: "", fid: -1 };
+
+const STORED = "fid, value, observed_at, op, expires_at";
 
 /**
  * Opens or creates the store. `:memory:` keeps nothing on disk.
@@ -76,16 +103,15 @@ export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions
 
 class SqliteOnlineStore implements OnlineStore {
   private readonly cache: RowCache;
-  private readonly dirty = new Set<Cell>();
-  private readonly maxPending: number;
+  private readonly queue: WriteQueue;
   private readonly now: () => number;
   private readonly checkpointer: Checkpointer | undefined;
   private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
-  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number]>;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private turn: ReturnType<typeof setImmediate> | undefined;
-  private failing = false;
+  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
+  private readonly next: Statement<CellPlace & Pick<StoredRow, "expires_at">, [string, string, string, number, number]>;
+  private readonly expire: Statement<unknown, [string, string, string, number, number]>;
+  private sweeping: Promise<number> | undefined;
   private closed = false;
 
   constructor(
@@ -94,26 +120,102 @@ class SqliteOnlineStore implements OnlineStore {
     private readonly options: SqliteOnlineOptions,
   ) {
     this.cache = new RowCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES);
-    this.maxPending = options.maxPending ?? DEFAULT_MAX_PENDING;
     this.now = options.now ?? Date.now;
-    this.checkpointer = path === ":memory:" ? undefined : new Checkpointer(db, path, () => this.schedule());
-    this.range = db.prepare(
-      "select fid, value, observed_at, op from online where scope = ?1 and ns = ?2 and pk = ?3 and fid between ?4 and ?5",
-    );
+    this.checkpointer = path === ":memory:" ? undefined : new Checkpointer(db, path, () => this.queue.schedule());
+    this.queue = new WriteQueue({
+      maxPending: options.maxPending ?? DEFAULT_MAX_PENDING,
+      write: (cells, bytes) => this.write(cells, bytes),
+      isHeld: () => this.checkpointer?.busy === true,
+      onFailure: options.onWriteFailure,
+    });
+    this.range = db.prepare(`select ${STORED} from online where scope = ?1 and ns = ?2 and pk = ?3 and fid between ?4 and ?5`);
     this.upsert = db.prepare(
-      `insert into online (scope, ns, pk, fid, value, observed_at, inserted_at, op) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-       on conflict do update set value = excluded.value, observed_at = excluded.observed_at, inserted_at = excluded.inserted_at, op = excluded.op
-       where excluded.observed_at >= online.observed_at or online.observed_at > ?9`,
+      `insert into online (scope, ns, pk, fid, value, observed_at, inserted_at, op, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+       on conflict do update set value = excluded.value, observed_at = excluded.observed_at, inserted_at = excluded.inserted_at, op = excluded.op,
+         expires_at = excluded.expires_at
+       where excluded.observed_at >= online.observed_at or online.observed_at > ?10`,
     );
+    this.next = db.prepare(
+      `select scope, ns, pk, fid, expires_at from online where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4)
+       order by scope, ns, pk, fid limit ?5`,
+    );
+    this.expire = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4 and expires_at <= ?5");
   }
 
-  getMany(
-    scope: string,
-    namespace: string,
-    keys: readonly string[],
-    featureIds: readonly number[],
-    asOf = Number.POSITIVE_INFINITY,
-  ): (StoredValue | undefined)[][] {
+  read(scope: string, { values, rows }: OnlineReads): OnlineFound {
+    const found = {
+      values: values.map((read) => this.readValues(scope, read)),
+      rows: rows.map(
+        ({ relationId, ...read }): FoundRows =>
+          this.readValues(scope, { ...read, featureIds: [relationId] }).map(([stored]) => stored && rowsOf(stored)),
+      ),
+    };
+    this.cache.evict();
+    return found;
+  }
+
+  put(scope: string, { values, rows }: OnlineWrites): void {
+    const latest = this.latest();
+    for (const write of values) this.take(scope, write, write.featureId, write, write.expiresAt, latest);
+    for (const { rows: count, columns, ...write } of rows) {
+      const value = { rows: count, columns: Object.fromEntries(columns) as Record<string, FeatureValue> };
+      this.take(scope, write, write.relationId, { ...write, value }, write.expiresAt, latest);
+    }
+    this.makeRoom();
+    this.queue.schedule();
+  }
+
+  flush(): Promise<void> {
+    return this.queue.flush();
+  }
+
+  dropped(): number {
+    return this.queue.dropped;
+  }
+
+  dropScope(scope: string): void {
+    this.queue.removeWhere(({ row }) => row.scope === scope);
+    while (this.queue.writeSome() > 0);
+    this.db.query("delete from online where scope = ?").run(scope);
+    this.cache.clear();
+    this.queue.drop();
+  }
+
+  sweep(signal?: AbortSignal): Promise<number> {
+    this.sweeping ??= this.sweepAll(signal).finally(() => {
+      this.sweeping = undefined;
+    });
+    return this.sweeping;
+  }
+
+  probe(): void {
+    const key = `s:${crypto.randomUUID()}`;
+    this.upsert.run("~probe", "probe", key, 0, '"ok"', 0, this.now(), "probe", null, this.latest());
+    const found = this.range.get("~probe", "probe", key, 0, 0);
+    this.db.query("delete from online where scope = ?").run("~probe");
+    if (found?.value !== '"ok"') throw new Error("the online store did not return what was written to it");
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.queue.stop();
+    this.queue.writeAll();
+    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.expire]) statement.finalize();
+    this.checkpointer?.close();
+    this.cache.clear();
+    this.db.close();
+  }
+
+  /**
+   * The latest time that a stored value can rightly have. One that lies behind it comes from a
+   * clock that ran ahead, and gives way to any other.
+   */
+  private latest(): number {
+    return this.now() + CLOCK_TOLERANCE_MS;
+  }
+
+  private readValues(scope: string, { namespace, keys, featureIds, asOf = Number.POSITIVE_INFINITY }: ValuesRead) {
     const prefix = rowPrefix(scope, namespace);
     const result = new Array<(StoredValue | undefined)[]>(keys.length);
     for (let k = 0; k < keys.length; k++) {
@@ -124,77 +226,37 @@ class SqliteOnlineStore implements OnlineStore {
         (row && valuesOf(row, featureIds, asOf)) ??
         (valuesOf(this.load(this.cache.open(id, scope, namespace, key), featureIds), featureIds, asOf) as (StoredValue | undefined)[]);
     }
-    this.cache.evict();
     return result;
   }
 
-  putMany(scope: string, writes: readonly OnlineWrite[]): void {
-    const latest = this.latest();
-    for (const write of writes) {
-      const row = this.cache.open(rowPrefix(scope, write.namespace) + write.key, scope, write.namespace, write.key);
-      const known = row.cells.get(write.featureId);
-      const stored = known?.stored?.observedAt ?? Number.NEGATIVE_INFINITY;
-      if (stored > write.observedAt && stored <= latest) continue;
-      this.soil(this.cache.assign(row, write.featureId, write.value, write.observedAt, write.resolver));
+  /** Queues a value, unless a newer one is known. */
+  private take(
+    scope: string,
+    { namespace, key }: { readonly namespace: string; readonly key: string },
+    featureId: number,
+    value: StoredValue,
+    expiresAt: number | undefined,
+    latest: number,
+  ): void {
+    const row = this.cache.open(rowPrefix(scope, namespace) + key, scope, namespace, key);
+    const stored = row.cells.get(featureId)?.stored?.observedAt ?? Number.NEGATIVE_INFINITY;
+    if (stored > value.observedAt && stored <= latest) return;
+    this.queue.add(this.cache.assign(row, featureId, value, expiresAt));
+  }
+
+  /**
+   * Writes while too much waits; drops everything when the file does not take it, so that memory
+   * stays bounded.
+   */
+  private makeRoom(): void {
+    const { queue, cache } = this;
+    while ((queue.isFull || (cache.isOverfull && queue.size > 0)) && queue.writeSome() > 0) cache.evict();
+    if (queue.isFull || (queue.isFailing && cache.isOverfull)) {
+      const cells = queue.drop();
+      for (const cell of cells) cache.forget(cell);
+      this.options.onDrop?.(cells.length);
     }
-    while ((this.dirty.size > this.maxPending || (this.cache.isOverfull && this.dirty.size > 0)) && this.flushSome(CELLS_PER_FLUSH))
-      this.cache.evict();
-    if (this.dirty.size > this.maxPending || (this.failing && this.cache.isOverfull)) this.discard();
-    this.cache.evict();
-    this.schedule();
-  }
-
-  getRelation(scope: string, namespace: string, keys: readonly string[], relationId: number, asOf?: number): (StoredRows | undefined)[] {
-    return this.getMany(scope, namespace, keys, [relationId], asOf).map(([stored]) => stored && rowsOf(stored));
-  }
-
-  putRelation(scope: string, writes: readonly RelationWrite[]): void {
-    this.putMany(
-      scope,
-      writes.map(({ relationId, rows, columns, ...write }) => ({
-        ...write,
-        featureId: relationId,
-        value: { rows, columns: Object.fromEntries(columns) as Record<string, FeatureValue> },
-      })),
-    );
-  }
-
-  dropScope(scope: string): void {
-    this.forget(
-      (row) => row.scope === scope,
-      () => this.db.query("delete from online where scope = ?").run(scope),
-    );
-  }
-
-  dropFeature(featureId: number): void {
-    this.forget(
-      (_, cell) => cell.featureId === featureId,
-      () => this.db.query("delete from online where fid = ?").run(featureId),
-    );
-  }
-
-  probe(): void {
-    const key = `s:${crypto.randomUUID()}`;
-    this.upsert.run("~probe", "probe", key, 0, '"ok"', 0, this.now(), "probe", this.latest());
-    const found = this.range.get("~probe", "probe", key, 0, 0);
-    this.db.query("delete from online where scope = ?").run("~probe");
-    if (found?.value !== '"ok"') throw new Error("the online store did not return what was written to it");
-  }
-
-  close(): void {
-    if (this.closed) return;
-    this.closed = true;
-    this.unschedule();
-    while (this.dirty.size > 0 && this.flushSome(4_096)) {}
-    for (const statement of [...this.listed.values(), this.range, this.upsert]) statement.finalize();
-    this.checkpointer?.close();
-    this.cache.clear();
-    this.db.close();
-  }
-
-  /** The latest time that a stored value can rightly have. One that lies behind it comes from a clock that ran ahead, and gives way to any other. */
-  private latest(): number {
-    return this.now() + CLOCK_TOLERANCE_MS;
+    cache.evict();
   }
 
   /** Reads what is not certain from the file; a newer value that waits to be written stays. */
@@ -202,24 +264,20 @@ class SqliteOnlineStore implements OnlineStore {
     const latest = this.latest();
     const wanted = new Set<number>();
     for (const featureId of featureIds) if (row.cells.get(featureId)?.certain !== true) wanted.add(featureId);
-    for (const { fid, value, observed_at, op } of this.read(row, [...wanted])) {
+    for (const { fid, value, observed_at, op, expires_at } of this.select(row, [...wanted])) {
       if (!wanted.delete(fid)) continue;
       const pending = row.cells.get(fid);
       if (pending?.stored && (pending.stored.observedAt >= observed_at || observed_at > latest)) pending.certain = true;
       else {
-        if (pending) this.clean(pending);
-        this.cache.assignStored(row, fid, value, observed_at, op).certain = true;
+        if (pending) this.queue.remove(pending);
+        this.cache.assignStored(row, fid, value, observed_at, op, expires_at ?? NEVER).certain = true;
       }
     }
-    for (const featureId of wanted) {
-      const pending = row.cells.get(featureId);
-      if (pending) pending.certain = true;
-      else this.cache.assignStored(row, featureId).certain = true;
-    }
+    for (const featureId of wanted) (row.cells.get(featureId) ?? this.cache.assignAbsent(row, featureId)).certain = true;
     return row;
   }
 
-  private read(row: Row, featureIds: readonly number[]): StoredRow[] {
+  private select(row: Row, featureIds: readonly number[]): StoredRow[] {
     let low = Number.POSITIVE_INFINITY;
     let high = Number.NEGATIVE_INFINITY;
     for (const featureId of featureIds) {
@@ -231,116 +289,84 @@ class SqliteOnlineStore implements OnlineStore {
     let statement = this.listed.get(featureIds.length);
     if (!statement) {
       const marks = new Array(featureIds.length).fill("?").join(", ");
-      statement = this.db.prepare(
-        `select fid, value, observed_at, op from online where scope = ? and ns = ? and pk = ? and fid in (${marks})`,
-      );
+      statement = this.db.prepare(`select ${STORED} from online where scope = ? and ns = ? and pk = ? and fid in (${marks})`);
       this.listed.set(featureIds.length, statement);
     }
     return statement.all(row.scope, row.namespace, row.key, ...featureIds);
   }
 
-  private soil(cell: Cell): void {
-    if (cell.dirty) return;
-    cell.dirty = true;
-    cell.row.dirty++;
-    this.dirty.add(cell);
-  }
-
-  private clean(cell: Cell): void {
-    if (!cell.dirty) return;
-    cell.dirty = false;
-    cell.row.dirty--;
-    this.dirty.delete(cell);
-  }
-
-  private schedule(): void {
-    if (this.dirty.size === 0 || this.timer || this.turn || this.closed) return;
-    this.timer = setTimeout(
-      () => {
-        this.timer = undefined;
-        this.flushTurn();
-      },
-      this.failing ? RETRY_DELAY_MS : FLUSH_DELAY_MS,
-    );
-    this.timer.unref();
-  }
-
-  private unschedule(): void {
-    clearTimeout(this.timer);
-    clearImmediate(this.turn);
-    this.timer = undefined;
-    this.turn = undefined;
-  }
-
-  /** Writes a little, then lets the event loop serve queries before it goes on. */
-  private flushTurn(): void {
-    this.turn = undefined;
-    if (this.closed || (this.checkpointer?.busy && this.dirty.size < this.maxPending / 2)) return;
-    if (this.flushSome(CELLS_PER_FLUSH) && this.dirty.size > 0) this.turn = setImmediate(() => this.flushTurn());
-    else this.schedule();
-  }
-
-  /** Writes up to `limit` cells in one transaction; false when the file refused. */
-  private flushSome(limit: number): boolean {
-    const batch: Cell[] = [];
-    let bytes = 0;
-    for (const cell of this.dirty) {
-      bytes += cell.bytes;
-      if (batch.push(cell) >= limit || bytes >= BYTES_PER_FLUSH) break;
-    }
+  /** Writes cells of the queue in one transaction. Throws what SQLite does. */
+  private write(cells: readonly Cell[], bytes: number): void {
     const insertedAt = this.now();
     const latest = this.latest();
-    try {
-      this.db.run("begin immediate");
-      for (const cell of batch) {
-        const { row, stored } = cell;
-        if (stored)
-          this.upsert.run(
-            row.scope,
-            row.namespace,
-            row.key,
-            cell.featureId,
-            cellText(cell),
-            stored.observedAt,
-            insertedAt,
-            stored.resolver,
-            latest,
-          );
+    this.transaction(() => {
+      for (const cell of cells) {
+        const { row, stored, expiresAt } = cell;
+        if (!stored) continue;
+        const expiry = expiresAt === NEVER ? null : expiresAt;
+        const { observedAt, resolver } = stored;
+        this.upsert.run(
+          row.scope,
+          row.namespace,
+          row.key,
+          cell.featureId,
+          cellText(cell),
+          observedAt,
+          insertedAt,
+          resolver,
+          expiry,
+          latest,
+        );
       }
+    });
+    for (const cell of cells) {
+      this.queue.remove(cell);
+      if (!cell.certain) this.cache.forget(cell);
+    }
+    this.checkpointer?.wrote(Math.max(cells.length, Math.ceil(bytes / BYTES_PER_CELL)));
+  }
+
+  private async sweepAll(signal: AbortSignal | undefined): Promise<number> {
+    const now = this.now();
+    let removed = 0;
+    for (let place: CellPlace | undefined = BEGINNING; place && !this.closed && !signal?.aborted; ) {
+      if (!this.checkpointer?.busy) {
+        const cells = this.next.all(place.scope, place.ns, place.pk, place.fid, CELLS_PER_SWEEP);
+        const expired = cells.filter(({ expires_at }) => expires_at !== null && expires_at <= now);
+        if (expired.length > 0) this.remove(expired, now);
+        removed += expired.length;
+        place = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
+      }
+      if (place) await pause(SWEEP_PAUSE_MS);
+    }
+    return removed;
+  }
+
+  /** Removes expired cells from the file and from memory. */
+  private remove(expired: readonly CellPlace[], now: number): void {
+    this.transaction(() => {
+      for (const { scope, ns, pk, fid } of expired) this.expire.run(scope, ns, pk, fid, now);
+    });
+    for (const { scope, ns, pk, fid } of expired) {
+      const cell = this.cache.peek(rowPrefix(scope, ns) + pk)?.cells.get(fid);
+      if (cell && !cell.dirty) this.cache.forget(cell);
+    }
+    this.checkpointer?.wrote(expired.length);
+  }
+
+  private transaction(work: () => void): void {
+    this.db.run("begin immediate");
+    try {
+      work();
       this.db.run("commit");
     } catch (error) {
       if (this.db.inTransaction) this.db.run("rollback");
-      const isFirst = !this.failing;
-      this.failing = true;
-      if (isFirst) this.options.onWriteFailure?.(error as Error);
-      return false;
+      throw error;
     }
-    this.failing = false;
-    for (const cell of batch) {
-      this.clean(cell);
-      if (!cell.certain) this.cache.forget(cell);
-    }
-    this.checkpointer?.wrote(Math.max(batch.length, Math.ceil(bytes / BYTES_PER_CELL)));
-    return true;
-  }
-
-  /** Gives up values that the file does not take, so that memory stays bounded. */
-  private discard(): void {
-    for (const cell of [...this.dirty]) {
-      this.clean(cell);
-      this.cache.forget(cell);
-    }
-  }
-
-  private forget(matches: (row: Row, cell: Cell) => boolean, remove: () => void): void {
-    for (const cell of [...this.dirty]) if (matches(cell.row, cell)) this.clean(cell);
-    while (this.dirty.size > 0 && this.flushSome(CELLS_PER_FLUSH)) {}
-    remove();
-    const waiting = [...this.dirty];
-    this.cache.clear();
-    for (const cell of waiting) this.clean(cell);
   }
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The values of a row; undefined when what the file holds of one of them is not certain. */
 function valuesOf(row: Row, featureIds: readonly number[], asOf: number): (StoredValue | undefined)[] | undefined {

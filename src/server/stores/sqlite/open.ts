@@ -1,4 +1,6 @@
-/** Opening a database file of ours: private, versioned, migrated in one transaction after a backup. */
+/**
+ * Opening a database file of ours: private, versioned, migrated in one transaction after a backup.
+ */
 
 import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, readSync, rmSync, statSync } from "node:fs";
@@ -8,17 +10,26 @@ import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../../disk/rename.ts";
 import { StartError } from "../../failure.ts";
 
-/** One step of a schema. Steps are numbered from 1 by their place in the list and never edited once released. */
+/**
+ * One step of a schema. Steps are numbered from 1 by their place in the list and never edited once
+ * released.
+ */
 export type Migration = (db: Database) => void;
 
 /** How a database is opened. */
 export interface OpenOptions {
   /** Absolute path; `:memory:` for tests. */
   readonly path: string;
-  /** Marks the file as ours (`PRAGMA application_id`), so that another program's database is refused. */
+  /**
+   * Marks the file as ours (`PRAGMA application_id`), so that another program's database is
+   * refused.
+   */
   readonly applicationId: number;
   readonly migrations: readonly Migration[];
-  /** `full`: an acknowledged write survives a power cut. `normal`: it survives the death of the process. */
+  /**
+   * `full`: an acknowledged write survives a power cut. `normal`: it survives the death of the
+   * process.
+   */
   readonly synchronous: "full" | "normal";
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion: string;
@@ -34,8 +45,10 @@ const USER_VERSION_OFFSET = 60;
 const APPLICATION_ID_OFFSET = 68;
 
 /**
- * Opens or creates a database and brings it to the newest schema. A backup `<file>.v<old>.backup` is kept before a migration.
- * @throws StartError when the file is newer than this program, another program's, or damaged; the file is not touched then.
+ * Opens or creates a database and brings it to the newest schema. A backup `<file>.v<old>.backup`
+ * is kept before a migration.
+ * @throws StartError when the file is newer than this program, another program's, or damaged; the
+ * file is not touched then.
  */
 export function openDatabase(options: OpenOptions): Database {
   const { path, migrations } = options;
@@ -77,7 +90,8 @@ export interface Stamp {
 }
 
 /**
- * Looks at a database file without changing a byte of it, and refuses it as `openDatabase` would. Undefined when there is no file yet.
+ * Looks at a database file without changing a byte of it, and refuses it as `openDatabase` would.
+ * Undefined when there is no file yet.
  * @throws StartError
  */
 export function inspectDatabase(options: Pick<OpenOptions, "path" | "applicationId" | "migrations" | "programVersion">): Stamp | undefined {
@@ -104,7 +118,10 @@ function refuseUnusable(stamp: Stamp, options: Parameters<typeof inspectDatabase
   }
 }
 
-/** Reads version and owner without changing a byte, also when a crash left a write-ahead log beside the file. */
+/**
+ * Reads version and owner without changing a byte, also when a crash left a write-ahead log beside
+ * the file.
+ */
 function readStamp(path: string): Stamp | undefined {
   if (!existsSync(path) || statSync(path).size === 0) return undefined;
   const wal = `${path}-wal`;
@@ -177,8 +194,9 @@ function migrate(db: Database, from: number, options: OpenOptions): void {
 }
 
 /**
- * The error with which a start ends when using the file at `path` failed because it is damaged; any other error is given back. A table or column that the schema
- * has and the file lacks means damage too.
+ * The error with which a start ends when using the file at `path` failed because it is damaged; any
+ * other error is given back. A table or column that the schema has and the file lacks means damage
+ * too.
  */
 export function explainDamage(path: string, error: unknown): unknown {
   return !(error instanceof StartError) && isDamage(error) ? damaged(path, error) : error;
@@ -211,7 +229,8 @@ function damaged(path: string, cause: unknown): StartError {
 }
 
 /**
- * Moves a damaged database and what belongs to it aside, in the place of an earlier one. No connection may be open that deletes its log when it closes.
+ * Moves a damaged database and what belongs to it aside, in the place of an earlier one. No
+ * connection may be open that deletes its log when it closes.
  * @returns where the file is now
  */
 export function setAside(path: string): string {

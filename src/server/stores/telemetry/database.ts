@@ -1,6 +1,7 @@
 /**
- * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The bodies of a batch of queries are packed together, since
- * they resemble each other: that takes a tenth of the room and less time than writing them as they are.
+ * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The
+ * bodies of a batch of queries are packed together, since they resemble each other: that takes a
+ * tenth of the room and less time than writing them as they are.
  */
 
 import type { Database } from "bun:sqlite";
@@ -12,6 +13,7 @@ import { StageTable } from "./stage-table.ts";
 import type {
   Body,
   BodyEncoding,
+  ExpiredStages,
   LogEntry,
   LogFilter,
   QueryLogEntry,
@@ -47,6 +49,11 @@ export interface TelemetryBatch {
 const PRUNE_EVERY_MS = 60_000;
 /** Newest rows of all environments among which an environment's are looked for. */
 const LISTED_ROWS = 100_000;
+/** Times beyond every time. */
+const EARLIEST = Number.MIN_SAFE_INTEGER;
+const LATEST = Number.MAX_SAFE_INTEGER;
+/** The newest row among which queries before the bound ?4 are looked for. */
+const NEWEST_BEFORE = "select seq from query_log where started_at < ?4 order by seq desc limit 1";
 /** Packs four times as fast as the default, into a quarter more. */
 const PACKING = { level: 1 };
 
@@ -121,23 +128,25 @@ export class TelemetryDatabase {
   }
 
   /** Queries, newest first. */
-  queries({ environmentId, deploymentId, limit }: QueryLogFilter): QueryLogSummary[] {
-    const among = deploymentId === undefined ? "seq > (select max(seq) from query_log) - ?2" : "deployment_id = ?2";
+  queries({ environmentId, deploymentId, from = EARLIEST, before = LATEST, limit }: QueryLogFilter): QueryLogSummary[] {
+    const among = deploymentId === undefined ? `seq > (${NEWEST_BEFORE}) - ?2` : "deployment_id = ?2";
     return this.#db
-      .query<QueryLogSummary, [string, string | number, number]>(
-        `select ${SUMMARY} from query_log where environment_id = ?1 and ${among} order by seq desc limit ?3`,
+      .query<QueryLogSummary, [string, string | number, number, number, number]>(
+        `select ${SUMMARY} from query_log where environment_id = ?1 and ${among} and started_at >= ?3 and started_at < ?4
+         order by seq desc limit ?5`,
       )
-      .all(environmentId, deploymentId ?? LISTED_ROWS, limit);
+      .all(environmentId, deploymentId ?? LISTED_ROWS, from, before, limit);
   }
 
   /** Log lines, oldest first. */
-  logs({ deploymentId, queryId, limit }: LogFilter): LogEntry[] {
+  logs({ deploymentId, queryId, from = EARLIEST, before = LATEST, limit }: LogFilter): LogEntry[] {
     return this.#db
-      .query<LogEntry, [string | null, string | null, number]>(
+      .query<LogEntry, [string | null, string | null, number, number, number]>(
         `select environment_id as environmentId, deployment_id as deploymentId, at as timestampMs, level, logger, resolver, query_id as queryId, text
-         from log where (?1 is null or deployment_id = ?1) and (?2 is null or query_id = ?2) order by seq desc limit ?3`,
+         from log where (?1 is null or deployment_id = ?1) and (?2 is null or query_id = ?2) and at >= ?3 and at < ?4
+         order by seq desc limit ?5`,
       )
-      .all(deploymentId ?? null, queryId ?? null, limit)
+      .all(deploymentId ?? null, queryId ?? null, from, before, limit)
       .reverse();
   }
 
@@ -157,7 +166,7 @@ export class TelemetryDatabase {
   }
 
   /** The queries whose stages are to go now, and the objects to be deleted first. */
-  expiredStages(now: number): ReturnType<StageTable["expired"]> {
+  expiredStages(now: number): ExpiredStages {
     return this.#stages.expired({ since: Math.max(now - this.file.ttlMs, this.#cutAt), maxBytes: this.file.maxStageBytes });
   }
 
@@ -264,7 +273,10 @@ export class TelemetryDatabase {
 
 const FIRST_TENTH = "(select min(seq) + (max(seq) - min(seq)) / 10";
 
-/** The first row of a time or later; rows come in the order of their time, near enough, so that no index is needed to find it. */
+/**
+ * The first row of a time or later; rows come in the order of their time, near enough, so that no
+ * index is needed to find it.
+ */
 function firstSince(table: string, column: string): string {
   return `coalesce((select seq from ${table} where ${column} >= ?1 order by seq limit 1), (select max(seq) + 1 from ${table}), 0)`;
 }

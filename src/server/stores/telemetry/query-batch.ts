@@ -1,11 +1,15 @@
 /**
- * Queries on their way to the thread that writes them. Their bodies are laid end to end when they are handed over, so that they go as one piece of memory and
- * are packed as they are; the rest goes as one text, which threads hand to each other for less than objects.
+ * Queries on their way to the thread that writes them. Their bodies are laid end to end when they
+ * are handed over, so that they go as one piece of memory and are packed as they are; the rest goes
+ * as one text, which threads hand to each other for less than objects.
  */
 
 import type { Body, QueryLogEntry } from "./store.ts";
 
-/** A query without its bodies. Their bytes follow each other in the batch's, request, response, origins, and those of the next query come after them. */
+/**
+ * A query without its bodies. Their bytes follow each other in the batch's, request, response,
+ * origins, and those of the next query come after them.
+ */
 export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response" | "origins"> {
   readonly requestSize: number;
   /** Null when there is no response. */
@@ -20,7 +24,10 @@ export interface QueryBatch {
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
-/** Size of the memory in which bodies are laid, unless a batch needs more; what is not written to takes none. */
+/**
+ * Size of the memory in which bodies are laid, unless a batch needs more; what is not written to
+ * takes none.
+ */
 const KEPT_BYTES = 1024 * 1024;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;

@@ -1,28 +1,41 @@
-/** The telemetry store in one SQLite file that a worker thread owns: records are gathered here and sent there in batches, and whoever reads asks it too. */
+/**
+ * The telemetry store in one SQLite file that a worker thread owns: records are gathered here and
+ * sent there in batches, and whoever reads asks it too.
+ */
 
 import type { Clock } from "../../../context/clock.ts";
-import { workerEntry } from "../../worker-entry.ts";
+import { Thread } from "../../thread/rpc.ts";
 import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
 import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";
-import type { TelemetryAnswer, TelemetryMethod, TelemetryRequest } from "./telemetry-worker.ts";
+import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** How the store is opened. */
 export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
     Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
   readonly clock: Clock;
-  /** Records that may wait to be written, on either thread; default 20,000. Failed queries and errors may be four times as many. */
+  /**
+   * Records that may wait to be written, on either thread; default 20,000. Failed queries and
+   * errors may be four times as many.
+   */
   readonly maxPending?: number;
   /** Size of what may wait, about in bytes; default 64 MiB. */
   readonly maxPendingBytes?: number;
-  /** Deletes an object with a stage's rows, whose query is too old to be kept. Without it stages are kept for ever. */
-  readonly deleteObject?: (sha256: string) => Promise<void>;
-  /** Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is now. */
+  /**
+   * Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is
+   * now.
+   */
   readonly onRenewal?: (reason: string, kept: string) => void;
-  /** Told about a write that fails, once until one does not, so that a full disk does not stay unseen. */
+  /**
+   * Told about a write that fails, once until one does not, so that a full disk does not stay
+   * unseen.
+   */
   readonly onError?: (error: unknown) => void;
-  /** Told how many records were dropped since the start, at most once a second while the number grows. */
+  /**
+   * Told how many records were dropped since the start, at most once a second while the number
+   * grows.
+   */
   readonly onDrop?: (dropped: number) => void;
 }
 
@@ -35,20 +48,18 @@ const BYTES_PER_BATCH = MEBIBYTE / 2;
 /** How much more room there is for what failed. */
 const ERROR_ROOM = 4;
 const NOTICE_MS = 1_000;
-/** How often old stages are looked for while there are records to write. */
-const EXPIRE_EVERY_MS = 60_000;
-
-interface Call {
-  resolve(result: unknown): void;
-  reject(reason: unknown): void;
-}
 
 /** Makes the store. The thread is started and the file opened with the first record or question. */
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
   const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
   const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes };
-  const calls = new Map<number, Call>();
+  const thread = new Thread<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
+    entry: "stores/telemetry/telemetry-worker.ts",
+    settings: file,
+    listeners: { renewed: (reason, kept) => options.onRenewal?.(reason, kept) },
+    ended: (reason) => new Error(`the telemetry thread ended: ${reason}`),
+  });
   /** What is not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
@@ -59,40 +70,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   let sending: ReturnType<typeof setImmediate> | undefined;
   let noticing: ReturnType<typeof setTimeout> | undefined;
   let written = Promise.resolve();
-  let worker: Worker | undefined;
-  let lastCall = 0;
   let dropped = 0;
-  let expiredAt = 0;
   let isFailing = false;
-
-  const start = (): Worker => {
-    const made = new Worker(workerEntry("stores/telemetry/telemetry-worker.ts"), { smol: true, ref: false });
-    made.onmessage = ({ data }: MessageEvent<TelemetryAnswer>) => {
-      if ("renewed" in data) {
-        options.onRenewal?.(data.renewed, data.kept);
-        return;
-      }
-      const call = calls.get(data.id);
-      calls.delete(data.id);
-      if ("failed" in data) call?.reject(new Error(data.failed));
-      else call?.resolve(data.result);
-    };
-    made.onerror = (event) => {
-      event.preventDefault();
-      worker = undefined;
-      for (const call of calls.values()) call.reject(new Error(`the telemetry thread ended: ${event.message}`));
-      calls.clear();
-    };
-    return made;
-  };
-
-  const ask = <M extends TelemetryMethod>(method: M, argument: Parameters<TelemetryDatabase[M]>[0], given: ArrayBuffer[] = []) =>
-    new Promise<ReturnType<TelemetryDatabase[M]>>((resolve, reject) => {
-      worker ??= start();
-      const request: TelemetryRequest = { id: ++lastCall, file, method, argument };
-      calls.set(request.id, { resolve: resolve as (result: unknown) => void, reject });
-      worker.postMessage(request, given);
-    });
 
   const drop = (records: number): void => {
     dropped += records;
@@ -107,7 +86,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
 
   const write = async (batch: TelemetryBatch, records: number, bytes: number): Promise<void> => {
     try {
-      await ask("write", batch, batch.queries && [batch.queries.bodies.buffer]);
+      await thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer]);
       isFailing = false;
     } catch (error) {
       if (!isFailing) options.onError?.(error);
@@ -116,12 +95,14 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     }
     pending.records -= records;
     pending.bytes -= bytes;
-    if (Math.abs(clock.now() - expiredAt) >= EXPIRE_EVERY_MS) await expireStages();
   };
 
   const waiting = (): number => queries.size + logs.length + spans.length;
 
-  /** Sends what was gathered. Resolves when everything that was sent is written, or dropped: the thread answers in order. */
+  /**
+   * Sends what was gathered. Resolves when everything that was sent is written, or dropped: the
+   * thread answers in order.
+   */
   const send = (): Promise<void> => {
     clearTimeout(gathering);
     clearImmediate(sending);
@@ -134,20 +115,6 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     spans = [];
     gathered = 0;
     return written;
-  };
-
-  /** Deletes the objects of stages that are too old or too many, then forgets them; what fails is tried again the next time. */
-  const expireStages = async (): Promise<void> => {
-    expiredAt = clock.now();
-    const { deleteObject } = options;
-    if (!deleteObject) return;
-    try {
-      const { objects, queryIds } = await ask("expiredStages", clock.now());
-      for (const sha256 of objects) await deleteObject(sha256);
-      if (queryIds.length > 0) await ask("forgetStages", queryIds);
-    } catch (error) {
-      options.onError?.(error);
-    }
   };
 
   const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
@@ -164,7 +131,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     return true;
   };
 
-  /** Sends a full batch once the answers that are being given are out, a smaller one after a while. */
+  /**
+   * Sends a full batch once the answers that are being given are out, a smaller one after a while.
+   */
   const gather = (): void => {
     const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
     if (isFull) sending ??= setImmediate(send);
@@ -191,33 +160,30 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     hasRoom: () => hasRoom(1),
     query(queryId) {
       void send();
-      return ask("query", queryId);
+      return thread.call("query", [queryId]);
     },
     queries(filter) {
       void send();
-      return ask("queries", filter);
+      return thread.call("queries", [filter]);
     },
     logs(filter) {
       void send();
-      return ask("logs", filter);
+      return thread.call("logs", [filter]);
     },
     spans(filter) {
       void send();
-      return ask("spans", filter);
+      return thread.call("spans", [filter]);
     },
-    async keepStages(stages) {
-      await ask("keepStages", stages);
-      await expireStages();
-    },
-    stages: (queryId) => ask("stages", queryId),
+    keepStages: (stages) => thread.call("keepStages", [stages]),
+    stages: (queryId) => thread.call("stages", [queryId]),
+    expiredStages: () => thread.call("expiredStages", [clock.now()]),
+    forgetStages: (queryIds) => thread.call("forgetStages", [queryIds]),
     dropped: () => dropped,
-    probe: () => ask("probe", clock.now()),
+    probe: () => thread.call("probe", [clock.now()]),
     flush: send,
     async close() {
       await send();
-      if (worker) await ask("close", undefined).catch((error: unknown) => options.onError?.(error));
-      worker?.terminate();
-      worker = undefined;
+      await thread.close().catch((error: unknown) => options.onError?.(error));
       notice();
     },
   };

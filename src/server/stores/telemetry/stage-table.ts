@@ -1,7 +1,10 @@
-/** What is known of the stages that queries left. Their rows are objects of the object store, which go before the rows here do, so that none is forgotten. */
+/**
+ * What is known of the stages that queries left. Their rows are objects of the object store, which
+ * go before the rows here do, so that none is forgotten.
+ */
 
 import type { Database } from "bun:sqlite";
-import type { StageRecord } from "./store.ts";
+import type { ExpiredStages, StageRecord } from "./store.ts";
 
 /** Which stages go. */
 export interface StageLimits {
@@ -41,7 +44,7 @@ export class StageTable {
   }
 
   /** The queries whose stages are to go, with their objects. */
-  expired({ since, maxBytes }: StageLimits): { readonly queryIds: readonly string[]; readonly objects: readonly string[] } {
+  expired({ since, maxBytes }: StageLimits): ExpiredStages {
     const runs = this.db
       .query<{ queryId: string; startedAt: number; bytes: number }, []>(
         "select query_id as queryId, min(started_at) as startedAt, sum(size) as bytes from plan_stage group by query_id order by startedAt desc",

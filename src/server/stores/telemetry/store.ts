@@ -1,9 +1,13 @@
 /**
- * The telemetry store: what the server did, for people to look at. Records are handed over without waiting and written by a thread of their own; when they come
- * faster than they can be written, those that find no room are dropped and counted. Nothing here is needed to answer a query.
+ * The telemetry store: what the server did, for people to look at. Records are handed over without
+ * waiting and written by a thread of their own; when they come faster than they can be written,
+ * those that find no room are dropped and counted. Nothing here is needed to answer a query.
  */
 
-/** How a query's bodies are written: the JSON of the query API, or the contract's messages in binary. */
+/**
+ * How a query's bodies are written: the JSON of the query API, or the contract's messages in
+ * binary.
+ */
 export type BodyEncoding = "json" | "proto";
 
 /** A request or a response as it was sent: text for `json`, bytes for `proto`. */
@@ -27,7 +31,10 @@ export interface QueryLogEntry {
   readonly request: Body;
   /** Absent when the query was refused or the server failed. */
   readonly response?: Body;
-  /** Where each value of the response came from: a line each, `+` when the online store served it, then the FQN of the resolver that computed it. */
+  /**
+   * Where each value of the response came from: a line each, `+` when the online store served it,
+   * then the FQN of the resolver that computed it.
+   */
   readonly origins: string;
 }
 
@@ -98,23 +105,44 @@ export interface StageRecord {
   readonly size: number;
 }
 
-/** Which queries: those of an environment or of one of its deployments, at most the newest `limit`. */
-export interface QueryLogFilter {
+/** Bounds of a record's time, epoch milliseconds: that of a query's start, or of a line. */
+export interface RecordedBounds {
+  /** Inclusive; default: the beginning. */
+  readonly from?: number;
+  /** Exclusive; default: the end. */
+  readonly before?: number;
+}
+
+/**
+ * Which queries: those of an environment or of one of its deployments within the bounds, at most
+ * the newest `limit`.
+ */
+export interface QueryLogFilter extends RecordedBounds {
   readonly environmentId: string;
   readonly deploymentId?: string;
   readonly limit: number;
 }
 
-/** Which lines: those of a deployment or a query, at most the newest `limit`. */
-export interface LogFilter {
+/** Which lines: those of a deployment or a query within the bounds, at most the newest `limit`. */
+export interface LogFilter extends RecordedBounds {
   readonly deploymentId?: string;
   readonly queryId?: string;
   readonly limit: number;
 }
 
+/** Queries whose stages are to go, with the objects that hold the rows. */
+export interface ExpiredStages {
+  readonly queryIds: readonly string[];
+  /** Digests. */
+  readonly objects: readonly string[];
+}
+
 /** The store. */
 export interface TelemetryStore {
-  /** Takes a query; never waits, never throws. One that failed is kept when others are dropped already, up to a limit of its own. */
+  /**
+   * Takes a query; never waits, never throws. One that failed is kept when others are dropped
+   * already, up to a limit of its own.
+   */
   recordQuery(entry: QueryLogEntry): void;
   /** Takes a log line; never waits, never throws. Errors are kept as failed queries are. */
   recordLog(entry: LogEntry): void;
@@ -130,11 +158,24 @@ export interface TelemetryStore {
   logs(filter: LogFilter): Promise<LogEntry[]>;
   /** Spans by their start, also those that were recorded just now. */
   spans(filter: SpanFilter): Promise<SpanRecord[]>;
-  /** Keeps what is known of a query's stages. Resolves when it is written: before the objects are, so that none is forgotten. */
+  /**
+   * Keeps what is known of a query's stages. Resolves when it is written: before the objects are,
+   * so that none is forgotten.
+   */
   keepStages(stages: readonly StageRecord[]): Promise<void>;
   /** The stages of a query, in order. */
   stages(queryId: string): Promise<StageRecord[]>;
-  /** Records that were dropped since the start: too many came at once, or they could not be written. */
+  /**
+   * The queries whose stages are too old, or for whose objects there is no room beside those of
+   * newer ones. They stay known until `forgetStages`: who owns the objects deletes those first, so
+   * that none is left behind.
+   */
+  expiredStages(): Promise<ExpiredStages>;
+  /** Forgets the stages of queries. */
+  forgetStages(queryIds: readonly string[]): Promise<void>;
+  /**
+   * Records that were dropped since the start: too many came at once, or they could not be written.
+   */
   dropped(): number;
   /** Writes and reads a log line. Rejects when that fails. */
   probe(): Promise<void>;

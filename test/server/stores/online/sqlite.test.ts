@@ -3,32 +3,18 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteOnlineStore, type SqliteOnlineOptions } from "../../../../src/server/stores/online/sqlite.ts";
-import type { OnlineStore, OnlineWrite } from "../../../../src/server/stores/online.ts";
+import { openRenewableOnlineStore } from "../../../../src/server/stores/online/renewable.ts";
+import { ONLINE_MIGRATIONS } from "../../../../src/server/stores/online/schema.ts";
+import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
+import type { OnlineStore, StoredValue, ValueWrite } from "../../../../src/server/stores/online/store.ts";
 import { eventually } from "../../../harness/eventually.ts";
-import { onlineStoreConformance, type StorePlace } from "../online.conformance.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-online-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let places = 0;
 const newPath = (): string => join(root, `${places++}.db`);
 
-function filePlace(options?: SqliteOnlineOptions): () => StorePlace {
-  return () => {
-    const path = newPath();
-    return { open: () => openSqliteOnlineStore(path, options), durable: true, remove: () => {} };
-  };
-}
-
-onlineStoreConformance("sqlite file", filePlace());
-onlineStoreConformance("sqlite file, no room in memory", filePlace({ cacheBytes: 0, maxPending: 3 }));
-onlineStoreConformance("sqlite in memory", () => ({
-  open: () => openSqliteOnlineStore(":memory:"),
-  durable: false,
-  remove: () => {},
-}));
-
-const write = (key: number, featureId: number, value: OnlineWrite["value"], observedAt = 1): OnlineWrite => ({
+const write = (key: number, featureId: number, value: ValueWrite["value"], observedAt = 1): ValueWrite => ({
   namespace: "user",
   key: `i:${key}`,
   featureId,
@@ -37,8 +23,14 @@ const write = (key: number, featureId: number, value: OnlineWrite["value"], obse
   resolver: "m.f",
 });
 
-const storedAt = (store: OnlineStore, key: number, featureId: number): unknown =>
-  (store.getMany("main", "user", [`i:${key}`], [featureId]) as ReturnType<OnlineStore["getMany"]> & unknown[][])[0]?.[0];
+const put = (store: OnlineStore, values: readonly ValueWrite[]): void => store.put("main", { values, rows: [] });
+
+/** What an open store has for a row's feature; it answers at once. */
+function storedAt(store: OnlineStore, key: number, featureId: number): StoredValue | undefined {
+  const found = store.read("main", { values: [{ namespace: "user", keys: [`i:${key}`], featureIds: [featureId] }], rows: [] });
+  if (found instanceof Promise) throw new Error("a store in this process answers at once");
+  return found.values[0]?.[0]?.[0];
+}
 
 describe("sqlite online store", () => {
   test("writes reach the file without a close, in the background", async () => {
@@ -46,8 +38,8 @@ describe("sqlite online store", () => {
     const store = openSqliteOnlineStore(path);
     const reader = new Database(path, { readonly: true });
     const count = (): number => reader.query<{ n: number }, []>("select count(*) n from online").get()?.n ?? 0;
-    store.putMany(
-      "main",
+    put(
+      store,
       Array.from({ length: 500 }, (_, key) => write(key, 1, key)),
     );
     expect(count()).toBe(0);
@@ -62,8 +54,8 @@ describe("sqlite online store", () => {
     const text = "x".repeat(200);
     let largest = 0;
     for (let round = 0; round < 60; round++) {
-      store.putMany(
-        "main",
+      put(
+        store,
         Array.from({ length: 1_000 }, (_, key) => write((key * 7919 + round * 31) % 20_000, round % 20, text, round)),
       );
       largest = Math.max(largest, statSync(`${path}-wal`).size);
@@ -77,11 +69,11 @@ describe("sqlite online store", () => {
     await reopened.close();
   });
 
-  test("more than maxPending unwritten values are written before putMany returns", async () => {
+  test("more than maxPending unwritten values are written before put returns", async () => {
     const path = newPath();
     const store = openSqliteOnlineStore(path, { maxPending: 100 });
-    store.putMany(
-      "main",
+    put(
+      store,
       Array.from({ length: 1_000 }, (_, key) => write(key, 1, key)),
     );
     const reader = new Database(path, { readonly: true });
@@ -96,7 +88,7 @@ describe("sqlite online store", () => {
     const store = openSqliteOnlineStore(path, { onWriteFailure: (error) => failures.push(error) });
     const other = new Database(path);
     other.run("create trigger full before insert on online begin select raise(abort, 'database or disk is full'); end");
-    store.putMany("main", [write(1, 1, "kept")]);
+    put(store, [write(1, 1, "kept")]);
     await eventually(() => failures.length > 0, "a failure to write");
     expect(failures[0]?.message).toContain("disk is full");
     expect(storedAt(store, 1, 1)).toMatchObject({ value: "kept" });
@@ -107,6 +99,94 @@ describe("sqlite online store", () => {
     const reopened = openSqliteOnlineStore(path);
     expect(storedAt(reopened, 1, 1)).toMatchObject({ value: "kept" });
     await reopened.close();
+  });
+
+  test("what the file refuses and memory cannot hold is dropped, counted and told, and flush says so", async () => {
+    const path = newPath();
+    const told: number[] = [];
+    const store = openSqliteOnlineStore(path, { maxPending: 10, onDrop: (values) => told.push(values) });
+    const other = new Database(path);
+    other.run("create trigger full before insert on online begin select raise(abort, 'database or disk is full'); end");
+    put(store, [write(1, 1, "waits")]);
+    const refused = store.flush();
+    expect(await refused.catch(String)).toContain("disk is full");
+    expect([store.dropped(), storedAt(store, 1, 1)?.value]).toEqual([0, "waits"]);
+    put(
+      store,
+      Array.from({ length: 20 }, (_, key) => write(key, 2, "no room")),
+    );
+    expect([store.dropped(), told, storedAt(store, 1, 1), storedAt(store, 1, 2)]).toEqual([21, [21], undefined, undefined]);
+    other.run("drop trigger full");
+    other.close();
+    put(store, [write(2, 1, "again")]);
+    await store.flush();
+    expect([store.dropped(), storedAt(store, 2, 1)?.value]).toEqual([21, "again"]);
+    await store.close();
+  });
+
+  test("what flush acknowledged is there after the process was killed", async () => {
+    const path = newPath();
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, "flush-and-wait.ts"), path], { stdout: "pipe" });
+    const { value } = await child.stdout.getReader().read();
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(new TextDecoder().decode(value)).toBe("flushed\n");
+    const store = openSqliteOnlineStore(path);
+    for (let key = 0; key < 1_000; key++) expect(storedAt(store, key, 1)?.value).toBe(key);
+    await store.close();
+  });
+
+  test("a file without expiry is brought to the newest schema; what it holds is served, and never expires", async () => {
+    const path = newPath();
+    const old = new Database(path, { create: true });
+    ONLINE_MIGRATIONS[0]?.(old);
+    old.run("insert into online values ('main', 'user', 'i:1', 1, '\"kept\"', 5, 5, 'm.f')");
+    old.run("pragma application_id = 0x7376636f");
+    old.run("pragma user_version = 1");
+    old.close();
+    const store = openSqliteOnlineStore(path, { now: () => 1e15 });
+    expect(storedAt(store, 1, 1)).toEqual({ value: "kept", observedAt: 5, resolver: "m.f" });
+    expect([await store.sweep(), storedAt(store, 1, 1)?.value]).toEqual([0, "kept"]);
+    await store.close();
+    expect(statSync(`${path}.v1.backup`).size).toBeGreaterThan(0);
+  });
+
+  test("room that a sweep made is used again", async () => {
+    const path = newPath();
+    let now = 1_000;
+    const store = openSqliteOnlineStore(path, { now: () => now });
+    const sizes: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      put(
+        store,
+        Array.from({ length: 2_000 }, (_, key) => ({ ...write(round * 2_000 + key, 1, "x".repeat(200)), expiresAt: now + 10 })),
+      );
+      await store.flush();
+      now += 100;
+      expect(await store.sweep()).toBe(2_000);
+      const db = new Database(path, { readonly: true });
+      sizes.push(db.query<{ page_count: number }, []>("pragma page_count").get()?.page_count ?? 0);
+      db.close();
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual((sizes[0] as number) * 1.1);
+    await store.close();
+  });
+
+  test("a sweep that meets damage has the file set aside and begun anew", async () => {
+    const path = newPath();
+    const { promise: renewed, resolve } = Promise.withResolvers<string>();
+    const store = openRenewableOnlineStore(path, { onRenewal: (_, kept) => resolve(kept) });
+    put(store, [{ ...write(1, 1, "old"), expiresAt: 1 }]);
+    await store.flush();
+    const other = new Database(path);
+    other.run("drop table online");
+    other.close();
+    expect(await store.sweep().catch(String)).toContain("no such table");
+    expect(await renewed).toBe(`${path}.damaged`);
+    put(store, [write(1, 1, "new")]);
+    await store.flush();
+    expect(storedAt(store, 1, 1)?.value).toBe("new");
+    await store.close();
   });
 
   test("the file is private, and a damaged or newer one is refused untouched", async () => {

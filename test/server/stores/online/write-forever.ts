@@ -1,4 +1,7 @@
-/** Puts values into the online store at argv[2] until it is killed; prints the time of each batch once another process could read it. */
+/**
+ * Puts values into the online store at argv[2] until it is killed; prints the time of each batch
+ * once another process could read it.
+ */
 
 import { Database } from "bun:sqlite";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
@@ -10,9 +13,9 @@ const newest = reader.query<{ at: number | null }, []>("select max(observed_at) 
 let at = Math.max(newest.get()?.at ?? 0, 0);
 while (true) {
   at++;
-  store.putMany(
-    "main",
-    Array.from({ length: 40 }, (_, index) => {
+  store.put("main", {
+    rows: [],
+    values: Array.from({ length: 40 }, (_, index) => {
       const key = `i:${index % 10}`;
       const featureId = Math.floor(index / 10) + 1;
       return {
@@ -24,7 +27,7 @@ while (true) {
         resolver: "m.f",
       };
     }),
-  );
+  });
   const written = newest.get()?.at ?? 0;
   if (at % 10 === 0) console.log(written);
   await Bun.sleep(1);

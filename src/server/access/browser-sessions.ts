@@ -1,0 +1,165 @@
+/**
+ * Browser sessions: a client makes an entry, a one-time code, and the browser that comes with it is logged in as the client. A session has two halves. The cookie
+ * is sent to every port of the host, so other programs there may see it; the page key is kept in the storage of this origin, and scripts that read it cannot read
+ * the cookie. So only both together are a session.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Log } from "../log.ts";
+import type { BrowserSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
+import type { Clients } from "./clients.ts";
+import { onlyReading } from "./permissions.ts";
+import { hashSecret, newCode, newSecret, secretMatches } from "./secrets.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Milliseconds that an entry may wait for its browser. */
+const ENTRY_LIFETIME_MS = 120_000;
+/** Milliseconds without use after which a session ends. */
+const SESSION_IDLE_MS = 12 * 3_600_000;
+/** Milliseconds after which a session ends, however much it is used. */
+const SESSION_LIFETIME_MS = 30 * 86_400_000;
+/** Header of the page key. */
+export const PAGE_KEY_HEADER = "svc-page-key";
+
+const MOST_ENTRIES = 10;
+const MOST_SESSIONS = 50;
+const MOST_PATH_CHARACTERS = 2048;
+const USE_NOTED_EVERY_MS = 60_000;
+
+/** A session that was opened: both halves, given out once. */
+export interface OpenedSession {
+  readonly cookie: string;
+  readonly pageKey: string;
+  readonly path: string;
+  readonly expiresAt: number;
+}
+
+/** The browser sessions of a server. */
+export interface BrowserSessions {
+  /** Makes an entry for a page of this server. Throws Failure: invalid_argument for a path that leads elsewhere, permission_denied for a caller that is a session. */
+  enter(
+    caller: Caller,
+    path: string,
+    readOnly: boolean,
+  ): Promise<{ readonly code: string; readonly path: string; readonly expiresAt: number }>;
+  /** Opens the session of an entry, once; the one that the request comes with ends. Undefined when the code is of no entry. */
+  redeem(code: string, headers: Headers): Promise<OpenedSession | undefined>;
+  /** Who a request with both halves of a session calls for. */
+  callerOf(headers: Headers): Promise<Caller | undefined>;
+  /** Sessions of a client, or of all clients of the team; last used first. */
+  list(teamId: string, clientId: string | undefined): Promise<(BrowserSessionRecord & { readonly clientName: string })[]>;
+  end(ids: readonly string[]): Promise<void>;
+  /** `Set-Cookie` of a session's cookie, or of its removal. */
+  setCookie(value: string | undefined, secure: boolean): string;
+}
+
+/** Makes the browser sessions of a server that listens at `port`. */
+export function createBrowserSessions(options: {
+  readonly metadata: SessionStore;
+  readonly clients: Clients;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly port: number;
+}): BrowserSessions {
+  const { metadata, clients, clock, log } = options;
+  const cookieName = `svc_session_${options.port}`;
+
+  const find = async (headers: Headers): Promise<BrowserSessionRecord | undefined> => {
+    const cookie = cookieOf(headers, cookieName);
+    const session = cookie === undefined ? undefined : await metadata.browserSession(hashSecret(cookie));
+    return session && session.expiresAt > clock.now() ? session : undefined;
+  };
+  const use = (session: BrowserSessionRecord): void => {
+    const now = clock.now();
+    clients.used(session.clientId);
+    if (now - session.lastUsedAt < USE_NOTED_EVERY_MS) return;
+    const expiresAt = Math.min(now + SESSION_IDLE_MS, session.createdAt + SESSION_LIFETIME_MS);
+    metadata
+      .touchBrowserSession(session.id, { lastUsedAt: now, expiresAt })
+      .catch((error: unknown) => log.warning("a session's last use was not noted", { error: String(error) }));
+  };
+
+  return {
+    async enter(caller, given, readOnly) {
+      if (caller.sessionId !== undefined)
+        throw new Failure("permission_denied", "A browser session cannot log in further browsers.", { hint: "Run `svc dashboard`." });
+      const path = ownPath(given);
+      if (path === undefined)
+        throw new Failure(
+          "invalid_argument",
+          `The path must lead to a page of this server and have at most ${MOST_PATH_CHARACTERS} characters.`,
+        );
+      const now = clock.now();
+      const code = newCode();
+      const expiresAt = now + ENTRY_LIFETIME_MS;
+      const permissions = readOnly ? onlyReading(caller.permissions) : caller.permissions;
+      const entry = { codeHash: hashSecret(code), clientId: caller.clientId, permissions, path, createdAt: now, expiresAt };
+      await metadata.createEntry(entry, MOST_ENTRIES);
+      return { code, path, expiresAt };
+    },
+
+    async redeem(code, headers) {
+      const now = clock.now();
+      const before = await find(headers);
+      const [cookie, pageKey] = [newSecret("svcb"), newSecret("svcb")];
+      const session = {
+        id: newId("ses", now),
+        cookieHash: hashSecret(cookie),
+        keyHash: hashSecret(pageKey),
+        userAgent: (headers.get("user-agent") ?? "").slice(0, 300),
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: now + SESSION_IDLE_MS,
+      };
+      const entry = await metadata.redeemEntry(hashSecret(code), session, MOST_SESSIONS);
+      if (!entry) return undefined;
+      const gone = [...(before ? [before.id] : []), ...((await clients.find(entry.clientId)) ? [] : [session.id])];
+      if (gone.length > 0) await metadata.deleteBrowserSessions(gone);
+      log.info("browser session", { session: session.id, client: entry.clientId, opened: !gone.includes(session.id) });
+      if (gone.includes(session.id)) return undefined;
+      return { cookie, pageKey, path: entry.path, expiresAt: now + SESSION_LIFETIME_MS };
+    },
+
+    async callerOf(headers) {
+      const session = await find(headers);
+      if (!secretMatches(headers.get(PAGE_KEY_HEADER) ?? "", session?.keyHash) || !session) return undefined;
+      const client = await clients.find(session.clientId);
+      if (!client) return undefined;
+      use(session);
+      const permissions = session.permissions.filter((name) => client.permissions.includes(name));
+      return { clientId: client.id, teamId: client.teamId, permissions, sessionId: session.id };
+    },
+
+    async list(teamId, clientId) {
+      const sessions = await metadata.browserSessions(clock.now(), clientId);
+      const named = await Promise.all(sessions.map(async (session) => ({ session, client: await clients.find(session.clientId) })));
+      return named.flatMap(({ session, client }) => (client?.teamId === teamId ? [{ ...session, clientName: client.name }] : []));
+    },
+
+    end: (ids) => metadata.deleteBrowserSessions(ids),
+
+    setCookie(value, secure) {
+      const life = value === undefined ? 0 : SESSION_LIFETIME_MS / 1000;
+      return `${cookieName}=${value ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${secure ? "; Secure" : ""}`;
+    },
+  };
+}
+
+/** A path as it stands in an address of this server; undefined when it would lead to another, as `/.//host` does once it is `//host`. */
+function ownPath(given: string): string | undefined {
+  if (given === "") return "/";
+  if (!given.startsWith("/") || given.length > MOST_PATH_CHARACTERS) return undefined;
+  const own = "http://server.invalid";
+  const url = URL.parse(given, own);
+  return url?.origin === own && !url.pathname.startsWith("//") ? url.pathname + url.search + url.hash : undefined;
+}
+
+function cookieOf(headers: Headers, wanted: string): string | undefined {
+  for (const cookie of (headers.get("cookie") ?? "").split(";")) {
+    const [name, value] = cookie.trim().split("=", 2);
+    if (name === wanted && value) return value;
+  }
+  return undefined;
+}

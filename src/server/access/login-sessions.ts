@@ -1,0 +1,118 @@
+/**
+ * Login sessions: a command line asks for credentials, a person who is logged in in a browser confirms on a page of this server, and the credentials are given out
+ * once. A session ends after ten minutes, whatever became of it.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { IdentityStore } from "../stores/metadata/identity.ts";
+import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
+import { onlyReading } from "./permissions.ts";
+import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Milliseconds that a session may wait for its person. */
+export const LOGIN_SESSION_LIFETIME_MS = 600_000;
+/** Sessions that may wait at the same time: of one address, and of all. Anybody may open them. */
+const MOST_OF_ADDRESS = 50;
+const MOST = 1000;
+
+/** Where a session stands. */
+export type LoginOutcome =
+  | { readonly state: "pending" | "denied" | "expired" }
+  | { readonly state: "confirmed"; readonly clientId: string; readonly clientSecret: string; readonly environmentId: string };
+
+/** A session as its page shows it. */
+export interface LoginView {
+  readonly deviceName: string;
+  readonly address: string;
+  readonly userCode: string;
+  readonly state: LoginSessionRecord["state"] | "expired";
+}
+
+/** What a person decides: the permissions that the command line gets, or nothing. */
+export type LoginAnswer = "all" | "read" | "deny";
+
+/** The login sessions of a server. */
+export interface LoginSessions {
+  /** Opens a session for a device at an address. Throws Failure resource_exhausted. */
+  open(
+    deviceName: string,
+    address: string,
+  ): Promise<{ readonly id: string; readonly secret: string; readonly userCode: string; readonly expiresAt: number }>;
+  /** The state, and the credentials on the first call after confirmation. Undefined when the session is unknown or the secret wrong. */
+  poll(id: string, secret: string): Promise<LoginOutcome | undefined>;
+  /** The session as the page shows it, with `expired` worked in. Undefined when unknown. */
+  view(id: string): Promise<LoginView | undefined>;
+  /** The person's answer; false when the session no longer waits for one. Throws Failure permission_denied when the person lacks the permission admin. */
+  decide(id: string, person: Caller, answer: LoginAnswer): Promise<boolean>;
+}
+
+/** Makes the login sessions over a metadata store. */
+export function createLoginSessions(options: { readonly metadata: IdentityStore & SessionStore; readonly clock: Clock }): LoginSessions {
+  const { metadata, clock } = options;
+  return {
+    async open(deviceName, address) {
+      const now = clock.now();
+      const waiting = await metadata.pendingLoginSessions(address, now);
+      if (waiting.ofAddress >= MOST_OF_ADDRESS || waiting.all >= MOST)
+        throw new Failure("resource_exhausted", "Too many logins wait for their confirmation.", { hint: "Try again in ten minutes." });
+      const secret = newSecret("svcl");
+      const session: LoginSessionRecord = {
+        id: newId("login", now),
+        secretHash: hashSecret(secret),
+        deviceName: deviceName.slice(0, 200),
+        address,
+        userCode: newUserCode(),
+        state: "pending",
+        permissions: [],
+        createdAt: now,
+        expiresAt: now + LOGIN_SESSION_LIFETIME_MS,
+      };
+      await metadata.createLoginSession(session);
+      return { id: session.id, secret, userCode: session.userCode, expiresAt: session.expiresAt };
+    },
+
+    async poll(id, secret) {
+      const session = await metadata.loginSession(id);
+      if (!secretMatches(secret, session?.secretHash) || !session) return undefined;
+      if (session.state === "denied") return { state: "denied" };
+      if (session.state === "taken" || session.expiresAt <= clock.now()) return { state: "expired" };
+      if (session.state === "pending") return { state: "pending" };
+      const [environment] = await metadata.environments();
+      if (!environment) throw new Error("the store holds no environment");
+      const now = clock.now();
+      const clientSecret = newSecret("svcs");
+      const client = {
+        id: newId("client", now),
+        teamId: environment.teamId,
+        name: session.deviceName,
+        secretHash: hashSecret(clientSecret),
+        permissions: session.permissions,
+        createdAt: now,
+      };
+      const taken = await metadata.takeLoginSession(id, client, now);
+      if (!taken) return { state: "expired" };
+      return { state: "confirmed", clientId: client.id, clientSecret, environmentId: environment.id };
+    },
+
+    async view(id) {
+      const session = await metadata.loginSession(id);
+      if (!session) return undefined;
+      const over = session.state === "pending" && session.expiresAt <= clock.now();
+      const { deviceName, address, userCode } = session;
+      return { deviceName, address, userCode, state: over ? "expired" : session.state };
+    },
+
+    async decide(id, person, answer) {
+      if (!person.permissions.includes("admin"))
+        throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
+          hint: "Open the page with credentials that have it, not read-only.",
+        });
+      const permissions = answer === "all" ? person.permissions : answer === "read" ? onlyReading(person.permissions) : [];
+      const state = answer === "deny" ? "denied" : "confirmed";
+      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions }, clock.now());
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * The owner of a server: whoever can read its private files. Each start makes him credentials of his own, in a file beside the data that only he may read; they
+ * end with the server and are in no store. Being on the same machine proves nothing.
+ */
+
+import { rmSync } from "node:fs";
+import { writePrivateFile } from "../../disk/private-file.ts";
+import { newId } from "../identifier.ts";
+import type { ClientRecord } from "../stores/metadata/identity.ts";
+import { PERMISSION_NAMES } from "./permissions.ts";
+import { hashSecret, newSecret } from "./secrets.ts";
+
+/** Name of the file in the data directory. */
+export const OWNER_FILE = "server.owner.json";
+
+/** The owner of a running server. */
+export interface Owner {
+  readonly client: ClientRecord;
+  /** Writes the file; the server at `url` is the one that takes its credentials. Throws DiskError. */
+  announce(url: string): void;
+  /** Removes the file. */
+  withdraw(): void;
+}
+
+/** Makes the owner of a server that starts. */
+export function createOwner(path: string, teamId: string, now: number): Owner {
+  const secret = newSecret("svcs");
+  const client: ClientRecord = {
+    id: newId("client", now),
+    teamId,
+    name: "owner of the server",
+    secretHash: hashSecret(secret),
+    permissions: PERMISSION_NAMES,
+    createdAt: now,
+  };
+  return {
+    client,
+    announce(url) {
+      const content = { url, client_id: client.id, client_secret: secret };
+      writePrivateFile(path, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false });
+    },
+    withdraw: () => rmSync(path, { force: true }),
+  };
+}

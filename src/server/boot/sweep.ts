@@ -1,0 +1,44 @@
+/** Work that is done again and again while a server runs, such as removing what has expired. */
+
+import type { Clock } from "../../context/clock.ts";
+
+/** How a sweep is repeated. */
+export interface SweepOptions {
+  /** Milliseconds from the end of one run to the beginning of the next. */
+  readonly everyMs: number;
+  readonly clock: Clock;
+  /** Told when a run failed; the next one comes all the same. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A sweep that is repeated. */
+export interface Sweep {
+  /**
+   * Begins no further run and aborts the signal of the one that is under way; resolves when that
+   * has ended.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Repeats a run, the first time after `everyMs`.
+ * @param run given a signal that is aborted when the sweep stops
+ */
+export function startSweep(run: (signal: AbortSignal) => Promise<unknown>, { everyMs, clock, onError }: SweepOptions): Sweep {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const repeat = async (): Promise<void> => {
+    while (true) {
+      await clock.sleep(everyMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await run(signal).catch(onError);
+    }
+  };
+  const ended = repeat();
+  return {
+    stop() {
+      stopping.abort();
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Database } from "bun:sqlite";
+import type { Writer } from "../sqlite/group-commit.ts";
+import type { FeatureIdentity, VersionStore } from "./versions.ts";
+
+/** Feature identities and resolver versions of the SQLite driver. */
+export function sqliteVersions(db: Database, writer: Writer): VersionStore {
+  const findFeature = (environmentId: string, fqn: string, dtype: string): FeatureIdentity | undefined =>
+    db
+      .query<FeatureIdentity, [string, string, string]>(
+        "select id, internal_version as internalVersion from feature where environment_id = ? and fqn = ? and dtype = ?",
+      )
+      .get(environmentId, fqn, dtype) ?? undefined;
+
+  const findVersion = (environmentId: string, fqn: string, sourceSha256: string): number | undefined =>
+    db
+      .query<{ version: number }, [string, string, string]>(
+        "select version from resolver_version where environment_id = ? and fqn = ? and source_sha256 = ?",
+      )
+      .get(environmentId, fqn, sourceSha256)?.version;
+
+  const nextVersion = (environmentId: string, fqn: string): number =>
+    (db
+      .query<{ last: number | null }, [string, string]>(
+        "select max(version) as last from resolver_version where environment_id = ? and fqn = ?",
+      )
+      .get(environmentId, fqn)?.last ?? 0) + 1;
+
+  return {
+    async featureIdentities(environmentId, features, now) {
+      const identities = new Map<string, FeatureIdentity>();
+      const missing = features.filter(({ fqn, dtype }) => {
+        const identity = findFeature(environmentId, fqn, dtype);
+        if (identity) identities.set(fqn, identity);
+        return !identity;
+      });
+      if (missing.length === 0) return identities;
+      await writer.write(() => {
+        for (const { fqn, dtype } of missing) {
+          db.query(
+            `insert into feature (environment_id, fqn, internal_version, dtype, created_at)
+             select ?1, ?2, coalesce(max(internal_version), 0) + 1, ?3, ?4 from feature where environment_id = ?1 and fqn = ?2
+             on conflict (environment_id, fqn, dtype) do nothing`,
+          ).run(environmentId, fqn, dtype, now);
+        }
+      });
+      for (const { fqn, dtype } of missing) {
+        const identity = findFeature(environmentId, fqn, dtype);
+        if (identity) identities.set(fqn, identity);
+      }
+      return identities;
+    },
+
+    async resolverVersions(environmentId, resolvers, record) {
+      const versions = new Map<string, number>();
+      const unseen = resolvers.filter(({ fqn, sourceSha256 }) => {
+        const version = findVersion(environmentId, fqn, sourceSha256);
+        versions.set(fqn, version ?? nextVersion(environmentId, fqn));
+        return version === undefined;
+      });
+      if (!record || unseen.length === 0) return versions;
+      await writer.write(() => {
+        for (const { fqn, sourceSha256 } of unseen) {
+          const version = findVersion(environmentId, fqn, sourceSha256) ?? nextVersion(environmentId, fqn);
+          db.query(
+            `insert into resolver_version (environment_id, fqn, source_sha256, version, deployment_id, created_at) values (?, ?, ?, ?, ?, ?)
+             on conflict do nothing`,
+          ).run(environmentId, fqn, sourceSha256, version, record.deploymentId, record.now);
+          versions.set(fqn, version);
+        }
+      });
+      return versions;
+    },
+  };
+}

@@ -1,0 +1,280 @@
+/**
+ * Calls of a worker thread: a thread serves an object, and whoever started it calls the object's
+ * methods. A thread answers in the order in which it is asked. `serve` is for the worker's module,
+ * `Thread` for who starts it.
+ */
+
+import { workerEntry } from "./worker-entry.ts";
+
+/** Names of an object's methods. */
+export type MethodName<T> = { [M in keyof T]: T[M] extends (...args: never[]) => unknown ? M : never }[keyof T] & string;
+
+/** Arguments of a method. */
+export type MethodArguments<T, M extends keyof T> = T[M] extends (...args: infer A) => unknown ? A : never;
+
+/** Result of a method. */
+export type MethodResult<T, M extends keyof T> = T[M] extends (...args: never[]) => infer R ? R : never;
+
+/** Arguments of what a thread tells beside its answers, by name of the event. */
+export type ThreadEvents = Readonly<Record<string, readonly unknown[]>>;
+
+/** Listeners to a thread's events. */
+export type ThreadListeners<E extends ThreadEvents> = { readonly [Name in keyof E]: (...args: E[Name]) => void };
+
+/**
+ * An error as it travels between threads: its class by name, and its own fields that are text or
+ * numbers.
+ */
+export interface ThrownError {
+  readonly name: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number>>;
+}
+
+/** The first message to a thread is what it is made with, all others are calls; `close` ends it. */
+type ToThread =
+  | { readonly settings: unknown }
+  | { readonly id: number; readonly method: string; readonly args: readonly unknown[] }
+  | { readonly id: number; readonly close: true };
+
+type FromThread =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly thrown: ThrownError }
+  | { readonly event: string; readonly args: readonly unknown[] };
+
+/** Tells who started this thread of an event. */
+export type Tell<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
+
+/** What a worker's module serves. */
+export interface Served<T, S, E extends ThreadEvents> {
+  /**
+   * Makes the object that is called: with the first call, and again with the next one when it
+   * throws.
+   */
+  readonly make: (settings: S, tell: Tell<E>) => T;
+  /** Ends the object. */
+  readonly close: (served: T) => void;
+  /** The error that the caller gets for one that was thrown; default: the same. */
+  readonly explain?: (error: unknown, settings: S) => unknown;
+  /**
+   * After which errors the object is closed and made anew, and the call made again, and what is to
+   * be done in between.
+   */
+  readonly renewal?: {
+    isFor(error: unknown): boolean;
+    prepare(error: unknown, settings: S, tell: Tell<E>): void;
+  };
+}
+
+/** Serves an object to whoever started this thread. Called once, by the worker's module. */
+export function serve<T extends object, S, E extends ThreadEvents = Record<never, never>>(options: Served<T, S, E>): void {
+  const { make, close, explain, renewal } = options;
+  const thread = globalThis as unknown as Worker & { close(): void };
+  const send = (message: FromThread): void => thread.postMessage(message);
+  const tell: Tell<E> = (event, ...args) => send({ event, args });
+  let settings: S;
+  let served: T | undefined;
+
+  const call = (method: string, args: readonly unknown[]): unknown => {
+    served ??= make(settings, tell);
+    return (served as Record<string, (...args: readonly unknown[]) => unknown>)[method]?.(...args);
+  };
+  const end = (): void => {
+    const ending = served;
+    served = undefined;
+    if (ending) close(ending);
+  };
+  const callAnew = (error: unknown, method: string, args: readonly unknown[]): unknown => {
+    if (!renewal?.isFor(error)) throw error;
+    end();
+    renewal.prepare(error, settings, tell);
+    return call(method, args);
+  };
+  const answer = (id: number, work: () => unknown): void => {
+    try {
+      send({ id, result: work() });
+    } catch (error) {
+      send({ id, thrown: thrownForm(explain ? explain(error, settings) : error) });
+    }
+  };
+
+  thread.onmessage = ({ data }: MessageEvent<ToThread>): void => {
+    if ("settings" in data) settings = data.settings as S;
+    else if ("close" in data) {
+      answer(data.id, end);
+      thread.close();
+    } else {
+      const { id, method, args } = data;
+      answer(id, () => {
+        try {
+          return call(method, args);
+        } catch (error) {
+          return callAnew(error, method, args);
+        }
+      });
+    }
+  };
+}
+
+/** How a thread is started. */
+export interface ThreadOptions<S, E extends ThreadEvents> {
+  /** The worker's module, from `src/server`. */
+  readonly entry: string;
+  /** What its object is made with; is copied. */
+  readonly settings: S;
+  /**
+   * Makes an error of what the thread threw; default: an `Error` with the same message and fields.
+   */
+  readonly revive?: (thrown: ThrownError) => Error;
+  /**
+   * Makes the error of calls that the thread owes an answer when it ends by itself; default: an
+   * `Error` with that reason.
+   */
+  readonly ended?: (reason: string) => Error;
+  /** Told when the thread has ended by itself, its calls being rejected. */
+  readonly onEnd?: (error: Error) => void;
+  readonly listeners?: ThreadListeners<E>;
+  /**
+   * Whether the process stays while the thread owes an answer; default: the thread never holds the
+   * process.
+   */
+  readonly holdsProcess?: boolean;
+}
+
+/**
+ * A thread that serves an object of type `T`. It starts with the first call; when it ends by
+ * itself, the calls that it owes an answer are rejected, and the next one starts it again.
+ */
+export class Thread<T extends object, S, E extends ThreadEvents = Record<never, never>> {
+  readonly #options: ThreadOptions<S, E>;
+  #running: RunningThread | undefined;
+
+  constructor(options: ThreadOptions<S, E>) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls a method; rejects with what it throws.
+   * @param transfer memory that is handed over instead of being copied
+   */
+  async call<M extends MethodName<T>>(method: M, args: MethodArguments<T, M>, transfer?: ArrayBuffer[]): Promise<MethodResult<T, M>> {
+    this.#running ??= this.#start();
+    return (await this.#running.ask({ method, args }, transfer)) as MethodResult<T, M>;
+  }
+
+  /**
+   * Ends the thread after what it was asked; resolves when its object is closed. The next call
+   * would start it again.
+   */
+  async close(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.ask({ close: true });
+  }
+
+  /**
+   * Ends the thread whatever it does, though not before the native call that it is in; what it owes
+   * is rejected. Resolves when it has ended.
+   */
+  async terminate(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.terminate();
+  }
+
+  #start(): RunningThread {
+    const running: RunningThread = new RunningThread(this.#options as ThreadOptions<unknown, ThreadEvents>, (error) => {
+      if (this.#running !== running) return;
+      this.#running = undefined;
+      this.#options.onEnd?.(error);
+    });
+    return running;
+  }
+}
+
+type Call = { readonly method: string; readonly args: readonly unknown[] } | { readonly close: true };
+
+interface PendingCall {
+  resolve(result: unknown): void;
+  reject(reason: unknown): void;
+}
+
+/** A thread from its start to its end. */
+class RunningThread {
+  readonly #options: ThreadOptions<unknown, ThreadEvents>;
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, PendingCall>();
+  readonly #ended = Promise.withResolvers<void>();
+  #lastCall = 0;
+
+  /** @param onEnd called when it ends by itself, with the error that its calls are rejected with */
+  constructor(options: ThreadOptions<unknown, ThreadEvents>, onEnd: (error: Error) => void) {
+    this.#options = options;
+    this.#worker = new Worker(workerEntry(options.entry), { smol: true, ref: false });
+    this.#worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#receive(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      onEnd(this.#reject(event.message));
+      this.#worker.terminate();
+    };
+    this.#worker.addEventListener("close", () => {
+      this.#ended.resolve();
+      onEnd(this.#reject("it ended by itself"));
+    });
+    this.#worker.postMessage({ settings: options.settings } satisfies ToThread);
+  }
+
+  ask(call: Call, transfer: ArrayBuffer[] = []): Promise<unknown> {
+    const id = ++this.#lastCall;
+    this.#worker.postMessage({ id, ...call } satisfies ToThread, transfer);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#pending.set(id, { resolve, reject });
+    if (this.#pending.size === 1) this.#hold(true);
+    return promise;
+  }
+
+  terminate(): Promise<void> {
+    this.#reject("it was terminated");
+    this.#worker.terminate();
+    return this.#ended.promise;
+  }
+
+  #receive(message: FromThread): void {
+    if ("event" in message) {
+      this.#options.listeners?.[message.event]?.(...message.args);
+      return;
+    }
+    const call = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
+    if (this.#pending.size === 0) this.#hold(false);
+    if ("thrown" in message) call?.reject(this.#revived(message.thrown));
+    else call?.resolve(message.result);
+  }
+
+  #revived(thrown: ThrownError): Error {
+    return this.#options.revive?.(thrown) ?? Object.assign(new Error(thrown.message), thrown.fields);
+  }
+
+  /** Rejects every call that is owed an answer; gives the error. */
+  #reject(reason: string): Error {
+    const error = this.#options.ended?.(reason) ?? new Error(`the thread ${this.#options.entry} ended: ${reason}`);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+    this.#hold(false);
+    return error;
+  }
+
+  /** Has the thread keep the process alive, or not. */
+  #hold(isHeld: boolean): void {
+    if (!this.#options.holdsProcess) return;
+    const handle = this.#worker as Worker & { ref(): void; unref(): void };
+    if (isHeld) handle.ref();
+    else handle.unref();
+  }
+}
+
+function thrownForm(error: unknown): ThrownError {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error), fields: {} };
+  const fields = Object.entries(error).filter(([, value]) => typeof value === "string" || typeof value === "number");
+  return { name: error.name, message: error.message, fields: Object.fromEntries(fields) as ThrownError["fields"] };
+}

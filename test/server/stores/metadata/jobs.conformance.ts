@@ -1,0 +1,335 @@
+/** What every metadata store must do: the queue of jobs. */
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
+import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
+import { seeded } from "../../../domain/seed.ts";
+import { TempFolder } from "../../running-server.ts";
+import type { Driver } from "../driver.ts";
+
+const START = 1_700_000_000_000;
+const LEASE_MS = 1_000;
+
+/** Runs the suite against a driver. */
+export function jobsConformance(driver: Driver<MetadataStore>): void {
+  describe(`metadata store, queue of jobs: ${driver.name}`, () => {
+    let folder: TempFolder;
+    let store: MetadataStore;
+    let jobs: JobStore;
+    let now = START;
+    const reopen = async () => {
+      await store.close();
+      store = await driver.open(folder.path, { now: () => now });
+      jobs = store.jobs;
+    };
+    const enqueue = (id: string, patch: Partial<NewJob> = {}) =>
+      jobs.enqueue({ id, kind: "k", payload: { id }, maxAttempts: 3, attemptTimeoutMs: 60_000, ...patch });
+    const claim = (node = "a", limit = 10, kinds: readonly string[] = ["k"]) => jobs.claim({ node, kinds, limit, leaseMs: LEASE_MS });
+    const ids = (claimed: readonly ClaimedJob[]) => claimed.map(({ job }) => job.id);
+    const leaseOf = async (node = "a"): Promise<JobLease> => ((await claim(node, 1))[0] as ClaimedJob).lease;
+    const state = async (id: string) => (await jobs.job(id))?.state;
+    const outcomes = async (id: string) => (await jobs.attempts(id)).map(({ number, node, outcome }) => [number, node, outcome]);
+
+    beforeEach(async () => {
+      now = START;
+      folder = new TempFolder();
+      store = await driver.open(folder.path, { now: () => now });
+      jobs = store.jobs;
+    });
+    afterEach(async () => {
+      await store.close();
+      folder[Symbol.dispose]();
+    });
+
+    test("a job is kept with all that was said of it", async () => {
+      const wanted: NewJob = {
+        id: "j",
+        kind: "k",
+        payload: { text: 'ü"', list: [1, null] },
+        priority: -2,
+        group: { name: "g", slots: 2 },
+        idempotencyKey: "once",
+        delayMs: 5,
+        maxAttempts: 4,
+        attemptTimeoutMs: 7,
+        timeoutMs: 11,
+      };
+      const kept: JobRecord = {
+        id: "j",
+        kind: "k",
+        payload: { text: 'ü"', list: [1, null] },
+        state: "queued",
+        priority: -2,
+        group: { name: "g", slots: 2 },
+        idempotencyKey: "once",
+        runAt: START + 5,
+        deadlineAt: START + 11,
+        maxAttempts: 4,
+        attemptTimeoutMs: 7,
+        attempts: 0,
+        node: "",
+        fence: 0,
+        leaseUntil: 0,
+        isCancelRequested: false,
+        progress: "",
+        error: "",
+        createdAt: START,
+        updatedAt: START,
+      };
+      expect(await jobs.enqueue(wanted)).toEqual(kept);
+      await reopen();
+      expect(await jobs.job("j")).toEqual(kept);
+      expect(await jobs.job("other")).toBeUndefined();
+    });
+
+    test("kind and idempotency key name one job, also when two ask at once and after it ended", async () => {
+      const both = await Promise.all(["1", "2"].map((id) => enqueue(id, { idempotencyKey: "x" })));
+      expect(both.map(({ id }) => id)).toEqual(["1", "1"]);
+      expect((await enqueue("3", { idempotencyKey: "x", kind: "other" })).id).toBe("3");
+      expect([(await enqueue("4")).id, (await enqueue("5")).id]).toEqual(["4", "5"]);
+      const [first] = await claim("a", 1);
+      await jobs.succeed((first as ClaimedJob).lease);
+      expect(await enqueue("6", { idempotencyKey: "x" })).toMatchObject({ id: "1", state: "succeeded" });
+    });
+
+    test("jobs are handed out by priority, then in the order they came, once, and only of the kinds asked for", async () => {
+      await enqueue("1");
+      await enqueue("2", { priority: 1 });
+      await enqueue("3", { kind: "other" });
+      await enqueue("4");
+      const claims = await Promise.all([claim("a", 2), claim("b", 2)]);
+      expect(claims.map(ids)).toEqual([["2", "1"], ["4"]]);
+      expect(claims[0]?.[0]).toMatchObject({
+        job: { state: "running", node: "a", attempts: 1, leaseUntil: START + LEASE_MS },
+        lease: { id: "2" },
+      });
+      expect(await claim()).toEqual([]);
+      expect(ids(await claim("a", 1, ["other", "k"]))).toEqual(["3"]);
+    });
+
+    test("a delayed job is not due before its time", async () => {
+      await enqueue("late", { delayMs: 500 });
+      expect(await jobs.nextDueIn("n", ["k"])).toBe(500);
+      expect(await jobs.nextDueIn("n", ["other"])).toBeUndefined();
+      now += 499;
+      expect(await claim()).toEqual([]);
+      now += 1;
+      expect(await jobs.nextDueIn("n", ["k"])).toBe(0);
+      expect(ids(await claim())).toEqual(["late"]);
+    });
+
+    test("a job that is due at once does not wait for a clock that was set back", async () => {
+      await enqueue("1");
+      await enqueue("2");
+      await jobs.release(await leaseOf());
+      now -= 3_600_000;
+      expect(ids(await claim())).toEqual(["1", "2"]);
+    });
+
+    test("a group has no more running jobs than slots, over all nodes, and says nothing of when a slot is free", async () => {
+      const group = { name: "g", slots: 2 };
+      for (const id of ["1", "2", "3", "4"]) await enqueue(id, { group });
+      await enqueue("other", { group: { name: "h", slots: 1 } });
+      expect(ids(await claim("a", 1))).toEqual(["1"]);
+      const second = await claim("b");
+      expect(ids(second)).toEqual(["2", "other"]);
+      expect([await jobs.nextDueIn("n", ["k"]), await jobs.nextDueIn("a", ["k"])]).toEqual([LEASE_MS, LEASE_MS]);
+      now += 1;
+      await jobs.heartbeat((second[1] as ClaimedJob).lease, LEASE_MS);
+      expect([await jobs.nextDueIn("b", ["k"]), await jobs.nextDueIn("a", ["k"])]).toEqual([LEASE_MS - 1, LEASE_MS - 1]);
+      await jobs.succeed((second[0] as ClaimedJob).lease);
+      expect(ids(await claim("b"))).toEqual(["3"]);
+    });
+
+    test("a lease that ended goes to another node, and the old one may change nothing", async () => {
+      await enqueue("j");
+      const old = await leaseOf("a");
+      now += LEASE_MS - 1;
+      expect(await jobs.heartbeat(old, LEASE_MS, "half")).toBe("kept");
+      now += LEASE_MS;
+      expect(await claim("a")).toEqual([]);
+      const [taken] = await claim("b");
+      expect(taken?.job).toMatchObject({ node: "b", attempts: 2, progress: "half" });
+      expect(taken?.lease.fence).toBeGreaterThan(old.fence);
+      expect(await jobs.heartbeat(old, LEASE_MS)).toBe("lost");
+      expect(await Promise.all([jobs.succeed(old), jobs.fail(old, "x"), jobs.release(old), jobs.confirmCancel(old)])).toEqual([
+        false,
+        false,
+        false,
+        false,
+      ]);
+      expect(await state("j")).toBe("running");
+      expect(await jobs.succeed((taken as ClaimedJob).lease)).toBe(true);
+      expect(await outcomes("j")).toEqual([
+        [1, "a", "lost"],
+        [2, "b", "succeeded"],
+      ]);
+      expect(await jobs.succeed((taken as ClaimedJob).lease)).toBe(false);
+    });
+
+    test("what a node held is taken back when it is here again, and nothing of others", async () => {
+      await enqueue("1");
+      await enqueue("2");
+      await claim("a", 1);
+      await claim("b", 1);
+      await jobs.abandon("a");
+      expect([await state("1"), await state("2")]).toEqual(["queued", "running"]);
+      expect(await jobs.attempts("1")).toMatchObject([{ outcome: "lost", endedAt: START }]);
+    });
+
+    test("a job that is handed back was not attempted", async () => {
+      await enqueue("j");
+      expect(await jobs.release(await leaseOf())).toBe(true);
+      expect(await jobs.job("j")).toMatchObject({ state: "queued", attempts: 0, node: "", leaseUntil: 0 });
+      expect(await jobs.attempts("j")).toEqual([]);
+      expect((await claim())[0]?.job.attempts).toBe(1);
+    });
+
+    test("a failed attempt is made again after a while, until none is left", async () => {
+      await enqueue("j", { maxAttempts: 2 });
+      expect(await jobs.fail(await leaseOf(), "first", 300)).toBe(true);
+      expect(await jobs.job("j")).toMatchObject({ state: "queued", runAt: START + 300, error: "first", attempts: 1 });
+      now += 300;
+      await jobs.fail(await leaseOf(), "second", 300);
+      expect(await jobs.job("j")).toMatchObject({ state: "failed", error: "second", attempts: 2 });
+      expect(await jobs.attempts("j")).toMatchObject([
+        { number: 1, outcome: "failed", error: "first" },
+        { number: 2, outcome: "failed", error: "second", startedAt: START + 300, endedAt: START + 300 },
+      ]);
+    });
+
+    test("a job whose attempts died is handed out to be given up, without another attempt, as often as that dies too", async () => {
+      await enqueue("j", { maxAttempts: 1 });
+      await claim("a");
+      await jobs.abandon("a");
+      for (let round = 0; round < 2; round++) {
+        const [given] = await claim("a");
+        expect(given?.exhausted).toStartWith("its attempt failed: ");
+        expect(given?.job).toMatchObject({ state: "running", attempts: 1 });
+        await jobs.abandon("a");
+      }
+      const [given] = await claim("a");
+      expect(await jobs.fail((given as ClaimedJob).lease, "over")).toBe(true);
+      expect(await jobs.job("j")).toMatchObject({ state: "failed", error: "over" });
+      expect(await outcomes("j")).toEqual([[1, "a", "lost"]]);
+    });
+
+    test("no attempt begins after the deadline, and a retry does not wait beyond it", async () => {
+      await enqueue("j", { timeoutMs: 1_000, delayMs: 5_000 });
+      expect(await jobs.nextDueIn("n", ["k"])).toBe(1_000);
+      await enqueue("k", { timeoutMs: 1_000 });
+      await jobs.fail(await leaseOf(), "slow", 60_000);
+      now += 1_000;
+      const claimed = await claim();
+      expect(claimed.map(({ job, exhausted }) => [job.id, job.attempts, exhausted])).toEqual([
+        ["j", 0, "its time was up before it was done"],
+        ["k", 1, "its time was up before it was done"],
+      ]);
+    });
+
+    test("a queued job is cancelled at once, a running one when its node hears of it, and one that ended stays as it is", async () => {
+      await enqueue("1");
+      await enqueue("2");
+      await enqueue("3");
+      await enqueue("4");
+      expect(await jobs.cancel("1")).toMatchObject({ state: "cancelled" });
+      const [two, three, four] = (await claim()).map(({ lease }) => lease) as [JobLease, JobLease, JobLease];
+      for (const id of ["2", "3", "4"]) expect(await jobs.cancel(id)).toMatchObject({ state: "running", isCancelRequested: true });
+      expect(await jobs.heartbeat(two, LEASE_MS)).toBe("cancel");
+      expect(await jobs.confirmCancel(two)).toBe(true);
+      await jobs.succeed(three);
+      await jobs.fail(four, "on the way out", 10);
+      expect(await Promise.all(["1", "2", "3", "4"].map(state))).toEqual(["cancelled", "cancelled", "succeeded", "cancelled"]);
+      expect(await jobs.cancel("3")).toMatchObject({ state: "succeeded" });
+      expect(await jobs.cancel("none")).toBeUndefined();
+      await enqueue("5");
+      await claim("a");
+      await jobs.cancel("5");
+      await jobs.abandon("a");
+      expect(await state("5")).toBe("cancelled");
+    });
+
+    test("ended jobs are removed with their attempts after a while, others are not", async () => {
+      await enqueue("done");
+      await jobs.succeed(await leaseOf());
+      now += 100;
+      await enqueue("waiting");
+      expect(await jobs.purge(100, 10)).toBe(0);
+      now += 1;
+      expect(await jobs.purge(100, 10)).toBe(1);
+      expect([await jobs.job("done"), await jobs.attempts("done"), await state("waiting")]).toEqual([undefined, [], "queued"]);
+    });
+
+    test("any order of steps by several nodes loses no job, ends none twice and counts every attempt", async () => {
+      const step = fc.record({
+        does: fc.constantFrom("enqueue", "enqueue", "claim", "claim", "wait", "abandon", "succeed", "fail", "release", "cancel"),
+        node: fc.constantFrom("a", "b", "c"),
+        pick: fc.nat(1_000),
+      });
+      let ended = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120 }), async (steps) => {
+          using own = new TempFolder();
+          const store = await driver.open(own.path, { now: () => now });
+          const { jobs } = store;
+          const leases: JobLease[] = [];
+          const ends: string[] = [];
+          let made = 0;
+          for (const { does, node, pick } of steps) {
+            const lease = leases[pick % Math.max(leases.length, 1)];
+            const before = lease && (await jobs.job(lease.id));
+            if (does === "enqueue") {
+              const group = pick % 3 === 0 ? {} : { group: { name: `g${pick % 3}`, slots: 2 } };
+              await jobs.enqueue({
+                id: `j${made++}`,
+                kind: "k",
+                payload: {},
+                maxAttempts: 2,
+                attemptTimeoutMs: 1,
+                priority: pick % 2,
+                ...group,
+              });
+            } else if (does === "claim") {
+              leases.push(...(await jobs.claim({ node, kinds: ["k"], limit: 3, leaseMs: LEASE_MS })).map((claimed) => claimed.lease));
+              const running: Record<string, number> = {};
+              for (let n = 0; n < made; n++) {
+                const job = await jobs.job(`j${n}`);
+                if (job?.state === "running" && job.group) running[job.group.name] = (running[job.group.name] ?? 0) + 1;
+              }
+              for (const count of Object.values(running)) expect(count).toBeLessThanOrEqual(2);
+            } else if (does === "wait") now += pick;
+            else if (does === "abandon") await jobs.abandon(node);
+            else if (does === "cancel") await jobs.cancel(`j${pick % Math.max(made, 1)}`);
+            else if (lease) {
+              const took = await (does === "succeed"
+                ? jobs.succeed(lease)
+                : does === "fail"
+                  ? jobs.fail(lease, "x", 10)
+                  : jobs.release(lease));
+              expect(took).toBe(before?.state === "running" && before.fence === lease.fence);
+              if (took && isOver(await jobs.job(lease.id))) ends.push(lease.id);
+            }
+          }
+          for (let n = 0; n < made; n++) {
+            const job = (await jobs.job(`j${n}`)) as JobRecord;
+            const attempts = await jobs.attempts(job.id);
+            const said = ends.filter((id) => id === job.id).length;
+            if (job.state !== "cancelled") expect([job.id, said]).toEqual([job.id, isOver(job) ? 1 : 0]);
+            ended += said;
+            expect(attempts.map(({ number }) => number)).toEqual(Array.from({ length: job.attempts }, (_, i) => i + 1));
+            const open = attempts.filter(({ outcome }) => outcome === "running");
+            expect(open.every(({ number }) => number === job.attempts && job.state === "running")).toBe(true);
+          }
+          await store.close();
+        }),
+        seeded(15, 2_000),
+      );
+      expect(ended).toBeGreaterThan(20);
+    }, 60_000);
+  });
+}
+
+function isOver(job: JobRecord | undefined): boolean {
+  return job !== undefined && job.state !== "queued" && job.state !== "running";
+}

@@ -1,0 +1,212 @@
+/** What every telemetry store does, whatever keeps its records. */
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type {
+  LogEntry,
+  QueryLogEntry,
+  RecordedBounds,
+  SpanRecord,
+  StageRecord,
+  TelemetryStore,
+} from "../../../../src/server/stores/telemetry/store.ts";
+import { seeded } from "../../../domain/seed.ts";
+import { TempFolder, TestClock } from "../../running-server.ts";
+import { KEPT, TELEMETRY_DRIVERS } from "./drivers.ts";
+import { line as lineAt, query as queryAt, span as spanAt, stage as stageAt } from "./records.ts";
+
+describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
+  let folder: TempFolder;
+  let clock: TestClock;
+  let store: TelemetryStore;
+
+  const open = async (): Promise<void> => {
+    store = await driver.open(folder.path, { now: () => clock.now() });
+  };
+  const reopen = async (): Promise<void> => {
+    await store.close();
+    await open();
+  };
+  beforeEach(async () => {
+    folder = new TempFolder();
+    clock = new TestClock();
+    await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    folder[Symbol.dispose]();
+  });
+
+  const query = (id: string, more: Partial<QueryLogEntry> = {}) => queryAt(id, clock.now(), more);
+  const line = (text: string, more: Partial<LogEntry> = {}) => lineAt(text, clock.now(), more);
+  const span = (id: string, more: Partial<SpanRecord> = {}) => spanAt(id, clock.now(), more);
+  const stage = (queryId: string, number: number, more: Partial<StageRecord> = {}) => stageAt(queryId, number, clock.now(), more);
+
+  test("a query is found at once, and after a restart", async () => {
+    const entry = query("qry_1");
+    store.recordQuery(entry);
+    expect(await store.query("qry_1")).toEqual(entry);
+    if (!driver.isDurable) return;
+    await reopen();
+    expect(await store.query("qry_1")).toEqual(entry);
+    expect(await store.query("qry_2")).toBeUndefined();
+  });
+
+  test("each of the queries that are written together keeps its own bodies, exactly", async () => {
+    const body = fc.oneof(
+      fc.record({
+        encoding: fc.constant("json" as const),
+        request: fc.string({ unit: "grapheme" }),
+        response: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
+      }),
+      fc.record({
+        encoding: fc.constant("proto" as const),
+        request: fc.uint8Array(),
+        response: fc.option(fc.uint8Array(), { nil: undefined }),
+      }),
+    );
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ body, origins: fc.string({ unit: "grapheme" }) }), { maxLength: 40 }), async (given) => {
+        run++;
+        const entries = given.map(({ body: { response, ...asked }, origins }, index) => {
+          const { response: _response, ...entry } = query(`qry_${run}_${index}`, { ...asked, origins });
+          return response === undefined ? { ...entry, error: "refused", errorCount: 1 } : { ...entry, response };
+        });
+        for (const entry of entries) store.recordQuery(entry);
+        for (const entry of entries) expect(await store.query(entry.queryId)).toEqual(entry);
+      }),
+      seeded(20, 1_000),
+    );
+  });
+
+  test("a refused query keeps its reason", async () => {
+    const { response: _response, ...refused } = query("qry_1", { error: "unknown feature", errorCount: 1 });
+    store.recordQuery(refused);
+    expect(await store.query("qry_1")).toEqual(refused);
+    expect((await store.queries({ environmentId: "env_1", limit: 5 }))[0]?.errorCount).toBe(1);
+  });
+
+  test("queries and lines are found by their time", async () => {
+    const start = clock.now();
+    const ids = async (bounds: RecordedBounds) =>
+      (await store.queries({ environmentId: "env_1", limit: 9, ...bounds })).map(({ queryId }) => queryId);
+    const texts = async (bounds: RecordedBounds) =>
+      (await store.logs({ deploymentId: "dpl_1", limit: 2, ...bounds })).map(({ text }) => text);
+    for (const n of [0, 1, 2, 3]) {
+      store.recordQuery(query(`q${n}`, { startedAt: start + n * 10 }));
+      store.recordLog(line(`l${n}`, { timestampMs: start + n * 10 }));
+    }
+    expect(await ids({ from: start + 10 })).toEqual(["q3", "q2", "q1"]);
+    expect(await ids({ before: start + 10 })).toEqual(["q0"]);
+    expect(await ids({ from: start + 10, before: start + 30 })).toEqual(["q2", "q1"]);
+    expect(await ids({ from: start + 31 })).toEqual([]);
+    expect(await ids({ before: start })).toEqual([]);
+    expect([await texts({}), await texts({ before: start + 30 }), await texts({ from: start + 30 })]).toEqual([
+      ["l2", "l3"],
+      ["l1", "l2"],
+      ["l3"],
+    ]);
+  });
+
+  test("queries are listed newest first, by environment and deployment", async () => {
+    for (let n = 1; n <= 600; n++)
+      store.recordQuery(query(`qry_${n}`, { deploymentId: n % 2 === 0 ? "dpl_1" : "dpl_2", errorCount: n % 3 }));
+    store.recordQuery(query("qry_other", { environmentId: "env_2" }));
+    const [first, second] = await store.queries({ environmentId: "env_1", limit: 2 });
+    expect([first?.queryId, second?.queryId]).toEqual(["qry_600", "qry_599"]);
+    expect(first).toEqual({
+      queryId: "qry_600",
+      environmentId: "env_1",
+      deploymentId: "dpl_1",
+      branch: "",
+      startedAt: expect.any(Number),
+      durationMs: 1.5,
+      queryName: "n",
+      correlationId: "c",
+      errorCount: 0,
+    });
+    expect((await store.queries({ environmentId: "env_1", deploymentId: "dpl_2", limit: 1 }))[0]?.queryId).toBe("qry_599");
+    expect((await store.query("qry_1"))?.queryId).toBe("qry_1");
+  });
+
+  test("log lines come oldest first, the newest of them, by deployment or query; times may have fractions", async () => {
+    for (let n = 1; n <= 50; n++) store.recordLog(line(String(n), { queryId: n === 7 ? "qry_1" : "", timestampMs: clock.now() + 0.25 }));
+    store.recordLog(line("other", { deploymentId: "dpl_2" }));
+    expect((await store.logs({ deploymentId: "dpl_1", limit: 2 })).map(({ text }) => text)).toEqual(["49", "50"]);
+    expect((await store.logs({ queryId: "qry_1", limit: 9 })).map(({ text }) => text)).toEqual(["7"]);
+    expect(store.dropped()).toBe(0);
+  });
+
+  describe("spans", () => {
+    const ids = async (filter: Parameters<TelemetryStore["spans"]>[0]) => (await store.spans(filter)).map(({ spanId }) => spanId);
+
+    test("are found at once and after a restart, by trace and by query, by their start", async () => {
+      const first = span("a");
+      store.recordSpans([
+        span("c", { startedAt: first.startedAt + 2 }),
+        first,
+        span("b", { startedAt: first.startedAt + 1, queryId: "q2" }),
+      ]);
+      store.recordSpans([span("d", { traceId: "t2" })]);
+      expect((await store.spans({ queryId: "q1" }))[0]).toEqual(first);
+      expect(await ids({ traceId: "t1" })).toEqual(["a", "b", "c"]);
+      expect(await ids({ queryId: "q2" })).toEqual(["b"]);
+      expect(await ids({ traceId: "t3" })).toEqual([]);
+      if (!driver.isDurable) return;
+      await reopen();
+      expect(await ids({ traceId: "t1" })).toEqual(["a", "b", "c"]);
+    });
+  });
+
+  test("records go when they are too old", async () => {
+    store.recordSpans([span("old")]);
+    store.recordQuery(query("qry_old"));
+    store.recordLog(line("old"));
+    await store.flush();
+    clock.advance(KEPT.ttlMs + 1_000);
+    store.recordSpans([span("new")]);
+    store.recordQuery(query("qry_new"));
+    store.recordLog(line("new"));
+    await store.flush();
+    expect((await store.spans({ traceId: "t1" })).map(({ spanId }) => spanId)).toEqual(["new"]);
+    expect((await store.queries({ environmentId: "env_1", limit: 9 })).map(({ queryId }) => queryId)).toEqual(["qry_new"]);
+    expect((await store.logs({ deploymentId: "dpl_1", limit: 9 })).map(({ text }) => text)).toEqual(["new"]);
+  });
+
+  describe("stages", () => {
+    test("are read back in order, each query's own", async () => {
+      const stages = [stage("q1", 0), stage("q1", 1, { omitted: "too many", sha256: "", size: 0 }), stage("q1", 2)];
+      await store.keepStages(stages);
+      await store.keepStages([stage("q2", 0)]);
+      expect(await store.stages("q1")).toEqual(stages);
+      expect(await store.stages("q3")).toEqual([]);
+      expect(await store.expiredStages()).toEqual({ queryIds: [], objects: [] });
+    });
+
+    test("expire with their query's age, and stay known until they are forgotten", async () => {
+      await store.keepStages([stage("q1", 0), stage("q1", 1, { sha256: "", size: 0 })]);
+      clock.advance(KEPT.ttlMs + 1_000);
+      await store.keepStages([stage("q2", 0)]);
+      const expired = { queryIds: ["q1"], objects: ["q1-0"] };
+      expect(await store.expiredStages()).toEqual(expired);
+      expect([await store.expiredStages(), (await store.stages("q1")).length]).toEqual([expired, 2]);
+      await store.forgetStages(["q1"]);
+      expect(await store.expiredStages()).toEqual({ queryIds: [], objects: [] });
+      expect([await store.stages("q1"), (await store.stages("q2")).length]).toEqual([[], 1]);
+    });
+
+    test("of the oldest queries expire when all together are too large", async () => {
+      for (const queryId of ["q1", "q2", "q3"]) {
+        await store.keepStages([stage(queryId, 0), stage(queryId, 1)]);
+        clock.advance(1_000);
+      }
+      expect(await store.expiredStages()).toEqual({ queryIds: ["q1"], objects: ["q1-0", "q1-1"] });
+    });
+  });
+
+  test("the probe passes and leaves nothing behind; a store with room says so", async () => {
+    await store.probe();
+    expect([await store.logs({ limit: 9 }), store.hasRoom(), store.dropped()]).toEqual([[], true, 0]);
+  });
+});
