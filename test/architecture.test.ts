@@ -229,6 +229,74 @@ test("whether a program is there is asked in test/harness/needs.ts, which names 
   expect(asking).toEqual([]);
 });
 
+describe("time in tests", () => {
+  /** Files outside of the bench that read a clock to compare what it says, with the reason. */
+  const READS_A_CLOCK: Readonly<Record<string, string>> = {
+    "run.ts": "prints how long files took",
+    "harness/eventually.ts": "ends a hang",
+    "harness/editor.ts": "ends a hang",
+    "harness/terminal.ts": "ends a hang",
+    "harness/server-watch.ts": "prints how long the slowest answer took",
+    "server/random-kills.ts": "prints how long the slowest start took",
+    "parsing/extremes.ts": "prints what was slow",
+    "disk/rename-held.ts": "shows that something was waited for: a busy machine makes it longer",
+    "binary/answers.test.ts": "shows that a wait that was asked for was kept: a busy machine makes it longer",
+    "python/analyze.test.ts": "gives a limit that this machine can keep",
+    "packaging/release.test.ts": "an expiry, in days",
+    "server/python/logs.test.ts": "the times of lines, between two readings",
+    "server/python/deadlines.test.ts": "keeps the event loop from reading",
+    "server/stores/metadata/store.conformance.ts": "lets a millisecond pass between two requests",
+  };
+  /** Tests that pause, with the reason. A loop that pauses until something holds needs none. */
+  const PAUSES: Readonly<Record<string, string>> = {
+    "binary/answers.test.ts": "a server that resets a connection while it is read",
+    "binary/hostile-bodies.test.ts": "senders that are slow, and silent for a while",
+    "binary/hostile-requests.test.ts": "asks at intervals until connections are closed",
+    "binary/hostile-resolvers.test.ts": "asks at intervals until the work is done",
+    "binary/server-lifecycle.test.ts": "a kill at a random moment; calls that have to reach the server before a signal does",
+    "binary/update-hosts.test.ts": "looks at intervals how much memory there is",
+    "binary/update-killed.test.ts": "a kill at a random moment",
+    "binary/wrong-servers.test.ts": "a server that sends a byte a second",
+    "client/auth.test.ts": "a server that takes its time, so that others come meanwhile",
+    "client/calls.test.ts": "a server that sends in parts",
+    "commands/query/benchmark.test.ts": "an interruption in the middle of a load",
+    "config/file.test.ts": "reads at intervals while others write",
+    "context/process.test.ts": "a program that takes its time",
+    "disk/lock.test.ts": "holds a lock for a moment",
+    "release/http-source.test.ts": "an interruption after a moment",
+    "server/body.test.ts": "a sender that is slow",
+    "server/data-files.test.ts": "lets the group commit end",
+    "server/jobs/kills.test.ts": "a kill at a random moment",
+    "server/python/deadlines.test.ts": "keeps the event loop from reading, for a while",
+    "server/stores/damage.test.ts": "ends a hang",
+    "server/stores/online/conformance.test.ts": "writes and sweeps that cross each other",
+  };
+  const CLOCK =
+    /performance\.now\(\)|Bun\.nanoseconds|process\.hrtime|Date\.now\(\) *[<>]|Date\.now\(\) - [a-z]|(?<!=)[-<>]=? *Date\.now\(\)/;
+  const PAUSE = /Bun\.sleep(Sync)?\((?!0\))|setTimeout\(/;
+  /** A clock that a test hands on, and a loop that waits for a state. */
+  const NO_PAUSE = /sleep: \(ms|while \(.*\) await Bun\.sleep\(/;
+
+  async function matching(glob: string, holds: (line: string) => boolean): Promise<string[]> {
+    const found: string[] = [];
+    for await (const file of new Bun.Glob(glob).scan(import.meta.dir)) {
+      if (file.startsWith("bench/") || file === "architecture.test.ts") continue;
+      const lines = withoutComments(await Bun.file(join(import.meta.dir, file)).text()).split("\n");
+      if (lines.some(holds)) found.push(file);
+    }
+    return found.sort();
+  }
+
+  test("is bounded nowhere but in the bench: a machine that is busy fails no test", async () => {
+    expect(await matching("**/*.ts", (line) => CLOCK.test(line))).toEqual(Object.keys(READS_A_CLOCK).sort());
+  });
+
+  test("is no way to see that nothing happens: `isPending`, `turn` or a later event shows it", async () => {
+    const pausing = await matching("**/*.test.ts", (line) => PAUSE.test(line) && !NO_PAUSE.test(line));
+    expect(pausing).toEqual(Object.keys(PAUSES).sort());
+  });
+});
+
 test("random cases have the seed of the run", async () => {
   const unseeded: string[] = [];
   for await (const file of new Bun.Glob("**/*.ts").scan(import.meta.dir)) {

@@ -1,56 +1,58 @@
 /**
- * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary, and runs every test file on it, one more at
- * once than there are cores, because many of them wait. What a machine lacks is named before the last line, which counts them all:
- * `N passed, N failed, N skipped`. With SVC_TEST_REQUIRE_ALL=1 a program that is absent fails the tests that need it.
+ * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary,
+ * and runs every test file on it, several at once. What a machine lacks is named before the last line,
+ * which counts them all: `N passed, N failed, N skipped`. With SVC_TEST_REQUIRE_ALL=1 a program that is
+ * absent fails the tests that need it.
  *
  *   bun test/run.ts                 everything
  *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
+ *   bun test/run.ts --quick         without files that are slow by nature, which are named at the end
+ *   bun test/run.ts --no-checks     test files alone, on the binary that was built last
+ *   bun test/run.ts --times         and which files took longest, in the form of runner/long-files.ts
+ *   bun test/run.ts --seed=random   other random cases than those that gate, or those of a number;
+ *                   --runs=10000    and more of them for each property
+ *   bun test/run.ts --shuffle       files in an order that the seed gives
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { delimiter, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { ABSENT } from "./harness/needs.ts";
+import { parseOptions, type RunOptions, repeatedBy, variablesOf } from "./runner/options.ts";
+import { programPath } from "./runner/program-path.ts";
+import { type Lane, schedule, shuffled } from "./runner/schedule.ts";
+import { SLOW_BY_NATURE } from "./runner/slow-by-nature.ts";
 
 const ROOT = join(import.meta.dir, "..");
 process.chdir(ROOT);
+const options = optionsOrEnd();
 
-/** Tools of the dependencies (buf's plugin) are found although this was not started by `bun run`. */
-const ENV = { ...process.env, NO_COLOR: "1", PATH: `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}` };
+const ENV = { ...process.env, NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
+
+/** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
+const HANGS_AFTER_MS = options.runs === undefined ? 1_200_000 : 86_400_000;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 /** What tests were skipped for. */
 const absent = new Set<string>();
+/** Seconds that files took: by the clock, and of processors, without processes that outlive the file's own. */
+const times: { readonly path: string; readonly wall: number; readonly cpu: number }[] = [];
 
-/** Files that take long, the longest first, so that none of them is the last to start; what builds releases is not all at once. */
-const LONG_FIRST = [
-  "binary/update.test",
-  "server/durability",
-  "python/venv",
-  "binary/update-windows",
-  "packaging/release",
-  "install/refusals",
-  "binary/flights",
-  "parsing/",
-  "sdk/analyzer",
-  "binary/windows",
-  "binary/hostile",
-  "install/",
-  "binary/update-killed",
-  "server/deployments/",
-  "sdk/",
-  "server/python/",
-  "commands/lsp",
-  "server/query/pushdown",
-  "binary/",
-  "commands/",
-  "browser/",
-  "server/",
-];
+/** Options from the command line; ends the process in words when they are none. */
+function optionsOrEnd(): RunOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return process.exit(2);
+  }
+}
 
 interface Ended {
   readonly ok: boolean;
   readonly output: string;
+  /** Seconds of processors, as in `times`. */
+  readonly cpu?: number;
 }
 
 async function run(argv: readonly string[]): Promise<Ended> {
@@ -60,26 +62,31 @@ async function run(argv: readonly string[]): Promise<Ended> {
     stdout: "pipe",
     stderr: "pipe",
     env: ENV,
+    timeout: HANGS_AFTER_MS,
+    killSignal: "SIGKILL",
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  return { ok: exitCode === 0, output: stdout + stderr };
+  const hung = child.signalCode === "SIGKILL" ? `\nended by SIGKILL, after ${HANGS_AFTER_MS / 1000} s at the latest\n` : "";
+  const cpu = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
+  return { ok: exitCode === 0, output: stdout + stderr + hung, cpu };
 }
 
 /** One check with a name; what it printed is shown when it fails. */
 async function check(name: string, work: () => Promise<Ended>): Promise<boolean> {
   const started = performance.now();
-  const { ok, output } = await work();
-  counts[ok ? "passed" : "failed"]++;
-  report(ok, name, started, output);
-  return ok;
+  const ended = await work();
+  counts[ended.ok ? "passed" : "failed"]++;
+  report(name, ended, (performance.now() - started) / 1000);
+  return ended.ok;
 }
 
-function report(ok: boolean, name: string, started: number, output: string): void {
-  console.log(`${ok ? "ok  " : "FAIL"} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+function report(name: string, { ok, output, cpu }: Ended, wall: number): void {
+  const computed = cpu === undefined ? "" : `, ${cpu.toFixed(1)} s CPU`;
+  console.log(`${ok ? "ok  " : "FAIL"} ${name} (${wall.toFixed(1)} s${computed})`);
   if (!ok) console.log(output);
 }
 
@@ -107,42 +114,78 @@ async function generatedCodeIsCurrent(): Promise<Ended> {
   }
 }
 
+/** Builds the binary and checks the sources. Resolves with whether there is a binary to test. */
+async function checks(): Promise<boolean> {
+  const [isBuilt] = await Promise.all([
+    check("build", () => run([process.execPath, "build.ts", "--single"])),
+    check("gen/ is what proto/ gives", generatedCodeIsCurrent),
+    check("proto lint", () => run(["node_modules/.bin/buf", "lint", "proto"])),
+    check("types", () => run(["node_modules/.bin/tsc", "--noEmit"])),
+    check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."])),
+  ]);
+  return isBuilt;
+}
+
 /** Runs one test file and adds its figures to the count; what it printed is shown when it fails, and what it skipped always. */
 async function testFile(path: string): Promise<void> {
   const started = performance.now();
-  const { ok, output } = await run([process.execPath, "test", "--timeout=60000", `./${path}`]);
-  const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
+  const ended = await run([process.execPath, "test", "--timeout=60000", `./${path}`]);
+  const wall = (performance.now() - started) / 1000;
+  const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(ended.output)?.[1] ?? 0);
   counts.passed += figure("pass");
-  counts.failed += Math.max(figure("fail"), ok ? 0 : 1);
+  counts.failed += Math.max(figure("fail"), ended.ok ? 0 : 1);
   counts.skipped += figure("skip") + figure("todo");
-  report(ok, path, started, output);
-  for (const line of output.split("\n")) {
+  times.push({ path, wall, cpu: ended.cpu ?? 0 });
+  report(path, ended, wall);
+  for (const line of ended.output.split("\n")) {
     if (line.startsWith(ABSENT)) absent.add(line.slice(ABSENT.length));
-    if (ok && (line.startsWith("(skip)") || line.startsWith(ABSENT))) console.log(`     ${line}`);
+    if (ended.ok && (line.startsWith("(skip)") || line.startsWith(ABSENT))) console.log(`     ${line}`);
   }
 }
 
-async function testFiles(words: readonly string[]): Promise<void> {
-  const rank = (path: string) =>
-    (LONG_FIRST.findIndex((part) => path.startsWith(`test/${part}`)) + LONG_FIRST.length + 1) % (LONG_FIRST.length + 1);
-  const queue = [...new Bun.Glob("test/**/*.test.ts").scanSync(".")]
-    .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  const worker = async () => {
-    for (let path = queue.shift(); path !== undefined; path = queue.shift()) await testFile(path);
-  };
-  await Promise.all(Array.from({ length: Math.min(6, availableParallelism() + 1) }, worker));
+/** Test files that the words ask for; a word that is the path of a file asks for that one, whatever its name. */
+function filesOf(words: readonly string[]): readonly string[] {
+  const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(".")].sort();
+  const named = words.filter((word) => word.endsWith(".ts") && existsSync(word));
+  const parts = words.filter((word) => !named.includes(word));
+  if (words.length === 0) return all;
+  return [...new Set([...named, ...all.filter((path) => parts.some((part) => path.includes(part)))])];
 }
 
-const [built] = await Promise.all([
-  check("build", () => run([process.execPath, "build.ts", "--single"])),
-  check("gen/ is what proto/ gives", generatedCodeIsCurrent),
-  check("proto lint", () => run(["node_modules/.bin/buf", "lint", "proto"])),
-  check("types", () => run(["node_modules/.bin/tsc", "--noEmit"])),
-  check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."])),
-]);
-if (built) await testFiles(process.argv.slice(2));
+async function runLane({ width, paths }: Lane): Promise<void> {
+  const queue = [...paths];
+  const place = async () => {
+    for (let path = queue.shift(); path !== undefined; path = queue.shift()) await testFile(path);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, queue.length) }, place));
+}
+
+async function testFiles(): Promise<void> {
+  const wanted = filesOf(options.words);
+  const leftOut = options.isQuick ? wanted.filter((path) => path in SLOW_BY_NATURE) : [];
+  const paths = wanted.filter((path) => !leftOut.includes(path));
+  const cores = availableParallelism();
+  const lanes = options.isShuffled ? [{ width: cores + 1, paths: shuffled(paths, options.seed ?? 0) }] : schedule(paths, cores);
+  const started = performance.now();
+  await Promise.all(lanes.map(runLane));
+  if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
+  for (const path of leftOut) console.log(`left out: ${path}: ${SLOW_BY_NATURE[path]}`);
+}
+
+/** Prints the files that took longest, and the sum of all. */
+function listTimes(wall: number, cores: number): void {
+  const seconds = (number: number) => Number(number.toPrecision(2));
+  for (const { path, ...took } of times.toSorted((a, b) => b.wall - a.wall).slice(0, options.times))
+    console.log(`  ${JSON.stringify(path)}: { wall: ${seconds(took.wall)}, cpu: ${seconds(took.cpu)} },`);
+  const cpu = times.reduce((sum, took) => sum + took.cpu, 0);
+  console.log(`${times.length} files: ${cpu.toFixed(0)} s CPU in ${wall.toFixed(0)} s on ${cores} cores`);
+}
+
+const repeated = repeatedBy(options);
+if (repeated !== "") console.log(`random cases: ${repeated}`);
+if (options.isWithoutChecks || (await checks())) await testFiles();
 if (absent.size > 0)
   console.log(`${ABSENT}${[...absent].sort().join(", ")}. On Debian, .ci/install as root installs all of it but PowerShell.`);
+if (counts.failed > 0 && repeated !== "") console.log(`the same random cases again: bun test/run.ts ${repeated}`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

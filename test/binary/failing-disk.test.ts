@@ -1,12 +1,13 @@
 /**
  * Writes, flushes and renames that fail at the k-th call, by strace: in a command that keeps a file, in a start of the server, and in a server that is deployed to. Whatever
- * fails says so; what was there before is readable afterwards, and nothing is applied by half. `SVC_FAULT_CASES` says how many calls of each server are failed; the spread is fixed.
+ * fails says so; what was there before is readable afterwards, and nothing is applied by half. The spread of the calls that fail is fixed.
  */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { runs } from "../domain/seed.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
@@ -14,7 +15,8 @@ setDefaultTimeout(120_000);
 
 const isAbsent = process.platform !== "linux" || lacksProgram("strace");
 
-const CASES = Number(process.env.SVC_FAULT_CASES ?? 6);
+/** How many calls of each server are failed. */
+const CASES = runs(6, 1_000);
 const LAST_CALL = 200;
 const CALLS = { writing: "pwrite64", flushing: "fsync,fdatasync", renaming: "rename,renameat,renameat2", growing: "ftruncate" } as const;
 const ERRORS = ["EIO", "ENOSPC"] as const;

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { lacksSmallDisk, SmallDisk } from "../harness/small-disk.ts";
 
@@ -64,14 +65,6 @@ async function expectAnswers(from: number, count: number): Promise<void> {
 }
 
 const logged = (): string => disk.run("cat", join(data, "server.log"));
-
-async function eventually(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not happen: ${what}`);
-    await Bun.sleep(100);
-  }
-}
 
 test.skipIf(isAbsent)("queries go on, promises are refused with the folder, and all recovers without a restart", async () => {
   await expectAnswers(0, 20);

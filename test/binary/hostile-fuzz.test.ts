@@ -10,13 +10,13 @@ import { type DescFile, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
 import { QueryRequestSchema } from "../../gen/svc/v1/query_pb.ts";
 import { ENDPOINTS } from "../../src/server/wire/router.ts";
+import { runs, seed } from "../domain/seed.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { residentMiB } from "../harness/server-watch.ts";
 import { enveloped, seeded, WireFuzz } from "../harness/wire-fuzz.ts";
 
-const SEED = Number(process.env.SEED ?? 20_241_122);
-/** Rounds of every method and path; more with ROUNDS for a long search. */
-const ROUNDS = Number(process.env.ROUNDS ?? 2);
+/** Rounds of every method and path. */
+const ROUNDS = runs(2, 1_000);
 /** Memory that the server may have. */
 const MAX_MIB = 400;
 
@@ -31,7 +31,6 @@ let sandbox: Sandbox;
 let token = "";
 let pid = 0;
 beforeAll(async () => {
-  console.log(`hostile fuzz: SEED=${SEED} ROUNDS=${ROUNDS}`);
   sandbox = new Sandbox();
   await sandbox.startServer();
   const project = await sandbox.write({
@@ -52,9 +51,10 @@ async function statusOf(method: string, path: string, headers: Record<string, st
   const text = await response.text();
   if (response.status >= 500 && response.status !== 501) {
     const shown = body ? `${body.subarray(0, 400).toHex()} (${body.length} bytes)` : "no body";
-    throw new Error(`${method} ${path} ${headers["content-type"]}: ${response.status} ${text}\nfor ${shown}, SEED=${SEED}`);
+    throw new Error(`${method} ${path} ${headers["content-type"]}: ${response.status} ${text}\nfor ${shown}, SVC_TEST_SEED=${seed}`);
   }
-  if (/"code":"(?:internal|unknown|data_loss)"/.test(text)) throw new Error(`${path} ${headers["content-type"]}: ${text}, SEED=${SEED}`);
+  if (/"code":"(?:internal|unknown|data_loss)"/.test(text))
+    throw new Error(`${path} ${headers["content-type"]}: ${text}, SVC_TEST_SEED=${seed}`);
   return response.status;
 }
 
@@ -69,7 +69,7 @@ async function answersStill(): Promise<void> {
 }
 
 const WORDS = ["user.id", "user.twice", "user", "default", "infinity", "{}", '"1"', "1", "../x", "a.b.c", "__proto__"];
-const fuzzOf = (name: string) => new WireFuzz(seeded(SEED + Bun.hash.crc32(name)), WORDS);
+const fuzzOf = (name: string) => new WireFuzz(seeded(seed + Bun.hash.crc32(name)), WORDS);
 
 describe("methods", () => {
   test.each(methods.map((method) => [`${method.parent.typeName}/${method.name}`, method] as const))(

@@ -24,6 +24,7 @@ import {
 } from "../../gen/svc/v1/deployment_pb.ts";
 import { QueryResponseSchema } from "../../gen/svc/v1/query_pb.ts";
 import { type FakeServer, fakeServer, protoAnswer } from "../client/fake-server.ts";
+import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { Terminal } from "../harness/terminal.ts";
 
@@ -111,12 +112,6 @@ function answer(word: string): Response {
   }
 }
 
-async function reached(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!condition() && performance.now() < deadline) await Bun.sleep(10);
-  expect(condition()).toBe(true);
-}
-
 function leftovers(): string[] {
   const below = (folder: string) => readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)));
   return [...below(temporary), ...[sandbox.home, project].flatMap(below).filter((name) => /\.(tmp|part)$/.test(name))];
@@ -160,14 +155,14 @@ describe("a command that waits is ended by", () => {
         silent = place.silent ?? "";
         const terminal = Terminal.start(sandbox, place.args, { cwd: project, env: place.env });
         if (place.shows !== undefined) await terminal.until(place.shows);
-        else await reached(() => opened > 0);
+        else await eventually(() => opened > 0, "a connection");
         send(terminal);
         const ended = await terminal.ended();
         expect(ended.exitCode).toBe(exitCode);
         expect(ended.after).toBe(ended.before);
         expect(ended.screen.lastIndexOf("\u001b[?25h")).toBeGreaterThanOrEqual(ended.screen.lastIndexOf("\u001b[?25l"));
         expect(ended.screen).not.toMatch(/\n\s+at /);
-        if (place.silent !== undefined) await reached(() => closed === opened);
+        if (place.silent !== undefined) await eventually(() => closed === opened, "the end of every connection");
         expect(leftovers()).toEqual([]);
       });
     }
@@ -190,7 +185,7 @@ test("a second Ctrl-C right behind the first ends it as well", async () => {
     opened = 0;
     const terminal = Terminal.start(sandbox, place.args, { cwd: project });
     if (place.shows !== undefined) await terminal.until(place.shows);
-    else await reached(() => opened > 0);
+    else await eventually(() => opened > 0, "a connection");
     terminal.press(CTRL_C);
     terminal.press(CTRL_C);
     const ended = await terminal.ended();
@@ -214,12 +209,12 @@ time.sleep(600)
     );
     const started = join(slow, "started");
     const terminal = Terminal.start(sandbox, ["lint", "--local"], { cwd: slow });
-    await reached(() => existsSync(started));
+    await eventually(() => existsSync(started), "the start");
     terminal.press(CTRL_C);
     const ended = await terminal.ended();
     expect([ended.exitCode, ended.after]).toEqual([130, ended.before]);
     const pid = readFileSync(started, "utf8");
-    await reached(() => !existsSync(`/proc/${pid}`));
+    await eventually(() => !existsSync(`/proc/${pid}`), "the end of the process");
     expect(leftovers()).toEqual([]);
   });
 });

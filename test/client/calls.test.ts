@@ -166,10 +166,8 @@ describe("answers that svc does not give", () => {
   for (const [name, reply] of hanging) {
     test(`${name}: the call ends at its deadline`, async () => {
       const url = await rawServer(reply, false);
-      const began = performance.now();
       const error = await failure(check(url, {}, { timeoutMs: 120 }));
       expect(error.message).toContain("no answer within 0.12 s");
-      expect(performance.now() - began).toBeLessThan(5000);
     });
   }
   test("an exchange answered by a web page", async () => {

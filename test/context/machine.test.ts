@@ -146,8 +146,11 @@ test("a watched folder tells of changes, also in folders made later, once for ma
   expect(calls.at(-1)).toContain(join(dir, "later", "c"));
   controller.abort();
   const before = calls.length;
+  const later = new AbortController();
+  const seenByAnother = new Promise<void>((resolve) => machine().watch(dir, () => resolve(), { signal: later.signal, debounceMs: 100 }));
   writeFileSync(join(dir, "a"), "after");
-  await Bun.sleep(150);
+  await seenByAnother;
+  later.abort();
   expect(calls.length).toBe(before);
 });
 

@@ -36,9 +36,7 @@ test("a lock whose holder was killed is free at once", async () => {
   await expect(withFileLock(path, { what: "test", timeoutMs: 60 }, async () => 1)).rejects.toMatchObject({ code: "lock_timeout" });
   child.kill("SIGKILL");
   await child.exited;
-  const began = performance.now();
-  expect(await withFileLock(path, { what: "test" }, async () => 2)).toBe(2);
-  expect(performance.now() - began).toBeLessThan(100);
+  expect(await withFileLock(path, { what: "test", timeoutMs: 0 }, async () => 2)).toBe(2);
 });
 
 test("waiting ends with the signal", async () => {
@@ -58,5 +56,5 @@ test("the lock is free after work that fails", async () => {
     throw new Error("work failed");
   });
   await expect(failed).rejects.toThrow("work failed");
-  expect(await withFileLock(path, { what: "test", timeoutMs: 100 }, async () => 3)).toBe(3);
+  expect(await withFileLock(path, { what: "test", timeoutMs: 0 }, async () => 3)).toBe(3);
 });

@@ -56,9 +56,7 @@ describe("a glob", () => {
     expect(searchNames("user.fails[10m]*", NAMES)).toEqual(["user.fails[10m]"]);
     expect(searchNames("userXi*", NAMES)).toEqual([]);
   });
-  test("many stars do not take long", () => {
-    const began = performance.now();
-    searchNames(`${"*a".repeat(12)}*z`, ["a".repeat(60)]);
-    expect(performance.now() - began).toBeLessThan(1000);
+  test("many stars, which trying every place for each would never come to the end of", () => {
+    expect(searchNames(`${"*a".repeat(12)}*z`, ["a".repeat(60)])).toEqual([]);
   });
 });

@@ -69,11 +69,10 @@ export class InstalledMachine implements Disposable {
       readonly env?: Record<string, string | undefined>;
       readonly keys?: readonly (readonly [until: string, keys: string])[];
     } = {},
-  ): Promise<{ readonly exitCode: number; readonly screen: string; readonly ms: number }> {
+  ): Promise<{ readonly exitCode: number; readonly screen: string }> {
     let screen = "";
     let seen = 0;
     const waiting = [...(options.keys ?? [])];
-    const started = performance.now();
     const decoder = new TextDecoder();
     const { promise: drained, resolve: drain } = Promise.withResolvers<void>();
     const child = Bun.spawn([this.svc, ...args], {
@@ -96,9 +95,8 @@ export class InstalledMachine implements Disposable {
       },
     });
     const exitCode = await child.exited;
-    const ms = performance.now() - started;
     await drained;
-    return { exitCode, screen, ms };
+    return { exitCode, screen };
   }
 
   /** What `svc version --tag-only` says. */

@@ -2,11 +2,12 @@
  * A new user's machine: an empty HOME and the compiled binary copied alone into an empty folder. Everything a test starts here ends with it.
  */
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { redeem } from "./browser-session.ts";
+import { linkOrCopy } from "./release-feed.ts";
 
 /** The binary under test, made by `bun build.ts --single`. */
 export const BINARY = join(import.meta.dir, "../../dist", process.platform === "win32" ? "svc.exe" : "svc");
@@ -33,6 +34,7 @@ export class Sandbox implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "svc-test-"));
   readonly home = join(this.root, "home");
   readonly work = join(this.root, "work");
+  /** May be another name of the binary that was built: it is replaced and never written into. */
   readonly binary = join(this.root, "bin", "svc");
   readonly env: Record<string, string>;
   /** Address of the server, once started. */
@@ -42,8 +44,8 @@ export class Sandbox implements AsyncDisposable {
 
   constructor(env: Record<string, string> = {}) {
     if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: run \`bun build.ts --single\``);
-    for (const dir of ["home", "work", "bin"]) Bun.spawnSync(["mkdir", "-p", join(this.root, dir)]);
-    copyFileSync(BINARY, this.binary);
+    for (const dir of ["home", "work", "bin"]) mkdirSync(join(this.root, dir));
+    linkOrCopy(BINARY, this.binary);
     this.env = { HOME: this.home, PATH: process.env.PATH ?? "", LANG: "C.UTF-8", SVC_NO_UPDATE_CHECK: "1", ...env };
   }
 

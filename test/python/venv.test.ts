@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
@@ -11,6 +11,11 @@ let base: string;
 let wheels: string;
 /** PATH with the one interpreter and no uv. */
 let path: string;
+/**
+ * The same with a uv that copies an environment that was made before. For tests of something else than
+ * how one is made: `python -m venv` computes for seconds.
+ */
+let copying: string;
 let count = 0;
 
 const WHEEL = `
@@ -23,7 +28,8 @@ with zipfile.ZipFile(f"{sys.argv[2]}/{name}-1.0-py3-none-any.whl", "w") as wheel
     wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
 `;
 
-setDefaultTimeout(60_000);
+/** Many environments are made, of seconds of CPU each. */
+setDefaultTimeout(240_000);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-venv-"));
@@ -35,6 +41,8 @@ beforeAll(async () => {
   if (!search.found) throw new Error("the tests need Python");
   base = search.found.path;
   await symlink(base, join(path, "python3"));
+  copying = `${await uvThat("copies", `/bin/cp -R ${join(folder, "made")}`)}:${path}`;
+  expect(await run([base, "-I", "-m", "venv", join(folder, "made")])).toBe("");
   for (const name of ["tinypkg", "otherpkg"]) expect(await run([base, "-c", WHEEL, name, wheels])).toBe("");
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -46,12 +54,28 @@ async function run(argv: readonly string[]): Promise<string> {
   return said.trim();
 }
 
+/** A folder with a uv whose environments are made by a command, and filled by their own pip. */
+async function uvThat(name: string, make: string, record = "/dev/null"): Promise<string> {
+  const bin = join(folder, name);
+  await mkdir(bin);
+  const script = `#!/bin/sh
+echo "$@" >> ${record}
+case "$1 $2" in
+  "python find") exit 2 ;;
+  "venv --no-project") exec ${make} "$5" ;;
+  "pip install") exec "$4" -I -m pip install -r "$6" ;;
+esac
+`;
+  await writeFile(join(bin, "uv"), script, { mode: 0o755 });
+  return bin;
+}
+
 function newHome(): string {
   return join(folder, `home${count++}`);
 }
 
-function toolchain(home = newHome(), extraPath = ""): PythonToolchain {
-  return createToolchain({ home, env: { PATH: `${extraPath}${path}`, HOME: folder }, homeDir: folder });
+function toolchain(home = newHome(), programs = path): PythonToolchain {
+  return createToolchain({ home, env: { PATH: programs, HOME: folder }, homeDir: folder });
 }
 
 const offline = (...lines: string[]) => ["--no-index", `--find-links ${wheels}`, ...lines].join("\n");
@@ -102,7 +126,7 @@ test.each([
   ["a line that is no requirement", ["tinypkg==1.0", "", "foo bar baz"], 5, [5]],
 ])("%s is shown in the requirements file, and no path of a copy is", async (_, wanted, line, told) => {
   const requirements = ["--no-index", `--find-links ${wheels}`, ...wanted].join("\n");
-  const failure = await toolchain()
+  const failure = await toolchain(newHome(), copying)
     .environmentPython({ requirements, requirementsFile: "requirements.txt", root: folder })
     .catch((error) => error);
   expect(failure.diagnostics).toMatchObject([{ code: 102, span: { file: "requirements.txt", line } }]);
@@ -125,7 +149,7 @@ test("paths in the requirements are those of the project", async () => {
   await mkdir(root);
   await symlink(wheels, join(root, "wheels"));
   await writeFile(join(root, "base.txt"), "--no-index\n./wheels/tinypkg-1.0-py3-none-any.whl\n");
-  const python = await toolchain().environmentPython({ requirements: "-r base.txt", root });
+  const python = await toolchain(newHome(), copying).environmentPython({ requirements: "-r base.txt", root });
   expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
 });
 
@@ -133,7 +157,7 @@ test("a build that was killed is never used", async () => {
   const home = newHome();
   const script = `
     import { createToolchain } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/create-toolchain.ts"))};
-    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(path)} }, homeDir: "/" });
+    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(copying)} }, homeDir: "/" });
     await chain.environmentPython({ requirements: ${JSON.stringify(offline("tinypkg"))}, onProgress: (line) => console.log(line) });
   `;
   const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
@@ -147,7 +171,7 @@ test("a build that was killed is never used", async () => {
   await child.exited;
   const [left] = (await readdir(join(home, "venvs"))).filter((name) => !name.endsWith(".lock"));
   expect(existsSync(join(home, "venvs", left as string, ".svc-complete"))).toBe(false);
-  const python = await toolchain(home).environmentPython({ requirements: offline("tinypkg") });
+  const python = await toolchain(home, copying).environmentPython({ requirements: offline("tinypkg") });
   expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
 });
 
@@ -155,7 +179,7 @@ test("several processes that want the same one build it once", async () => {
   const home = newHome();
   const script = `
     import { createToolchain } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/create-toolchain.ts"))};
-    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(path)} }, homeDir: "/" });
+    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(copying)} }, homeDir: "/" });
     let built = 0;
     const python = await chain.environmentPython({ requirements: ${JSON.stringify(offline("tinypkg", "otherpkg"))}, onProgress: () => { built = 1; } });
     console.log(built + " " + python);
@@ -177,7 +201,7 @@ test("an environment whose interpreter has gone is built again", async () => {
 test("an installation that is given up leaves nothing", async () => {
   const home = newHome();
   const controller = new AbortController();
-  const building = toolchain(home).environmentPython({
+  const building = toolchain(home, copying).environmentPython({
     requirements: offline("tinypkg"),
     signal: controller.signal,
     onProgress: () => controller.abort(new Error("stopped by the user")),
@@ -187,22 +211,9 @@ test("an installation that is given up leaves nothing", async () => {
 });
 
 test("uv is preferred when it is there", async () => {
-  const bin = join(folder, "uv-bin");
-  await mkdir(bin);
   const record = join(folder, "uv-calls");
-  await writeFile(
-    join(bin, "uv"),
-    `#!/bin/sh
-echo "$@" >> ${record}
-case "$1 $2" in
-  "python find") exit 2 ;;
-  "venv --no-project") exec "$4" -I -m venv "$5" ;;
-  "pip install") exec "$4" -I -m pip install -r "$6" ;;
-esac
-`,
-  );
-  await chmod(join(bin, "uv"), 0o755);
-  const python = await toolchain(newHome(), `${bin}:`).environmentPython({ requirements: offline("tinypkg") });
+  const bin = await uvThat("uv-bin", '"$4" -I -m venv', record);
+  const python = await toolchain(newHome(), `${bin}:${path}`).environmentPython({ requirements: offline("tinypkg") });
   expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
   const calls = (await Bun.file(record).text()).trim().split("\n").slice(-2);
   expect(calls[0]).toStartWith("venv --no-project --python /");

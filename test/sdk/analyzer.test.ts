@@ -517,5 +517,5 @@ test.each(INTERPRETERS.slice(0, -1).map((item) => [item.version, item.path] as c
       expect([project, plain(old.graph)]).toEqual([project, plain(newest.graph)]);
     }
   },
-  120_000,
+  600_000,
 );

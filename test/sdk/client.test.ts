@@ -46,7 +46,7 @@ test.each(INTERPRETERS.map((item) => [item.version, item.path] as const))(
     expect(exitCode, stderr).toBe(0);
     expect(Number(/^Ran (\d+) tests/m.exec(stderr)?.[1] ?? 0), stderr).toBeGreaterThan(25);
   },
-  60_000,
+  600_000,
 );
 
 test("the client reads every config file that the command line writes", async () => {

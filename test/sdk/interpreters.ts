@@ -27,16 +27,21 @@ function candidates(version: string): string[] {
   return found;
 }
 
-function isVersion(path: string, version: string): boolean {
-  if (!existsSync(path)) return false;
-  const asked = Bun.spawnSync([path, "-I", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], { stderr: "ignore" });
-  return asked.exitCode === 0 && asked.stdout.toString().trim() === version;
+/** The program that a path starts, when it has that version: what pyenv puts on PATH is a script that takes longer than Python. */
+function programOf(path: string, version: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const says = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)";
+  const asked = Bun.spawnSync([path, "-I", "-c", says], { stderr: "ignore" }).stdout.toString().trim();
+  return asked.startsWith(`${version} /`) ? asked.slice(version.length + 1) : undefined;
 }
 
 /** One interpreter per supported version that is installed, newest last. */
 export const INTERPRETERS: readonly TestInterpreter[] = SUPPORTED.flatMap((version) => {
-  const path = candidates(version).find((candidate) => isVersion(candidate, version));
-  return path === undefined ? [] : [{ version, path }];
+  for (const candidate of candidates(version)) {
+    const path = programOf(candidate, version);
+    if (path !== undefined) return [{ version, path }];
+  }
+  return [];
 });
 
 /** Folder that holds the package `svc`. */

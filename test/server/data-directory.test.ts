@@ -37,9 +37,7 @@ describe("the lock", () => {
       message: expect.stringContaining(`process ${holder.pid} at ${holder.url}`),
     });
     await holder.kill();
-    const began = performance.now();
     await using server = await TestServer.start(folder.path, { credentials });
-    expect(performance.now() - began).toBeLessThan(2_000);
     expect((await server.exchange(credentials.clientId, credentials.clientSecret)).status).toBe(200);
   });
 

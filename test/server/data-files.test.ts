@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
+import { eventually } from "../harness/eventually.ts";
 import { deploy, expectLive, GREETING } from "./deployments/deploying.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
@@ -23,8 +24,7 @@ beforeAll(async () => {
   expectLive(await deploy(server, GREETING));
   expect(await greeting(server)).toBe(GREETED);
   const data = join(template.path, "data");
-  const deadline = performance.now() + 20_000;
-  while (!existsSync(join(data, "offline.db-wal")) && performance.now() < deadline) await Bun.sleep(10);
+  await eventually(() => existsSync(join(data, "offline.db-wal")), "the log of offline.db");
   await Bun.sleep(50);
   cpSync(template.path, running.path, { recursive: true });
   await server.server.stop();

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anyPython, eventually, module, startPool } from "./project.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { anyPython, module, startPool } from "./project.ts";
 
 const FIELDS = `
 @features
@@ -52,13 +53,11 @@ test("draining lets running calls end, refuses new ones, and lets workers leave 
   expect(live.pool.health().workers).toBe(0);
 });
 
-test("draining does not wait longer than it may", async () => {
+test("draining does not wait longer than it may: a call that would go on for a minute is stopped before its own deadline", async () => {
   await using live = await startPool(files);
   const running = live.row("mod.waits", { i: 60_000 });
   await eventually(() => live.logs.some((line) => line.text === "waiting"), "the start of the call");
-  const started = performance.now();
   await live.pool.drain(50);
-  expect(performance.now() - started).toBeLessThan(2_000);
   expect((await running).errors[0]?.message).toBe("the deployment's workers were stopped");
 });
 

@@ -115,15 +115,6 @@ export async function startPool(files: Readonly<Record<string, string>>, options
   };
 }
 
-/** Waits until a condition holds; fails when it does not within some seconds. */
-export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`did not happen: ${what}`);
-    await Bun.sleep(5);
-  }
-}
-
 /** A project's module `mod` with a class `Thing`, whose fields and resolvers are given. */
 export function module(fields: string, resolvers: string): Record<string, string> {
   const lines = [

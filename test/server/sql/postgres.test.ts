@@ -6,6 +6,7 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { PostgresSource } from "../../../src/server/sql/postgres.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { freePort, lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 
@@ -246,9 +247,7 @@ describe.skipIf(lacksPostgres() || lacksProgram("openssl"))("postgresql source",
           [],
         )
       ).rows[0]?.[0];
-    const deadline = Date.now() + 5_000;
-    while ((await running()) !== 0 && Date.now() < deadline) await Bun.sleep(20);
-    expect(await running()).toBe(0);
+    await eventually(async () => (await running()) === 0, "the statement's end on the server");
     const early = await source.query("select 1", [], AbortSignal.abort(new Error("too late"))).catch((error) => error);
     expect(early).toMatchObject({ message: "too late" });
   });

@@ -9,6 +9,7 @@ import { SqlError } from "../../../src/server/sql/source.ts";
 import { SqliteSource } from "../../../src/server/sql/sqlite.ts";
 import { isPointRead } from "../../../src/server/sql/sqlite-plan.ts";
 import { seeded } from "../../domain/seed.ts";
+import { eventually, isPending } from "../../harness/eventually.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-sqlite-source-"));
 const path = join(root, "data.db");
@@ -138,11 +139,7 @@ describe("sqlite source", () => {
     writer.run("begin exclusive");
     writer.run("update t set v = 'new' where id = 1");
     const waiting = source.query("select v from t where id = 1", []);
-    let turns = 0;
-    while (turns < 20) {
-      await Bun.sleep(1);
-      turns++;
-    }
+    for (let turns = 0; turns < 20; turns++) expect(await isPending(waiting)).toBe(true);
     writer.run("commit");
     expect((await waiting).rows).toEqual([["new"]]);
     writer.close();
@@ -197,9 +194,7 @@ describe("sqlite source", () => {
     expect(await read()).toBe("first");
     write(`${file}.next`, "second");
     renameSync(`${file}.next`, file);
-    const deadline = Date.now() + 5_000;
-    while ((await read()) !== "second" && Date.now() < deadline) await Bun.sleep(20);
-    expect(await read()).toBe("second");
+    await eventually(async () => (await read()) === "second", "the text of the new file");
   });
 
   test("a file that goes away is an error from then on, and is read again as soon as it is back", async () => {
@@ -212,8 +207,7 @@ describe("sqlite source", () => {
     const read = () => source.query("select v from t where id = 1", []).then(({ rows }) => rows[0]?.[0], String);
     expect(await read()).toBe("there");
     renameSync(file, `${file}.away`);
-    const deadline = Date.now() + 5_000;
-    while ((await read()) === "there" && Date.now() < deadline) await Bun.sleep(20);
+    await eventually(async () => (await read()) !== "there", "the notice");
     for (let round = 0; round < 20; round++) expect(await read()).toContain(`source 'lite': there is no file ${file}`);
     renameSync(`${file}.away`, file);
     expect(await read()).toBe("there");

@@ -11,6 +11,7 @@ import type { AppendRefusal, Observations, OfflineStore } from "../../../src/ser
 import { expiryOf, longestStaleness, offlineVersions } from "../../../src/server/writes/policy.ts";
 import type { FreshColumn } from "../../../src/server/writes/sink.ts";
 import { createValueSinks, type ValueSinks } from "../../../src/server/writes/value-sinks.ts";
+import { turn } from "../../harness/eventually.ts";
 import { featureClass, graph, python } from "../query/graphs.ts";
 import { ask, World } from "../query/worlds.ts";
 import { TempFolder, TestClock } from "../running-server.ts";
@@ -205,12 +206,12 @@ describe("the queue", () => {
     const one = await store.call(0);
     sink.take([column(["i:2"], ["b"])]);
     const second = sinks.flush().then(() => flushed++);
-    await Bun.sleep(30);
+    await turn();
     expect(flushed).toBe(0);
     one.end();
     await first;
     const two = await store.call(1);
-    await Bun.sleep(5);
+    await turn();
     expect([flushed, two.appends[0]?.keys]).toEqual([1, ["i:2"]]);
     two.end();
     await second;
@@ -233,7 +234,7 @@ describe("the queue", () => {
       taken = result;
     });
     const one = await store.call(0);
-    await Bun.sleep(20);
+    await turn();
     expect(taken).toBeUndefined();
     one.end();
     await taking;

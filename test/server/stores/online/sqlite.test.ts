@@ -7,6 +7,7 @@ import { openRenewableOnlineStore } from "../../../../src/server/stores/online/r
 import { ONLINE_MIGRATIONS } from "../../../../src/server/stores/online/schema.ts";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore, StoredValue, ValueWrite } from "../../../../src/server/stores/online/store.ts";
+import { eventually } from "../../../harness/eventually.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-online-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -42,9 +43,7 @@ describe("sqlite online store", () => {
       Array.from({ length: 500 }, (_, key) => write(key, 1, key)),
     );
     expect(count()).toBe(0);
-    const deadline = Date.now() + 5_000;
-    while (count() < 500 && Date.now() < deadline) await Bun.sleep(1);
-    expect(count()).toBe(500);
+    await eventually(() => count() === 500, "500 rows in the file");
     reader.close();
     await store.close();
   });
@@ -90,8 +89,7 @@ describe("sqlite online store", () => {
     const other = new Database(path);
     other.run("create trigger full before insert on online begin select raise(abort, 'database or disk is full'); end");
     put(store, [write(1, 1, "kept")]);
-    const deadline = Date.now() + 5_000;
-    while (failures.length === 0 && Date.now() < deadline) await Bun.sleep(1);
+    await eventually(() => failures.length > 0, "a failure to write");
     expect(failures[0]?.message).toContain("disk is full");
     expect(storedAt(store, 1, 1)).toMatchObject({ value: "kept" });
     expect(() => store.probe()).toThrow("disk is full");

@@ -1,0 +1,36 @@
+/** Waiting for what another process, thread or timer brings about. */
+
+/**
+ * Longest wait in milliseconds. It turns a hang into a failure that says what never came; how soon
+ * something comes is no claim of any test.
+ */
+const PATIENCE_MS = 45_000;
+const POLL_MS = 5;
+
+/** Waits until a condition holds. Rejects with `what`, which names it, when it does not in the end. */
+export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`did not happen: ${what}`);
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+/**
+ * Whether a promise is still unsettled after everything that was ready in this process has run. It
+ * shows that something waits, without waiting for it.
+ */
+export async function isPending(work: Promise<unknown>): Promise<boolean> {
+  let pending = true;
+  const settled = () => {
+    pending = false;
+  };
+  work.then(settled, settled);
+  await turn();
+  return pending;
+}
+
+/** Lets everything run that is ready in this process: promises, and two rounds of its event loop. */
+export async function turn(): Promise<void> {
+  for (let round = 0; round < 2; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+}

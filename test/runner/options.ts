@@ -1,0 +1,72 @@
+/** The words of `bun test/run.ts`. */
+
+import { parseArgs } from "node:util";
+
+/** What a run of the tests is asked to do. */
+export interface RunOptions {
+  /** Parts of paths; a file runs when its path has one of them. None = every file. */
+  readonly words: readonly string[];
+  /** Leave out what `SLOW_BY_NATURE` names. */
+  readonly isQuick: boolean;
+  /** Only test files: no build, and none of the checks of sources. */
+  readonly isWithoutChecks: boolean;
+  /** Files in an order drawn from the seed, in place of the longest first. */
+  readonly isShuffled: boolean;
+  /** How many of the slowest files are listed at the end. */
+  readonly times: number;
+  /** Seed of random cases; absent = that of the gating run. */
+  readonly seed?: number;
+  /** Cases of each property; absent = those of the gating run. */
+  readonly runs?: number;
+}
+
+const LISTED_TIMES = 20;
+const MOST_SEEDS = 2 ** 31;
+
+/** Options from the words of a command line. Throws an error in words when one is unknown or no number. */
+export function parseOptions(argv: readonly string[]): RunOptions {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      "no-checks": { type: "boolean", default: false },
+      shuffle: { type: "boolean", default: false },
+      times: { type: "boolean", default: false },
+      seed: { type: "string" },
+      runs: { type: "string" },
+    },
+  });
+  return {
+    words: positionals,
+    isQuick: values.quick,
+    isWithoutChecks: values["no-checks"],
+    isShuffled: values.shuffle,
+    times: values.times ? LISTED_TIMES : 0,
+    seed: values.seed === undefined ? undefined : seedOf(values.seed),
+    runs: values.runs === undefined ? undefined : wholeNumber("--runs", values.runs),
+  };
+}
+
+/** A seed, drawn here when it is `random`, so that every file of a run has the same one. */
+function seedOf(text: string): number {
+  return text === "random" ? Math.floor(Math.random() * MOST_SEEDS) : wholeNumber("--seed", text);
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw new Error(`${flag}=${text} is no whole number`);
+  return Number(text);
+}
+
+/** Variables that hand seed and number of cases to test files: see `test/domain/seed.ts`. */
+export function variablesOf({ seed, runs }: RunOptions): Record<string, string> {
+  return {
+    ...(seed === undefined ? {} : { SVC_TEST_SEED: String(seed) }),
+    ...(runs === undefined ? {} : { SVC_TEST_RUNS: String(runs) }),
+  };
+}
+
+/** Flags that make another run have the same random cases; empty for a run with those that gate. */
+export function repeatedBy({ seed, runs }: RunOptions): string {
+  return [...(seed === undefined ? [] : [`--seed=${seed}`]), ...(runs === undefined ? [] : [`--runs=${runs}`])].join(" ");
+}

@@ -1,0 +1,111 @@
+/** The project's test command. */
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TempFolder } from "../server/running-server.ts";
+import { LONG_FILES } from "./long-files.ts";
+import { parseOptions } from "./options.ts";
+import { programPath } from "./program-path.ts";
+import { schedule, shuffled } from "./schedule.ts";
+import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+
+function run(...words: readonly string[]): { readonly exitCode: number; readonly stdout: string; readonly stderr: string } {
+  const env = { ...process.env, SVC_TEST_SEED: undefined, SVC_TEST_RUNS: undefined };
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(ROOT, "test/run.ts"), "--no-checks", ...words], { env });
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+describe("random cases", () => {
+  test("have a seed of this run, said at the start and again after a failure", () => {
+    const { exitCode, stdout } = run("--seed=random", "--runs=12", "test/runner/failing.ts");
+    const [first, ...lines] = stdout.split("\n");
+    const flags = /^random cases: (--seed=(\d+) --runs=12)$/.exec(first ?? "");
+    expect(flags).not.toBeNull();
+    expect(stdout).toContain(`seed ${flags?.[2]}, 12 runs`);
+    expect(lines).toContain(`the same random cases again: bun test/run.ts ${flags?.[1]}`);
+    expect([exitCode, lines.at(-2)]).toEqual([1, "0 passed, 1 failed, 0 skipped"]);
+  });
+
+  test("differ from run to run, and are those of a number that is given", () => {
+    const seedOf = (text: string) => parseOptions([`--seed=${text}`]).seed;
+    expect(seedOf("random")).not.toBe(seedOf("random"));
+    expect(seedOf("7")).toBe(7);
+  });
+
+  test("are fixed in a run that gates", () => {
+    const { stdout } = run("test/runner/failing.ts");
+    expect(stdout).toContain("seed 20240508, 1 runs");
+    expect(stdout).not.toContain("again");
+  });
+});
+
+describe("words", () => {
+  test("that are no flag, or no number, are refused before anything runs", () => {
+    for (const [word, said] of [
+      ["--fast", "--fast"],
+      ["--seed=often", "--seed=often is no whole number"],
+      ["--runs=-1", "--runs=-1 is no whole number"],
+    ] as const) {
+      const { exitCode, stdout, stderr } = run(word);
+      expect([word, exitCode, stdout, stderr]).toEqual([word, 2, "", expect.stringContaining(said)]);
+    }
+  });
+
+  test("choose files by a part of their path", () => {
+    const { stdout } = run("domain/search.test");
+    expect(stdout).toMatch(/^ok {3}test\/domain\/search\.test\.ts \(\d/);
+    expect(stdout).toMatch(/^\d+ passed, 0 failed, 0 skipped$/m);
+  });
+});
+
+test("a script in the place of Python gives way to what it starts, and other folders stay", () => {
+  using folder = new TempFolder();
+  const [shims, bin] = [join(folder.path, "shims"), join(folder.path, "bin")];
+  for (const one of [shims, bin]) mkdirSync(one);
+  writeFileSync(join(shims, "python3"), `#!/bin/sh\necho ${join(bin, "python3")}\n`, { mode: 0o755 });
+  const tools = "/root/node_modules/.bin";
+  expect(programPath("/root", `${folder.path}:${shims}:/bin`)).toBe(`${tools}:${folder.path}:${bin}:/bin`);
+  expect(programPath("/root", "/bin")).toBe(`${tools}:/bin`);
+});
+
+test("a quick run names what it leaves out, and why", () => {
+  const { exitCode, stdout } = run("--quick", "binary/update-windows");
+  const path = "test/binary/update-windows.test.ts";
+  expect([exitCode, stdout]).toEqual([0, `left out: ${path}: ${SLOW_BY_NATURE[path]}\n0 passed, 0 failed, 0 skipped\n`]);
+});
+
+test("files that are named in tables are there", () => {
+  const named = [...Object.keys(LONG_FILES), ...Object.keys(SLOW_BY_NATURE)];
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+describe("the schedule", () => {
+  const short = ["test/a.test.ts", "test/b.test.ts"];
+  const paths = [...short, ...Object.keys(LONG_FILES)];
+
+  test("has every file once, and the longest of a lane first", () => {
+    const lanes = schedule(paths, 2);
+    expect(lanes.flatMap((lane) => lane.paths).sort()).toEqual([...paths].sort());
+    for (const { paths: ordered } of lanes) {
+      const walls = ordered.map((path) => LONG_FILES[path]?.wall ?? 0);
+      expect(walls).toEqual(walls.toSorted((a, b) => b - a));
+    }
+  });
+
+  test("has as many places for files that compute as there are cores, and others for files that wait", () => {
+    const [waiting, computing] = schedule(paths, 2);
+    expect(computing?.width).toBe(2);
+    for (const path of waiting?.paths ?? []) expect(LONG_FILES[path]?.cpu).toBeLessThan((LONG_FILES[path]?.wall ?? 0) / 2);
+    expect(waiting?.paths.filter((path) => short.includes(path))).toEqual([]);
+  });
+
+  test("can be shuffled, by a seed that gives the same order again", () => {
+    const many = Array.from({ length: 50 }, (_, index) => `test/${index}.test.ts`);
+    expect(shuffled(many, 1)).toEqual(shuffled(many, 1));
+    expect(shuffled(many, 1)).not.toEqual(shuffled(many, 2));
+    expect([...shuffled(many, 1)].sort()).toEqual([...many].sort());
+  });
+});
