@@ -18,12 +18,14 @@ import { explainRun } from "./answer/explain.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ScalarInfo } from "./graph/index-types.ts";
+import { FIRST_ROW } from "./plan/ids.ts";
+import type { QueryContext } from "./query-context.ts";
 import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
 import type { Ask, BulkAsk } from "./request/request.ts";
+import type { Awaitable } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { QueryTime } from "./run/query-time.ts";
-import type { RunContext } from "./run/run-context.ts";
 
 /** Rows that run together. */
 const BATCH_ROWS = 10_000;
@@ -64,9 +66,6 @@ export interface BulkAnswer extends AnswerHead {
   readonly failures: readonly BulkFailure[];
 }
 
-/** The world of a bulk query. */
-export type BulkContext = RunContext;
-
 /** One run of a bulk query. */
 export class BulkRun {
   readonly #failures: BulkFailure[] = [];
@@ -77,9 +76,9 @@ export class BulkRun {
   constructor(
     readonly bulk: BulkAsk,
     readonly preparer: Preparer,
-    readonly contextFor: (tags: readonly string[]) => BulkContext,
+    readonly contextFor: (tags: readonly string[]) => QueryContext,
     /** Stores what a batch computed. */
-    readonly keep: (execution: Execution, context: BulkContext) => undefined | Promise<void>,
+    readonly keep: (execution: Execution, context: QueryContext) => Awaitable<void>,
     readonly spans: SpanRecorder | undefined,
   ) {}
 
@@ -90,7 +89,7 @@ export class BulkRun {
     const rows = rowsOf(this.bulk);
     if (this.bulk.ask.storePlanStages) checkStagedRows(rows);
     const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
-    let context: BulkContext | undefined;
+    let context: QueryContext | undefined;
     let inferred: readonly string[] = [];
     const guess = guesses();
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
@@ -111,7 +110,7 @@ export class BulkRun {
       context.signal?.throwIfAborted();
       if (from + BATCH_ROWS < rows) await Bun.sleep(0);
     }
-    const { deployment, queryId, now, observer } = context as BulkContext;
+    const { deployment, queryId, now, observer } = context as QueryContext;
     return {
       queryId,
       deployment,
@@ -128,7 +127,7 @@ export class BulkRun {
     };
   }
 
-  async #runBatch(prepared: PreparedRows, context: BulkContext, started: number): Promise<void> {
+  async #runBatch(prepared: PreparedRows, context: QueryContext, started: number): Promise<void> {
     for (const [row, refusals] of prepared.refused)
       for (const { code, message, feature, resolver } of refusals)
         this.#failures.push({
@@ -143,7 +142,7 @@ export class BulkRun {
       if (group.rows.length === 0) continue;
       const execution = new Execution(group.plan, group.rows.length, context, this.#timesOf(group.rows));
       context.observer?.stages?.number(execution, group.rows);
-      await execution.run(group.columns);
+      await execution.execute(group.columns);
       await this.keep(execution, context);
       this.#hash ||= group.plan.hash;
       if (context.trace && this.#explanation === "")
@@ -170,7 +169,7 @@ export class BulkRun {
   }
 
   #take(execution: Execution, rows: readonly number[]): void {
-    for (let at = 0; at < rows.length; at++) {
+    for (let at = FIRST_ROW; at < rows.length; at++) {
       const row = rows[at] as number;
       const fields = answerFields(execution, at);
       for (let i = 0; i < fields.length; i++) {

@@ -130,9 +130,9 @@ function planOf({ made, inputs, outputs, tags }: RandomGraph): Plan | QueryRefus
 /** Whether the slots of a plan can be put in an order in which everything comes before what waits for it, reads of the store and joins included. */
 function isAcyclic(plan: Plan): boolean {
   const needs = plan.slots.map((slot) => [
-    ...(slot.op >= 0 ? (plan.ops[slot.op]?.inputSlots ?? []) : []),
-    ...(slot.given >= 0 ? [] : (plan.frames[slot.frame]?.gateSlots ?? [])),
-    ...(slot.readMs > 0 ? [plan.frames[slot.frame]?.keySlot ?? -1] : []),
+    ...(plan.providerOf(slot)?.inputSlots ?? []),
+    ...(slot.given >= 0 ? [] : plan.frame(slot.frame).gateSlots),
+    ...(slot.readMs > 0 ? [plan.frame(slot.frame).keySlot ?? -1] : []),
   ]);
   const done = new Set<number>();
   for (let before = -1; before < done.size; ) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type FeatureSet, type Resolver, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
-import type { Plan } from "../../../src/server/query/plan/plan.ts";
+import type { Plan, PlanOp } from "../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { Preparer } from "../../../src/server/query/request/prepare.ts";
 import type { Ask } from "../../../src/server/query/request/request.ts";
@@ -32,8 +32,8 @@ function plan(setting: Setting, inputs: readonly string[], outputs: readonly str
 
 /** The resolver (or `join`, `given`, `none`) that provides each slot, by path. */
 function providers(of: Plan): Record<string, string> {
-  const name = (op: number) => (op < 0 ? "none" : (of.ops[op]?.resolver?.fqn ?? "join"));
-  return Object.fromEntries(of.slots.map((slot) => [slot.path, slot.given >= 0 ? "given" : name(slot.op)]));
+  const name = (op: PlanOp | undefined) => (op ? (op.resolver?.fqn ?? "join") : "none");
+  return Object.fromEntries(of.slots.map((slot) => [slot.path, slot.given >= 0 ? "given" : name(of.providerOf(slot))]));
 }
 
 function refused(run: () => unknown): QueryRefused {
@@ -196,7 +196,7 @@ describe("choosing providers", () => {
   test("optional inputs that cannot be derived do not stop a resolver", () => {
     const setting = { classes: [user], resolvers: [python("m.score", ["user.id", "user.email?", ["user.extra", -1]], ["user.score"])] };
     const made = plan(setting, ["user.id"], ["user.score"]);
-    expect(made.ops[0]?.inputs.map((input) => input.slot)).toEqual([made.givenSlots[0] as number, -1, -1]);
+    expect(made.ops[0]?.inputs.map((input) => input.slot)).toEqual([made.givenSlots[0], undefined, undefined]);
   });
 
   test("a default stands in for a provider", () => {
@@ -215,7 +215,7 @@ describe("choosing providers", () => {
       "no resolver produces user.score: give user.score as an input, or write a resolver for it",
     );
     const made = plan(setting, ["user.id"], ["user"]);
-    expect(made.outputs.filter((output) => output.slot < 0).map((output) => output.path)).toEqual([
+    expect(made.outputs.filter((output) => output.slot === undefined).map((output) => output.path)).toEqual([
       "user.email",
       "user.domain",
       "user.score",

@@ -3,7 +3,9 @@ import { RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
 import { boundStatement, scanStatement, withoutTerminator } from "../../../src/server/query/ops/sql-statement.ts";
 import { Preparer } from "../../../src/server/query/request/prepare.ts";
+import { RunCaches } from "../../../src/server/query/run/caches.ts";
 import { Execution } from "../../../src/server/query/run/executor.ts";
+import { outputColumn } from "../../../src/server/query/run/output-column.ts";
 import { QueryTime } from "../../../src/server/query/run/query-time.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, valuesOf, World } from "./worlds.ts";
@@ -205,9 +207,10 @@ describe("many rows", () => {
       log: { debug() {}, info() {}, warning() {}, error() {}, enabled: () => false },
       signal: undefined,
       trace: undefined,
+      caches: new RunCaches(),
     });
-    await execution.run([Array.from({ length: count }, (_, row) => keys(row))]);
-    const [emails, names] = plan.outputs.map(({ slot }) => execution.cells.values.slice(slot * count, (slot + 1) * count));
+    await execution.execute([Array.from({ length: count }, (_, row) => keys(row))]);
+    const [emails, names] = plan.outputs.map((_, position) => outputColumn(execution, position).values);
     return { emails, names, source, one };
   }
 

@@ -3,7 +3,7 @@
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../sql/source.ts";
 import type { SqlInfo } from "../graph/index-types.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import { eachOf, runStatement } from "./run-statement.ts";
 import { relocate, SqlRefusal } from "./sql-refusal.ts";
 import { boundStatement, parameterName } from "./sql-statement.ts";

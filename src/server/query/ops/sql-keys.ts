@@ -6,7 +6,7 @@
 import { type Coercer, describeBare, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { SqlSource, SqlType } from "../../sql/source.ts";
 import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { keyTextOf } from "./key-text.ts";
 import { eachOf, runStatement } from "./run-statement.ts";

@@ -6,7 +6,7 @@ import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import { type QueryTime, rangeOf } from "../run/query-time.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import type { RawColumns } from "./rows-source.ts";
 import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { forgetTypes, type SqlFilter, sqlFilter } from "./sql-filter.ts";

@@ -8,6 +8,7 @@ import type { ManyInfo, RowsParameter, ScalarInfo } from "../graph/index-types.t
 import { guesses, QueryRefused, refusal } from "../refusal.ts";
 import { resolveName } from "../request/names.ts";
 import { outputFeatures } from "../request/resolve.ts";
+import type { SlotId } from "./ids.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
 /** How often a relation of what could need itself of other rows may be passed on the way to child rows: once more than none, so that circles end. */
@@ -102,7 +103,7 @@ export function planChildren(
   const positions = new Map<string, number>();
   for (const [position, path] of [...columns.keys()].entries()) positions.set(path, position);
   for (const [position, feature] of extra.entries())
-    if ((child.outputs[wanted.length + position]?.slot ?? -1) >= 0) positions.set(feature.name, wanted.length + position);
+    if (child.outputs[wanted.length + position]?.slot !== undefined) positions.set(feature.name, wanted.length + position);
   const whole = needs.all
     ? root.scalars.flatMap((feature) => {
         const position = positions.get(feature.name);
@@ -114,19 +115,19 @@ export function planChildren(
     source: source.kind,
     givens,
     test: source.kind === "sql" && !parent.options.disablePushdown ? restricted(needs.test, (path) => known.has(path)) : undefined,
-    used: new Set(givens.filter((_, position) => isUsed(child, child.givenSlots[position] as number))),
+    used: new Set(givens.filter((_, position) => isUsed(child, child.givenSlots[position]))),
     child,
     columns: positions,
     relations: new Map([...relations.keys()].map((path, position) => [path, columns.size + position])),
     whole,
-    isComplete: child.outputs.every((output) => output.slot < 0 || (child.slots[output.slot]?.given ?? -1) >= 0),
+    isComplete: child.outputs.every(({ slot }) => slot === undefined || child.slot(slot).given >= 0),
   };
 }
 
 /** Whether anybody reads a given slot. */
-function isUsed(plan: Plan, id: number): boolean {
-  const slot = plan.slots[id];
-  if (!slot) return false;
+function isUsed(plan: Plan, id: SlotId | undefined): boolean {
+  if (id === undefined) return false;
+  const slot = plan.slot(id);
   if (slot.takers.length > 0 || slot.gates.length > 0 || plan.outputs.some((output) => output.slot === id)) return true;
   return slot.isKey && plan.slots.some((other) => other.frame === slot.frame && (other.readMs > 0 || other.stored));
 }

@@ -9,7 +9,18 @@ import { outputPath } from "../request/resolve.ts";
 import { mergeNeeds, planChildren } from "./child-plan.ts";
 import type { CallNode, FrameNode, Goal } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
-import type { OutputFeature, Plan, PlanFrame, PlanOp, PlanOutput, PlanRows, PlanShape, PlanSlot, RowsNeeds } from "./plan.ts";
+import type { FrameId, OpId, SlotId } from "./ids.ts";
+import {
+  type OutputFeature,
+  Plan,
+  type PlanFrame,
+  type PlanOp,
+  type PlanOutput,
+  type PlanRows,
+  type PlanShape,
+  type PlanSlot,
+  type RowsNeeds,
+} from "./plan.ts";
 import type { BuiltCall, Decision } from "./planner.ts";
 import { rowSources } from "./row-sources.ts";
 
@@ -33,21 +44,21 @@ const UNUSED: Pick<Decision, "call" | "readStore" | "notes"> = { call: undefined
 export function emitPlan(result: SearchResult): Plan {
   const { graph, shape, decisions } = result;
   const goals = reachable(result);
-  const slotOf = new Map(goals.map((goal, slot) => [goal, slot]));
+  const slotOf = new Map(goals.map((goal, slot) => [goal, slot as SlotId]));
   const frameNodes = [...new Set([graph.root, ...goals.map((goal) => goal.frame)])];
-  const frameOf = new Map(frameNodes.map((node, frame) => [node, frame]));
+  const frameOf = new Map(frameNodes.map((node, frame) => [node, frame as FrameId]));
   const ops: PlanOp[] = [];
-  const opOf = new Map<string, number>();
-  const opOutputs: number[][] = [];
+  const opOf = new Map<string, OpId>();
+  const opOutputs: SlotId[][] = [];
   const needs = rowsNeeds(result, goals);
   const sources = new Map(frameNodes.map((node) => [node, rowSources(graph, node)]));
-  const emit = (call: CallNode, inputs: BuiltCall["inputs"], rows: PlanRows | undefined): number => {
-    const id = ops.length;
+  const emit = (call: CallNode, inputs: BuiltCall["inputs"], rows: PlanRows | undefined): OpId => {
+    const id = ops.length as OpId;
     const [source, ...others] = sources.get(call.frame) ?? [];
     const isRowSource = source === call && others.length === 0;
     opOf.set(call.key, id);
     opOutputs.push([]);
-    ops.push({ ...emitOp(id, call, inputs, slotOf, frameOf, opOutputs[id] as number[]), isRowSource, rows });
+    ops.push({ ...emitOp(id, call, inputs, slotOf, frameOf, opOutputs[id] as SlotId[]), isRowSource, rows });
     return id;
   };
   for (const goal of goals) {
@@ -62,7 +73,7 @@ export function emitPlan(result: SearchResult): Plan {
           : undefined;
       op = emit(call, (result.calls.get(call.key) as BuiltCall).inputs, rows);
     }
-    (opOutputs[op] as number[]).push(slotOf.get(goal) as number);
+    (opOutputs[op] as SlotId[]).push(slotOf.get(goal) as SlotId);
   }
   const needsRow = (goal: Goal): boolean => {
     const tell = sources.get(goal.frame) ?? [];
@@ -82,15 +93,16 @@ export function emitPlan(result: SearchResult): Plan {
           undefined,
         ),
     );
-    return emitFrame(id, node, slotOf, rowOps);
+    return emitFrame(id as FrameId, node, slotOf, rowOps);
   });
-  const takers: number[][] = goals.map(() => []);
+  const takers: OpId[][] = goals.map(() => []);
   for (const op of ops) for (const slot of op.inputSlots) takers[slot]?.push(op.id);
-  const gates: number[][] = goals.map(() => []);
+  const gates: FrameId[][] = goals.map(() => []);
   for (const frame of frames) for (const slot of frame.gateSlots) gates[slot]?.push(frame.id);
-  const slots = goals.map((goal, id): PlanSlot => {
+  const slots = goals.map((goal, position): PlanSlot => {
+    const id = position as SlotId;
     const decision = decisions.get(goal) ?? UNUSED;
-    const frame = frameOf.get(goal.frame) as number;
+    const frame = frameOf.get(goal.frame) as FrameId;
     const { featureId, stalenessMs } = goal.feature;
     const keySlot = (frames[frame] as PlanFrame).keySlot;
     return {
@@ -99,18 +111,18 @@ export function emitPlan(result: SearchResult): Plan {
       feature: goal.feature,
       path: goal.path,
       given: goal.given,
-      op: decision.call ? (opOf.get(decision.call.key) as number) : -1,
-      readMs: decision.readStore && keySlot >= 0 ? goal.staleMs : 0,
+      op: decision.call && opOf.get(decision.call.key),
+      readMs: decision.readStore && keySlot !== undefined ? goal.staleMs : 0,
       stored:
         !shape.options.disableCacheWrites &&
         featureId !== undefined &&
         goal.feature.storesOnline &&
         decision.call?.source?.kind !== "given" &&
         !goal.feature.primary &&
-        keySlot >= 0 &&
+        keySlot !== undefined &&
         (stalenessMs > 0 || (shape.staleness.get(goal.feature.fqn) ?? 0) > 0),
-      takers: takers[id] as number[],
-      gates: gates[id] as number[],
+      takers: takers[id] as OpId[],
+      gates: gates[id] as FrameId[],
       isKey: keySlot === id,
       needsRow: needsRow(goal),
       notes: decision.notes,
@@ -120,24 +132,24 @@ export function emitPlan(result: SearchResult): Plan {
     const reason = result.unprovided.get(goal);
     const wanted = shape.outputs[position] as OutputFeature;
     if (goal.feature.rowsOf && reason === undefined) {
-      const slot = slotOf.get(goal) as number;
-      const rows = ops[(slots[slot] as PlanSlot).op]?.rows;
+      const slot = slotOf.get(goal) as SlotId;
+      const rows = ops[(slots[slot] as PlanSlot).op ?? -1]?.rows;
       return { path: outputPath(shape.root.name, wanted), feature: rowsFeature(goal.feature, rows, wanted.pick), slot, pick: wanted.pick };
     }
     const base = { path: outputPath(shape.root.name, wanted), feature: goal.feature };
-    return reason === undefined ? { ...base, slot: slotOf.get(goal) as number } : { ...base, slot: -1, reason };
+    return reason === undefined ? { ...base, slot: slotOf.get(goal) } : { ...base, slot: undefined, reason };
   });
   const givenSlots = goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
-  return {
+  return new Plan({
     hash: shapeHash(shape, graph.index.environmentName),
     options: shape.options,
     frames,
     slots,
     ops,
     outputs,
-    givenSlots: givenSlots.map((goal) => slotOf.get(goal) as number),
+    givenSlots: givenSlots.map((goal) => slotOf.get(goal) as SlotId),
     storedSlots: slots.filter((slot) => slot.stored && !slot.feature.rowsOf).map((slot) => slot.id),
-  };
+  });
 }
 
 /** What is needed of the rows of has-many relations by outputs and by the calls of a plan. */
@@ -195,36 +207,36 @@ function reachable({ graph, outputs, decisions, calls }: SearchResult): Goal[] {
 }
 
 function emitOp(
-  id: number,
+  id: OpId,
   call: CallNode,
   goals: BuiltCall["inputs"],
-  slotOf: ReadonlyMap<Goal, number>,
-  frameOf: ReadonlyMap<FrameNode, number>,
-  outputs: readonly number[],
+  slotOf: ReadonlyMap<Goal, SlotId>,
+  frameOf: ReadonlyMap<FrameNode, FrameId>,
+  outputs: readonly SlotId[],
 ): Omit<PlanOp, "isRowSource" | "rows"> {
   const inputs = call.inputs.map(({ parameter, nullable }, position) => {
     const goal = goals[position];
     const needs = call.needs?.find((one) => one.goal === goal)?.needs;
-    return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable, needs };
+    return { parameter, slot: goal && slotOf.get(goal), nullable, needs };
   });
   return {
     id,
     kind: call.kind,
-    frame: frameOf.get(call.frame) as number,
+    frame: frameOf.get(call.frame) as FrameId,
     resolver: call.resolver,
     inputs,
-    inputSlots: [...new Set(inputs.map((input) => input.slot).filter((slot) => slot >= 0))],
+    inputSlots: [...new Set(inputs.flatMap((input) => input.slot ?? []))],
     outputs,
     keys: call.keys,
     expression: call.expression,
   };
 }
 
-function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number>, rowOps: readonly number[]): PlanFrame {
+function emitFrame(id: FrameId, node: FrameNode, slotOf: ReadonlyMap<Goal, SlotId>, rowOps: readonly OpId[]): PlanFrame {
   const primary = node.namespace.primaryKey;
   const near = node.mode === "join" ? node.relation?.join.find((pair) => pair.foreign === primary)?.local : undefined;
   const primaryGoal = near ? node.parent?.goals.get(near) : primary && node.goals.get(primary);
-  const primarySlot = primaryGoal ? (slotOf.get(primaryGoal) ?? -1) : -1;
+  const primarySlot = primaryGoal && slotOf.get(primaryGoal);
   const known = node.mode !== "root" || (primaryGoal?.given ?? -1) >= 0;
   return {
     id,
@@ -233,8 +245,8 @@ function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number
     relation: node.relation,
     mode: node.mode,
     optional: node.optional,
-    gateSlots: [...new Set(node.gates.map((gate) => slotOf.get(gate) ?? -1))].filter((slot) => slot >= 0),
-    keySlot: known ? primarySlot : -1,
+    gateSlots: [...new Set(node.gates.flatMap((gate) => slotOf.get(gate) ?? []))],
+    keySlot: known ? primarySlot : undefined,
     primarySlot,
     rowOps,
   };

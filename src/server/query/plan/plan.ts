@@ -4,6 +4,7 @@ import type { PlannerOptions } from "../../../domain/planner-options.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { RowTest } from "../../expressions/row-test.ts";
 import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { FrameId, OpId, SlotId } from "./ids.ts";
 
 /** The shape of a request: everything of it that the choice of providers can depend on. */
 export interface PlanShape {
@@ -87,7 +88,7 @@ export type FrameMode = "root" | "join" | "open" | "given" | "absent";
 
 /** The rows of a relation path, one for each row of the query. */
 export interface PlanFrame {
-  readonly id: number;
+  readonly id: FrameId;
   /** `flight`, `flight.origin`. */
   readonly path: string;
   readonly namespace: NamespaceInfo;
@@ -97,34 +98,37 @@ export interface PlanFrame {
   /** Whether a relation on the way is optional: reads are then nullable. */
   readonly optional: boolean;
   /** The slots whose values must be known before the row can be looked for; empty unless the mode is `join`. */
-  readonly gateSlots: readonly number[];
-  /** The slot with the value of the primary key for the online store, of the near side where a join is on it; -1 = the key is not known, nothing is read or stored. */
-  readonly keySlot: number;
-  /** The slot with the value of the primary key if the plan has it, for answers; else -1. */
-  readonly primarySlot: number;
+  readonly gateSlots: readonly SlotId[];
+  /**
+   * The slot with the value of the primary key for the online store, of the near side where a join is on it; undefined = the key is not known, and
+   * nothing is read or stored.
+   */
+  readonly keySlot: SlotId | undefined;
+  /** The slot with the value of the primary key, for answers; undefined = the plan does not have it. */
+  readonly primarySlot: SlotId | undefined;
   /** Ops that tell whether the row exists, asked one after another until one has it; empty = none tells or none has to. */
-  readonly rowOps: readonly number[];
+  readonly rowOps: readonly OpId[];
 }
 
 /** A feature of a frame. */
 export interface PlanSlot {
-  readonly id: number;
-  readonly frame: number;
+  readonly id: SlotId;
+  readonly frame: FrameId;
   readonly feature: ScalarInfo;
   /** FQN from the root: `flight.origin.latitude`. */
   readonly path: string;
   /** Position among the given values; -1 = not given. */
   readonly given: number;
-  /** The op that produces it; -1 = none. */
-  readonly op: number;
+  /** The op that produces it; undefined = none. */
+  readonly op: OpId | undefined;
   /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
   readonly readMs: number;
   /** Whether a fresh value is stored; of rows of a has-many relation, whether all of them are. */
   readonly stored: boolean;
   /** Ops that take it, each once. */
-  readonly takers: readonly number[];
+  readonly takers: readonly OpId[];
   /** Frames that it gates. */
-  readonly gates: readonly number[];
+  readonly gates: readonly FrameId[];
   /** Whether it is the key of its frame for the online store. */
   readonly isKey: boolean;
   /** Whether it could have a value although its row does not exist, so that the ops that tell are asked first. */
@@ -136,8 +140,8 @@ export interface PlanSlot {
 /** An argument of an op. */
 export interface PlanInput {
   readonly parameter: ParameterInfo;
-  /** -1 = the query's time, or an optional feature that nothing provides. */
-  readonly slot: number;
+  /** Undefined = the query's time, or an optional feature that nothing provides. */
+  readonly slot: SlotId | undefined;
   /** Whether the way from the op's frame to the feature's goes through an optional relation. */
   readonly nullable: boolean;
   /** For rows of a has-many relation, what the op reads of them. */
@@ -146,18 +150,18 @@ export interface PlanInput {
 
 /** One call of a resolver for a frame, or the copy of a join's value to the far side. */
 export interface PlanOp {
-  readonly id: number;
+  readonly id: OpId;
   readonly kind: OpKind;
-  readonly frame: number;
+  readonly frame: FrameId;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
   /** Whether a row that it does not find does not exist, nothing else telling. */
   readonly isRowSource: boolean;
   readonly inputs: readonly PlanInput[];
   /** Distinct slots among the inputs. */
-  readonly inputSlots: readonly number[];
+  readonly inputSlots: readonly SlotId[];
   /** The slots it provides. */
-  readonly outputs: readonly number[];
+  readonly outputs: readonly SlotId[];
   /** For a SQL query that takes no features: the features that its rows are looked up by, in the order of the inputs. */
   readonly keys: readonly ScalarInfo[];
   /** Of kind `expression`: the computation. */
@@ -201,15 +205,16 @@ export interface PlanRows {
 export interface PlanOutput {
   readonly path: string;
   readonly feature: ScalarInfo;
-  readonly slot: number;
-  /** Set, with slot -1, when nothing provides it. */
+  /** Undefined when nothing provides it. */
+  readonly slot: SlotId | undefined;
+  /** Why nothing provides it. */
   readonly reason?: string;
   /** For rows of a has-many relation: the child's feature that is listed; empty = whole rows. */
   readonly pick?: string | undefined;
 }
 
-/** A plan. */
-export interface Plan {
+/** What a plan is made of. */
+export interface PlanParts {
   /** Same for queries of the same shape, hex. */
   readonly hash: string;
   readonly options: PlannerOptions;
@@ -218,7 +223,52 @@ export interface Plan {
   readonly ops: readonly PlanOp[];
   readonly outputs: readonly PlanOutput[];
   /** The slot of each given value, in order. */
-  readonly givenSlots: readonly number[];
+  readonly givenSlots: readonly SlotId[];
   /** The slots whose fresh values are stored, rows of has-many relations aside. */
-  readonly storedSlots: readonly number[];
+  readonly storedSlots: readonly SlotId[];
+}
+
+/** A plan. It never changes, and is shared by all queries of its shape. */
+export class Plan implements PlanParts {
+  readonly hash: string;
+  readonly options: PlannerOptions;
+  readonly frames: readonly PlanFrame[];
+  readonly slots: readonly PlanSlot[];
+  readonly ops: readonly PlanOp[];
+  readonly outputs: readonly PlanOutput[];
+  readonly givenSlots: readonly SlotId[];
+  readonly storedSlots: readonly SlotId[];
+
+  constructor(parts: PlanParts) {
+    this.hash = parts.hash;
+    this.options = parts.options;
+    this.frames = parts.frames;
+    this.slots = parts.slots;
+    this.ops = parts.ops;
+    this.outputs = parts.outputs;
+    this.givenSlots = parts.givenSlots;
+    this.storedSlots = parts.storedSlots;
+  }
+
+  slot(id: SlotId): PlanSlot {
+    return this.slots[id] as PlanSlot;
+  }
+
+  frame(id: FrameId): PlanFrame {
+    return this.frames[id] as PlanFrame;
+  }
+
+  op(id: OpId): PlanOp {
+    return this.ops[id] as PlanOp;
+  }
+
+  /** The slot of an op that provides one. */
+  outputOf({ outputs: [only] }: PlanOp): PlanSlot {
+    return this.slots[only ?? -1] as PlanSlot;
+  }
+
+  /** The op that provides a slot; undefined = none does. */
+  providerOf({ op }: PlanSlot): PlanOp | undefined {
+    return op === undefined ? undefined : this.ops[op];
+  }
 }

@@ -25,8 +25,9 @@ export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNod
 
 /** A query before a resolver of Python rows, else by name. */
 function bySpeed(a: CallNode, b: CallNode): number {
-  if (a.kind !== b.kind) return a.kind === "sql" ? -1 : 1;
-  return (a.resolver?.fqn ?? "") < (b.resolver?.fqn ?? "") ? -1 : 1;
+  const [first, second] = [a.resolver as ResolverInfo, b.resolver as ResolverInfo];
+  if (Boolean(first.sql) !== Boolean(second.sql)) return first.sql ? -1 : 1;
+  return first.fqn < second.fqn ? -1 : 1;
 }
 
 /** The call of a resolver whose rows are found by nothing but the join and have its far side or the primary key. */

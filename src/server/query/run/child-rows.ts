@@ -33,6 +33,9 @@ export interface RowsValue {
   readonly to: number;
 }
 
+/** For each parent row its child rows, or why they cannot be had. */
+export type RowsResults = readonly (RowsValue | CellFailure)[];
+
 /** The first failure among what is needed of child rows. */
 export function firstFailure(value: RowsValue | undefined, needs: RowsNeeds): CellFailure | undefined {
   if (!value) return undefined;

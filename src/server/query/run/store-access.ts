@@ -1,88 +1,99 @@
 /** Reading and writing the online store for a running query. Its failures never fail the query. */
 
 import { formatDuration } from "../../../domain/duration.ts";
-import type { FeatureValue } from "../../../domain/value.ts";
 import { type OnlineWrite, type RelationWrite, type StoredValue, storeKey } from "../../stores/online.ts";
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
-import { CellOrigin, CellState } from "./cells.ts";
-import type { Execution } from "./executor.ts";
+import { type Awaitable, andThen, isPending, recovered } from "./awaitable.ts";
+import { CellOrigin } from "./cells.ts";
 import { handOver } from "./fresh-values.ts";
+import type { Run } from "./run.ts";
 
 type Hits = (StoredValue | undefined)[];
 
 /** For each cell, all of one frame and with known keys, the stored value if it is fresh enough. Synchronous when the store is. */
-export function readStored(execution: Execution, frame: PlanFrame, cells: readonly number[]): Hits | Promise<Hits> {
-  const { plan, rows, context } = execution;
-  const { online, scope } = context.deployment;
-  // Where the key of a row and the feature of a slot stand among those that are asked for; -1 = nowhere yet.
+export function readStored(run: Run, frame: PlanFrame, cells: readonly CellId[]): Awaitable<Hits> {
+  const { online, scope } = run.context.deployment;
+  const { keys, ids, keyOfRow, idOfSlot } = lookupsOf(run, frame, cells);
+  const pick = (found: (StoredValue | undefined)[][]): Hits =>
+    cells.map((cell) => {
+      const slot = run.cells.slotOf(cell);
+      const stored = found[keyOfRow[run.cells.rowOf(cell)] as number]?.[idOfSlot[slot] as number];
+      return fresh(run, run.plan.slot(slot), cell, stored);
+    });
+  return recovered(
+    () => andThen(online.getMany(scope, frame.namespace.name, keys, ids, latestOf(run, cells)), pick),
+    (error) => {
+      storeUnread(run, frame, error);
+      return cells.map(() => undefined);
+    },
+  );
+}
+
+/** What the online store is asked for, and where the key of a row and the feature of a slot stand in it. */
+interface Lookups {
+  readonly keys: readonly string[];
+  readonly ids: readonly number[];
+  /** By row; -1 = it is not asked for. */
+  readonly keyOfRow: Int32Array;
+  /** By slot; -1 = it is not asked for. */
+  readonly idOfSlot: Int32Array;
+}
+
+/** Each key and each feature of some cells once. */
+function lookupsOf({ plan, rows, cells: known }: Run, frame: PlanFrame, cells: readonly CellId[]): Lookups {
   const keyOfRow = new Int32Array(rows).fill(-1);
   const idOfSlot = new Int32Array(plan.slots.length).fill(-1);
   const keys: string[] = [];
-  const keyIndex = new Map<string, number>();
+  const positions = new Map<string, number>();
   const ids: number[] = [];
   for (const cell of cells) {
-    const row = cell % rows;
-    const slot = (cell - row) / rows;
+    const row = known.rowOf(cell);
+    const slot = known.slotOf(cell);
     if (keyOfRow[row] === -1) {
-      const key = storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue);
-      const known = rows > 1 ? keyIndex.get(key) : undefined;
-      keyOfRow[row] = known ?? keys.length;
-      if (known === undefined) {
-        if (rows > 1) keyIndex.set(key, keys.length);
+      const key = storeKey(known.value(known.at(frame.keySlot as SlotId, row)));
+      const position = rows > 1 ? positions.get(key) : undefined;
+      keyOfRow[row] = position ?? keys.length;
+      if (position === undefined) {
+        if (rows > 1) positions.set(key, keys.length);
         keys.push(key);
       }
     }
     if (idOfSlot[slot] === -1) {
       idOfSlot[slot] = ids.length;
-      ids.push((plan.slots[slot] as PlanSlot).feature.featureId as number);
+      ids.push(plan.slot(slot).feature.featureId as number);
     }
   }
-  const pick = (found: (StoredValue | undefined)[][]): Hits =>
-    cells.map((cell) => {
-      const row = cell % rows;
-      const slot = (cell - row) / rows;
-      const stored = found[keyOfRow[row] as number]?.[idOfSlot[slot] as number];
-      return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
-    });
-  const fault = (error: unknown): Hits => {
-    storeUnread(execution, frame, error);
-    return cells.map(() => undefined);
-  };
-  try {
-    const found = online.getMany(scope, frame.namespace.name, keys, ids, latestOf(execution, cells));
-    return found instanceof Promise ? found.then(pick).catch(fault) : pick(found);
-  } catch (error) {
-    return fault(error);
-  }
+  return { keys, ids, keyOfRow, idOfSlot };
 }
 
 /** The latest time that the rows of some cells are answered as of, epoch milliseconds. */
-export function latestOf(execution: Execution, cells: readonly number[]): number {
-  if (!execution.times) return execution.context.now.ms;
-  return cells.reduce((latest, cell) => Math.max(latest, execution.timeOf(cell % execution.rows).ms), Number.NEGATIVE_INFINITY);
+export function latestOf(run: Run, cells: readonly CellId[]): number {
+  if (!run.times) return run.context.now.ms;
+  return cells.reduce((latest, cell) => Math.max(latest, run.timeOf(run.cells.rowOf(cell)).ms), Number.NEGATIVE_INFINITY);
 }
 
 /** Says that the store could not be read; the query goes on without it. */
-export function storeUnread({ context }: Execution, { namespace }: PlanFrame, error: unknown): void {
+export function storeUnread({ context }: Run, { namespace }: PlanFrame, error: unknown): void {
   context.log.warning("the online store could not be read", { namespace: namespace.name, queryId: context.queryId, error: textOf(error) });
 }
 
 /** What is stored for a cell, if it is not too old. */
 export function fresh<T extends { readonly observedAt: number }>(
-  execution: Execution,
+  run: Run,
   slot: PlanSlot,
-  cell: number,
+  cell: CellId,
   stored: T | undefined,
 ): T | undefined {
-  const { trace } = execution.context;
-  const nowMs = execution.timeOf(cell % execution.rows).ms;
+  const { trace } = run.context;
+  const nowMs = run.timeOf(run.cells.rowOf(cell)).ms;
   if (!stored || stored.observedAt > nowMs) {
-    trace?.missed(execution.cells, cell, "not stored");
+    trace?.missed(run.cells, cell, "not stored");
     return undefined;
   }
   const age = nowMs - stored.observedAt;
   if (age <= slot.readMs) return stored;
-  trace?.missed(execution.cells, cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
+  trace?.missed(run.cells, cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
   return undefined;
 }
 
@@ -91,70 +102,63 @@ export function fresh<T extends { readonly observedAt: number }>(
  * last one's), and hands them to the deployment's sink. What was computed for a time yet to come is not stored: it would hide the present.
  * @param present epoch milliseconds
  */
-export function storeFresh(execution: Execution, present: number): undefined | Promise<void> {
-  const handing = handOver(execution, present);
-  const storing = storeOnline(execution, present);
-  return handing && storing ? handing.then(() => storing) : (handing ?? storing);
+export function storeFresh(run: Run, present: number): Awaitable<void> {
+  const handing = handOver(run, present);
+  const storing = storeOnline(run, present);
+  return andThen(handing, () => storing);
 }
 
-function storeOnline(execution: Execution, present: number): undefined | Promise<void> {
-  const { context } = execution;
+function storeOnline(run: Run, present: number): Awaitable<void> {
+  const { context } = run;
   const { online, scope } = context.deployment;
   const values: OnlineWrite[] = [];
   const rows: RelationWrite[] = [];
-  collectWrites(execution, present, values, rows);
+  collectWrites(run, present, values, rows);
   if (values.length + rows.length === 0) return undefined;
   const ended = context.observer?.writeBegan(values.length, rows.length);
-  const fault = (error: unknown): undefined => {
-    ended?.(error);
-    const written = { values: values.length, relations: rows.length };
-    context.log.warning("values could not be stored online", { ...written, queryId: context.queryId, error: textOf(error) });
-  };
-  try {
-    const writing = [
-      values.length > 0 ? online.putMany(scope, values) : undefined,
-      rows.length > 0 ? online.putRelation(scope, rows) : undefined,
-    ].filter((one) => one instanceof Promise);
-    if (writing.length > 0) return Promise.all(writing).then(() => ended?.(), fault);
-    ended?.();
-    return undefined;
-  } catch (error) {
-    return fault(error);
-  }
+  return recovered(
+    () => {
+      const writing = [
+        values.length > 0 ? online.putMany(scope, values) : undefined,
+        rows.length > 0 ? online.putRelation(scope, rows) : undefined,
+      ].filter(isPending);
+      if (writing.length > 0) return Promise.all(writing).then(() => ended?.());
+      ended?.();
+    },
+    (error) => {
+      ended?.(error);
+      const written = { values: values.length, relations: rows.length };
+      context.log.warning("values could not be stored online", { ...written, queryId: context.queryId, error: textOf(error) });
+    },
+  );
 }
 
-function collectWrites(execution: Execution, present: number, writes: OnlineWrite[], relations: RelationWrite[]): void {
-  const { plan, rows, cells } = execution;
-  for (const child of execution.children) collectWrites(child, present, writes, relations);
-  for (const found of execution.foundRows) if (found.observedAt <= present) relations.push(found);
-  if (!cells.hasFresh) return;
-  for (const id of plan.storedSlots) {
-    const slot = plan.slots[id] as PlanSlot;
-    const frame = plan.frames[slot.frame] as PlanFrame;
-    const newest = new Map<string, OnlineWrite>();
-    for (let row = rows - 1; row >= 0; row--) {
-      const cell = id * rows + row;
-      const isNull = cells.origin[cell] === CellOrigin.NULLED;
-      if ((cells.origin[cell] !== CellOrigin.COMPUTED && !isNull) || execution.timeOf(row).ms > present) continue;
-      const keyCell = frame.keySlot * rows + row;
-      const value = cells.values[keyCell] as FeatureValue;
-      if (cells.state[keyCell] !== CellState.OK || value === null) continue;
-      const own = isNull ? null : (cells.values[cell] as FeatureValue);
-      if (own === null && !slot.feature.storesNull) continue;
-      const key = storeKey(value);
-      const observedAt = cells.observed[cell] as number;
-      if (observedAt <= (newest.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY)) continue;
-      newest.set(key, {
-        namespace: frame.namespace.name,
-        key,
-        featureId: slot.feature.featureId as number,
-        value: own,
-        observedAt,
-        resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
-      });
-    }
-    writes.push(...newest.values());
+function collectWrites(run: Run, present: number, writes: OnlineWrite[], relations: RelationWrite[]): void {
+  for (const child of run.children) collectWrites(child, present, writes, relations);
+  for (const found of run.foundRows) if (found.observedAt <= present) relations.push(found);
+  if (run.cells.hasFresh) for (const id of run.plan.storedSlots) writes.push(...freshWrites(run, run.plan.slot(id), present));
+}
+
+/** The values of a slot that were computed and are to be stored: of rows with the same key the newest. */
+function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<OnlineWrite> {
+  const { plan, rows, cells } = run;
+  const frame = plan.frame(slot.frame);
+  const resolver = plan.providerOf(slot)?.resolver?.fqn ?? "";
+  const newest = new Map<string, OnlineWrite>();
+  for (let row = (rows - 1) as Row; row >= 0; row--) {
+    const cell = cells.at(slot.id, row);
+    const isNull = cells.origin(cell) === CellOrigin.NULLED;
+    if ((cells.origin(cell) !== CellOrigin.COMPUTED && !isNull) || run.timeOf(row).ms > present) continue;
+    const keyCell = cells.at(frame.keySlot as SlotId, row);
+    if (!cells.isOk(keyCell) || cells.value(keyCell) === null) continue;
+    const value = isNull ? null : cells.value(cell);
+    if (value === null && !slot.feature.storesNull) continue;
+    const key = storeKey(cells.value(keyCell));
+    const observedAt = cells.observed(cell);
+    if (observedAt <= (newest.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY)) continue;
+    newest.set(key, { namespace: frame.namespace.name, key, featureId: slot.feature.featureId as number, value, observedAt, resolver });
   }
+  return newest.values();
 }
 
 function textOf(error: unknown): string {

@@ -1,6 +1,7 @@
 /** The reads of the online store that a run has to do: the values of a frame together, and the rows of a has-many relation together. */
 
 import type { StoredValue } from "../../stores/online.ts";
+import type { CellId } from "../plan/ids.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import type { StoredRowsRead } from "./stored-rows.ts";
 
@@ -10,7 +11,7 @@ export interface StoreRead {
   /** The slot that stands for the rows of a has-many relation; undefined = values are read. */
   readonly rowsSlot: PlanSlot | undefined;
   /** The cells that it is for; their rows' keys are known. */
-  readonly cells: number[];
+  readonly cells: CellId[];
 }
 
 /** What came of a read: for each cell the value, if it serves; or the rows. */
@@ -20,7 +21,7 @@ export type StoreFound = readonly (StoredValue | undefined)[] | StoredRowsRead;
 export class StoreReads {
   readonly #reads = new Map<PlanFrame | PlanSlot, StoreRead>();
 
-  add(slot: PlanSlot, frame: PlanFrame, cell: number): void {
+  add(slot: PlanSlot, frame: PlanFrame, cell: CellId): void {
     const rowsSlot = slot.feature.rowsOf ? slot : undefined;
     const read = this.#reads.get(rowsSlot ?? frame);
     if (read) read.cells.push(cell);

@@ -1,83 +1,77 @@
-/** Watches a query that is traced, or whose stages are kept. Other queries have none, so that they pay nothing. */
+/** The watcher of a query that is traced, or whose stages are kept. */
 
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
-import type { OpenSpan, SpanFacts, SpanRecorder } from "../answer/spans.ts";
-import type { StageRecorder } from "../answer/stages.ts";
-import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
-import { providerOf } from "../plan/plan-reasons.ts";
-import { CellOrigin, CellState } from "./cells.ts";
-import type { Execution } from "./executor.ts";
+import type { CellId, Row } from "../plan/ids.ts";
+import type { PlanFrame, PlanOp } from "../plan/plan.ts";
+import { CellOrigin, CellState } from "../run/cells.ts";
+import type { RowsValue } from "../run/child-rows.ts";
+import type { Run, RunObserver } from "../run/run.ts";
+import { stepName } from "./op-descriptions.ts";
+import type { OpenSpan, SpanFacts, SpanRecorder } from "./spans.ts";
+import type { StageRecorder } from "./stages.ts";
 
 /** Longest statement that a span keeps, in characters. Values are never in it: they are bound. */
 const MAX_STATEMENT = 2_000;
 
-/** The watcher of one query. */
-export class RunObserver {
+/** Turns the steps of one query into its spans and stages. */
+export class QueryObserver implements RunObserver {
   /** Ops and reads that are under way, by the very list of rows or cells that they are for. */
   readonly #running = new Map<readonly number[], OpenSpan>();
   /** The last span of an op. */
   readonly #ops = new Map<PlanOp, OpenSpan>();
   /** The span that a run of child rows is a part of. */
-  readonly #around = new WeakMap<Execution, OpenSpan>();
+  readonly #around = new Map<Run, OpenSpan>();
 
   constructor(
     readonly spans: SpanRecorder | undefined,
     readonly stages: StageRecorder | undefined,
   ) {}
 
-  /** A run of child rows was made for an op. */
-  nested(child: Execution, op: PlanOp): void {
+  nested(child: Run, op: PlanOp): void {
     const span = this.#ops.get(op);
     if (span) this.#around.set(child, span);
   }
 
-  /** An op starts for some rows. */
-  opBegan(execution: Execution, op: PlanOp, rows: readonly number[]): void {
+  opBegan(run: Run, op: PlanOp, rows: readonly Row[]): void {
     if (!this.spans) return;
-    const { plan } = execution;
-    const { path } = plan.frames[op.frame] as PlanFrame;
+    const { plan } = run;
+    const { path } = plan.frame(op.frame);
     const resolver = op.resolver?.fqn;
-    const provider = providerOf(plan, op);
-    const span = this.#open("op", provider, execution, { op: op.kind, provider, resolver, path, rows_in: rows.length });
+    const provider = stepName(plan, op);
+    const span = this.#open("op", provider, run, { op: op.kind, provider, resolver, path, rows_in: rows.length });
     this.#running.set(rows, span);
     this.#ops.set(op, span);
   }
 
-  /** What an op gave for the rows that it started for was taken. */
-  opEnded(execution: Execution, op: PlanOp, rows: readonly number[]): void {
-    this.stages?.op(execution, op, rows);
+  opEnded(run: Run, op: PlanOp, rows: readonly Row[]): void {
+    this.stages?.op(run, op, rows);
     const span = this.#running.get(rows);
     if (!span) return;
     this.#running.delete(rows);
-    const { given, failed, error } = figuresOf(execution, op, rows);
+    const { given, failed, error } = figuresOf(run, op, rows);
     this.spans?.end(span, { rows_out: op.outputs.length > 0 ? given : undefined, failed: failed || undefined }, error);
   }
 
-  /** Cells of one frame are looked up in the online store. */
-  readBegan(execution: Execution, frame: PlanFrame, cells: readonly number[]): void {
-    if (this.spans)
-      this.#running.set(cells, this.#open("store", `read ${frame.path}`, execution, { path: frame.path, values: cells.length }));
+  readBegan(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
+    if (this.spans) this.#running.set(cells, this.#open("store", `read ${frame.path}`, run, { path: frame.path, values: cells.length }));
   }
 
-  /** What the online store had of them was taken. */
-  readEnded(execution: Execution, frame: PlanFrame, cells: readonly number[]): void {
-    const hits = cells.filter((cell) => execution.cells.origin[cell] === CellOrigin.STORED);
-    const own = hits.filter((cell) => !(execution.plan.slots[Math.floor(cell / execution.rows)] as PlanSlot).feature.rowsOf);
-    this.stages?.stored(execution, frame, own);
+  readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
+    const hits = cells.filter((cell) => run.cells.origin(cell) === CellOrigin.STORED);
+    const own = hits.filter((cell) => !run.plan.slot(run.cells.slotOf(cell)).feature.rowsOf);
+    this.stages?.stored(run, frame, own);
     const span = this.#running.get(cells);
     this.#running.delete(cells);
     this.spans?.end(span, { cached: hits.length });
   }
 
-  /** Values and rows of relations are written to the online store; call what is given when they are, with what went wrong. */
   writeBegan(values: number, relations: number): (error?: unknown) => void {
     const { spans } = this;
     const span = spans?.open("store", "write", spans.root, { values, relations: relations || undefined });
     return (error) => spans?.end(span, {}, error === undefined ? "" : textOf(error));
   }
 
-  /** Calls a worker for an op. The call is told the span, so that what the resolver calls in turn can be a part of it. */
   async call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
     const { spans } = this;
     if (!spans) return pool.call(call);
@@ -98,7 +92,6 @@ export class RunObserver {
     }
   }
 
-  /** A source whose statements for an op have spans. */
   source(source: SqlSource, op: PlanOp): SqlSource {
     const { spans } = this;
     if (!spans) return source;
@@ -127,34 +120,33 @@ export class RunObserver {
     };
   }
 
-  #open(kind: "op" | "store", name: string, execution: Execution, facts: SpanFacts): OpenSpan {
+  #open(kind: "op" | "store", name: string, run: Run, facts: SpanFacts): OpenSpan {
     const { spans } = this;
     if (!spans) throw new Error("spans are opened for traced queries alone");
-    return spans.open(kind, name, this.#around.get(execution), facts);
+    return spans.open(kind, name, this.#around.get(run), facts);
   }
 }
 
 /** Rows that an op gave, rows for which it failed, and the first failure's words. */
-function figuresOf(
-  { cells, rows: count }: Execution,
-  op: PlanOp,
-  rows: readonly number[],
-): { given: number; failed: number; error: string } {
+function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: number; failed: number; error: string } {
   let given = 0;
   let failed = 0;
   let error = "";
   for (const row of rows) {
-    const own = op.outputs.map((slot) => slot * count + row);
-    const failure = own.find((cell) => cells.state[cell] === CellState.FAILED);
+    const own = op.outputs.map((slot) => cells.at(slot, row));
+    const failure = own.find((cell) => cells.state(cell) === CellState.FAILED);
     if (failure !== undefined) {
       failed++;
-      error ||= cells.failures[failure]?.message ?? "";
+      error ||= cells.failure(failure)?.message ?? "";
     }
-    const found = op.rows && cells.rowsAt.get(own[0] ?? -1);
-    if (found) given += found.to - found.from;
-    else if (!op.rows && own.some((cell) => cells.state[cell] === CellState.OK)) given++;
+    if (op.rows) given += own.reduce((sum, cell) => sum + countOf(cells.childRows(cell)), 0);
+    else if (own.some((cell) => cells.isOk(cell))) given++;
   }
   return { given, failed, error };
+}
+
+function countOf(rows: RowsValue | undefined): number {
+  return rows ? rows.to - rows.from : 0;
 }
 
 function textOf(error: unknown): string {
