@@ -10,7 +10,6 @@ import {
   type QueryResponse,
   QueryResponseSchema,
 } from "../../../../gen/svc/v1/query_pb.ts";
-import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { microsToTimestamp, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -200,36 +199,6 @@ export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: re
   return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
 }
 
-const told = new WeakMap<DataType, DataType>();
-
-/** A type as answers tell it: enumerations have the type of their values. */
-export function toldType(type: DataType): DataType {
-  let known = told.get(type);
-  if (!known) {
-    known = withoutEnums(type);
-    told.set(type, known);
-  }
-  return known;
-}
-
-function withoutEnums(type: DataType): DataType {
-  const { kind } = type;
-  switch (kind.case) {
-    case "enum":
-      return create(DataTypeSchema, { kind: { case: "primitive", value: kind.value.base } });
-    case "list":
-      return create(DataTypeSchema, {
-        kind: { case: "list", value: { ...kind.value, element: withoutEnums(kind.value.element as DataType) } },
-      });
-    case "struct": {
-      const fields = kind.value.fields.map((field) => ({ ...field, dtype: withoutEnums(field.dtype as DataType) }));
-      return create(DataTypeSchema, { kind: { case: "struct", value: { ...kind.value, fields } } });
-    }
-    default:
-      return type;
-  }
-}
-
 /**
  * What an answer says of its query, as a message.
  * @param outputs those whose types it tells
@@ -251,7 +220,7 @@ export function answerMeta(
     url,
     traceId,
     planStages: stages.length,
-    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, toldType(feature.dtype)])),
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, feature.answerType.type])),
   });
 }
 

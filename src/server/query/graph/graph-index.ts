@@ -8,6 +8,7 @@ import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
+import { AnswerType } from "./answer-type.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
@@ -145,6 +146,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     name: feature.name,
     namespace: feature.namespace,
     dtype,
+    answerType: new AnswerType(dtype),
     typeName: typeName(dtype),
     nullable,
     defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
@@ -241,6 +243,7 @@ function sqlInfo(
     count: query.count,
     all: query.count === RowCount.ALL,
     total: query.total,
+    learned: {},
     broken: source
       ? undefined
       : `its source '${query.source}' is not configured in this environment (there is ${sources.map((s) => s.name).join(", ") || "none"})`,

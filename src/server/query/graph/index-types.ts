@@ -4,6 +4,8 @@ import type { Expression, RowCount, SourceKind } from "../../../../gen/svc/v1/gr
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
+import type { ColumnType } from "../../sql/condition.ts";
+import type { AnswerType } from "./answer-type.ts";
 
 /** A feature that holds a value. */
 export interface ScalarInfo {
@@ -12,6 +14,8 @@ export interface ScalarInfo {
   readonly name: string;
   readonly namespace: string;
   readonly dtype: DataType;
+  /** Its type in answers. */
+  readonly answerType: AnswerType;
   /** As a Python user writes it. */
   readonly typeName: string;
   readonly nullable: boolean;
@@ -137,6 +141,22 @@ export interface SqlInfo {
   readonly all: boolean;
   readonly total: boolean;
   readonly broken: string | undefined;
+  readonly learned: LearnedColumns;
+}
+
+/** What a database said of the columns of a query. The first step that needs it fills it in; it lives as long as the deployment's tables. */
+export interface LearnedColumns {
+  /** How the database spells a column. A description that failed is not kept. */
+  spelling?: Promise<(column: string) => string> | undefined;
+  types?: LearnedTypes | undefined;
+}
+
+/** Types of columns by the database's spelling. */
+export interface LearnedTypes {
+  /** Undefined = the database does not say. */
+  readonly found: Promise<ReadonlyMap<string, ColumnType> | undefined>;
+  /** When they were asked for, by `performance.now()`. */
+  readonly since: number;
 }
 
 /** A resolver. */

@@ -215,11 +215,10 @@ function single(call: SqlCall, rows: readonly FoundRow[], of: Row): Found {
   return seen[0] ?? (hidden && time ? new Hidden(rawValue(hidden, time)) : undefined);
 }
 
-const statements = new WeakMap<PlanOp, { readonly source: SqlSource; readonly statement: ScanStatement }>();
-
 function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) => string): ScanStatement {
   const { op, sql, wanted } = call;
-  const known = statements.get(op);
+  const { lookups } = call.run.plan;
+  const known = lookups.get(op.id);
   if (known?.source === source) return known.statement;
   const keys = op.keys;
   const statement = scanStatement(
@@ -229,7 +228,7 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
     wanted.filter((feature) => !keys.includes(feature)),
     spell,
   );
-  statements.set(op, { source, statement });
+  lookups.set(op.id, { source, statement });
   return statement;
 }
 

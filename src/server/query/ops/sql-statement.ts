@@ -117,23 +117,23 @@ export function withoutTerminator(statement: string): string {
   return semicolon >= 0 ? statement.slice(0, end) : statement.trimEnd();
 }
 
-const spellings = new WeakMap<SqlInfo, Promise<(column: string) => string>>();
-
 /**
  * How the database spells a body's columns. PostgreSQL folds names that were not quoted, so a name with capitals is looked up once in the body's
  * description; everywhere else names are not told apart by case.
  */
 export function columnSpelling(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
   if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
-  let spelling = spellings.get(sql);
-  if (!spelling) {
-    spelling = source.describe(boundStatement(sql, source)).then((names) => {
+  const { learned } = sql;
+  if (!learned.spelling) {
+    const spelling = source.describe(boundStatement(sql, source)).then((names) => {
       const exact = new Set(names);
       const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
-      return (column) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
+      return (column: string) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
     });
-    spellings.set(sql, spelling);
-    spelling.catch(() => spellings.delete(sql));
+    learned.spelling = spelling;
+    spelling.catch(() => {
+      learned.spelling = undefined;
+    });
   }
-  return spelling;
+  return learned.spelling;
 }

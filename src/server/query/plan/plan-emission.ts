@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { typeName } from "../../../domain/value.ts";
+import { AnswerType } from "../graph/answer-type.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { outputPath } from "../request/resolve.ts";
@@ -189,7 +190,7 @@ function rowsFeature(feature: ScalarInfo, rows: PlanRows | undefined, pick: stri
         })
       : outputAt(rows.columns.get(pick))?.feature.dtype;
   const dtype = create(DataTypeSchema, { kind: { case: "list", value: element ? { element } : {} } });
-  return { ...feature, dtype, typeName: typeName(dtype) };
+  return { ...feature, dtype, answerType: new AnswerType(dtype), typeName: typeName(dtype) };
 }
 
 /** Every goal that is given or that an output can come to need, in a stable order. */

@@ -3,7 +3,9 @@
 import type { PlannerOptions } from "../../../domain/planner-options.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { RowTest } from "../../expressions/row-test.ts";
+import type { SqlSource } from "../../sql/source.ts";
 import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { ScanStatement } from "../ops/sql-statement.ts";
 import type { FrameId, OpId, SlotId } from "./ids.ts";
 
 /** The shape of a request: everything of it that the choice of providers can depend on. */
@@ -228,7 +230,13 @@ export interface PlanParts {
   readonly storedSlots: readonly SlotId[];
 }
 
-/** A plan. It never changes, and is shared by all queries of its shape. */
+/** The statement by which an op looks rows up in a source. */
+export interface PlanLookup {
+  readonly source: SqlSource;
+  readonly statement: ScanStatement;
+}
+
+/** A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work that these have in common. */
 export class Plan implements PlanParts {
   readonly hash: string;
   readonly options: PlannerOptions;
@@ -238,6 +246,8 @@ export class Plan implements PlanParts {
   readonly outputs: readonly PlanOutput[];
   readonly givenSlots: readonly SlotId[];
   readonly storedSlots: readonly SlotId[];
+  /** Statements of ops as the last query made them, which serve the next: they live as long as the plan. */
+  readonly lookups = new Map<OpId, PlanLookup>();
 
   constructor(parts: PlanParts) {
     this.hash = parts.hash;
