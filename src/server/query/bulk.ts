@@ -22,7 +22,7 @@ import { FIRST_ROW } from "./plan/ids.ts";
 import type { QueryContext } from "./query-context.ts";
 import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
-import type { Ask, BulkAsk } from "./request/request.ts";
+import type { BulkRequest, QueryRequest } from "./request/request.ts";
 import type { Awaitable } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { QueryTime } from "./run/query-time.ts";
@@ -74,7 +74,7 @@ export class BulkRun {
   #explanation = "";
 
   constructor(
-    readonly bulk: BulkAsk,
+    readonly bulk: BulkRequest,
     readonly preparer: Preparer,
     readonly contextFor: (tags: readonly string[]) => QueryContext,
     /** Stores what a batch computed. */
@@ -87,14 +87,14 @@ export class BulkRun {
     const started = performance.now();
     const { columns } = this.bulk;
     const rows = rowsOf(this.bulk);
-    if (this.bulk.ask.storePlanStages) checkStagedRows(rows);
-    const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
+    if (this.bulk.request.storePlanStages) checkStagedRows(rows);
+    const request: QueryRequest = { ...this.bulk.request, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
     let context: QueryContext | undefined;
     let inferred: readonly string[] = [];
     const guess = guesses();
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
       const planning = this.spans?.open("plan", "plan");
-      const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
+      const prepared = this.preparer.prepareRows(request, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
       this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);
@@ -194,7 +194,7 @@ function inParts(group: RowGroup): RowGroup[] {
 }
 
 /** The rows of a query: the length of its columns, of which those of length 1 stand for every row. Throws QueryRefused when two differ. */
-function rowsOf({ columns, now }: BulkAsk): number {
+function rowsOf({ columns, now }: BulkRequest): number {
   const times = now ? [{ name: "now", length: now.length }] : [];
   const [first, ...others] = [...columns, ...times].filter((column) => column.length !== 1);
   const other = others.find((column) => column.length !== first?.length);

@@ -13,7 +13,7 @@ import { FIRST_ROW } from "./plan/ids.ts";
 import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import { type Prepared, Preparer } from "./request/prepare.ts";
-import type { Ask, BulkAsk } from "./request/request.ts";
+import type { BulkRequest, QueryRequest } from "./request/request.ts";
 import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { storeFresh } from "./run/store-access.ts";
@@ -36,9 +36,9 @@ export interface OnlineEngine {
    * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when nothing has to be waited for.
    * @param now epoch milliseconds at arrival; default the clock's
    */
-  answer(deployment: LiveDeployment, ask: Ask, now?: number, signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer>;
+  answer(deployment: LiveDeployment, request: QueryRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer>;
   /** Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows. */
-  answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
+  answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -59,12 +59,12 @@ class Engine implements OnlineEngine {
 
   async answerBulk(
     deployment: LiveDeployment,
-    bulk: BulkAsk,
+    bulk: BulkRequest,
     now = this.options.clock.now(),
     signal?: AbortSignal,
     tracing?: Tracing,
   ): Promise<BulkAnswer> {
-    checkNow(bulk.ask.now);
+    checkNow(bulk.request.now);
     bulk.now?.forEach(checkNow);
     const preparer = this.#preparer(deployment);
     const { log } = this.options;
@@ -72,23 +72,29 @@ class Engine implements OnlineEngine {
     const run = new BulkRun(
       bulk,
       preparer,
-      (tags) => new QueryContext({ deployment, ask: bulk.ask, tags, arrival: now, log, signal, compile, tracing }),
+      (tags) => new QueryContext({ deployment, request: bulk.request, tags, arrival: now, log, signal, compile, tracing }),
       (execution, context) => keep(execution, context, now),
       tracing?.spans,
     );
     return run.answer();
   }
 
-  answer(deployment: LiveDeployment, ask: Ask, now = this.options.clock.now(), signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer> {
+  answer(
+    deployment: LiveDeployment,
+    request: QueryRequest,
+    now = this.options.clock.now(),
+    signal?: AbortSignal,
+    tracing?: Tracing,
+  ): Awaitable<Answer> {
     const started = performance.now();
-    checkNow(ask.now);
+    checkNow(request.now);
     const preparer = this.#preparer(deployment);
     const planning = tracing?.spans?.open("plan", "plan");
-    const prepared = preparer.prepare(ask);
+    const prepared = preparer.prepare(request);
     tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
     const { log } = this.options;
     const { compile } = preparer.index;
-    const context = new QueryContext({ deployment, ask, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
+    const context = new QueryContext({ deployment, request, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
     const execution = new Execution(prepared.plan, 1, context);
     return andThen(execution.execute(columnsOf(prepared.values)), () => conclude(execution, prepared, context, now, started));
   }

@@ -6,7 +6,7 @@ import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { StageRecorder } from "./answer/stages.ts";
 import type { LiveDeployment } from "./engine.ts";
-import type { Ask } from "./request/request.ts";
+import type { QueryRequest } from "./request/request.ts";
 import { RunCaches } from "./run/caches.ts";
 import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run.ts";
@@ -22,7 +22,7 @@ export interface Tracing {
 
 /** What the context of a query is made of. */
 export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
-  readonly ask: Ask;
+  readonly request: QueryRequest;
   /** Epoch milliseconds. */
   readonly arrival: number;
   readonly tracing: Tracing | undefined;
@@ -37,26 +37,26 @@ export class QueryContext implements RunContext {
   readonly compile: RunContext["compile"];
   readonly queryId: string;
   readonly now: QueryTime;
-  readonly queryContext: Ask["queryContext"];
+  readonly queryContext: QueryRequest["queryContext"];
   readonly trace: Trace | undefined;
   readonly observer: QueryObserver | undefined;
   readonly caches = new RunCaches();
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, ask, tags, arrival, log, signal, compile, tracing }: ContextParts) {
+  constructor({ deployment, request, tags, arrival, log, signal, compile, tracing }: ContextParts) {
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
     this.signal = signal;
     this.compile = compile;
     this.queryId = Bun.randomUUIDv7("hex", arrival);
-    this.now = ask.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(ask.now);
-    this.queryContext = ask.queryContext;
-    this.trace = ask.explain ? new Trace() : undefined;
+    this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(request.now);
+    this.queryContext = request.queryContext;
+    this.trace = request.explain ? new Trace() : undefined;
     this.#tracing = tracing;
     this.observer =
-      tracing?.spans || ask.storePlanStages
-        ? new QueryObserver(tracing?.spans, ask.storePlanStages ? new StageRecorder() : undefined)
+      tracing?.spans || request.storePlanStages
+        ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined)
         : undefined;
   }
 

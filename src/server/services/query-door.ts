@@ -10,7 +10,7 @@ import type { BulkAnswer } from "../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
 import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
 import { clipped, hinted, QueryRefused } from "../query/refusal.ts";
-import type { Ask, BulkAsk } from "../query/request/request.ts";
+import type { BulkRequest, QueryRequest } from "../query/request/request.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../scope.ts";
 import type { Body, BodyEncoding, SpanRecord } from "../stores/telemetry/store.ts";
 
@@ -37,7 +37,7 @@ export interface QueryDoorDeps<Auth> {
 }
 
 /** A query as it came through a door; `A` is what it is read to. */
-export interface Arrival<A = Ask> {
+export interface IncomingQuery<A = QueryRequest> {
   readonly scope: QueryScope;
   readonly encoding: BodyEncoding;
   /** As it was sent; of a bulk query without its values. */
@@ -88,7 +88,7 @@ interface Logged {
  */
 export function runQuery<Auth, B extends Body>(
   deps: QueryDoorDeps<Auth>,
-  arrival: Arrival,
+  arrival: IncomingQuery,
   auth: Auth,
   write: (answer: Answer) => B,
 ): Promise<B> {
@@ -107,7 +107,7 @@ export function runQuery<Auth, B extends Body>(
 /** The same for a bulk query. The log keeps what went wrong, not the values. */
 export function runBulkQuery<Auth, Sent>(
   deps: QueryDoorDeps<Auth>,
-  arrival: Arrival<BulkAsk>,
+  arrival: IncomingQuery<BulkRequest>,
   auth: Auth,
   write: (answer: BulkAnswer) => { readonly sent: Sent; readonly summary: Body },
 ): Promise<Sent> {
@@ -125,7 +125,7 @@ export function runBulkQuery<Auth, Sent>(
 
 async function run<Auth, A, R extends AnswerHead, Sent>(
   deps: QueryDoorDeps<Auth>,
-  arrival: Arrival<A>,
+  arrival: IncomingQuery<A>,
   auth: Auth,
   answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
@@ -170,6 +170,6 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   }
 }
 
-function factsOf({ queryName, correlationId, encoding }: Arrival<unknown>): SpanFacts {
+function factsOf({ queryName, correlationId, encoding }: IncomingQuery<unknown>): SpanFacts {
   return { encoding, query_name: queryName || undefined, correlation_id: correlationId || undefined };
 }

@@ -5,10 +5,10 @@ import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
 import { clipped, QueryRefused } from "../query/refusal.ts";
-import type { Ask } from "../query/request/request.ts";
+import type { QueryRequest } from "../query/request/request.ts";
 import { answerToText, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
-import { type Arrival, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
+import { type IncomingQuery, parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
@@ -89,8 +89,8 @@ interface HttpCall {
 /** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
-  const { queryName, correlationId }: Ask = body.ask;
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {
+  const { queryName, correlationId }: QueryRequest = body.ask;
   return {
     scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",

@@ -17,7 +17,7 @@ import type { Platform } from "../platform.ts";
 import { queriesOf } from "../queries.ts";
 import { answerToBinary } from "../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../query/bulk.ts";
-import { askFromProto, bulkAskFromProto, bulkColumnsFromProto } from "../query/request/request.ts";
+import { bulkColumnsFromProto, bulkRequestFromProto, requestFromProto } from "../query/request/request.ts";
 import type { BulkMessage } from "./bulk-message.ts";
 import { parentOf, type QueryDoorDeps, runBulkQuery, runQuery, scopeOf } from "./query-door.ts";
 import { queryRunMethods } from "./query-run.ts";
@@ -56,7 +56,7 @@ export function createQueryCalls<Auth>(deps: QueryServiceDeps<Auth>): AnswerCall
         door: "QueryService.Query",
         trace: message.trace,
         parent: parentOf(headers),
-        ask: () => askFromProto(message),
+        ask: () => requestFromProto(message),
       },
       auth,
       (answer) => {
@@ -85,7 +85,7 @@ export function answerBulkCall<Auth>(
     door: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkAskFromProto(query, message.columns, message.now),
+    ask: () => bulkRequestFromProto(query, message.columns, message.now),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);

@@ -234,7 +234,7 @@ describe("rows of a relation with a staleness", () => {
       one.table.push({ id: 3, user_id: 3, amount: 33, at: -1 });
       const bulk = await one.engine.answerBulk(
         one.deployment,
-        { ask: ask({}, ["user.total", "user.txns.id"]), columns: [bulkColumn("user.id", [1, 2, 3, 2])] },
+        { request: ask({}, ["user.total", "user.txns.id"]), columns: [bulkColumn("user.id", [1, 2, 3, 2])] },
         one.now,
       );
       expect(bulk.columns.map(({ values }) => values)).toEqual([
@@ -329,7 +329,7 @@ test(
               const bulk = await one.engine.answerBulk(
                 one.deployment,
                 {
-                  ask: ask({}, ["user.txns.id", "user.total", "user.big"], { now: micros(now), staleness }),
+                  request: ask({}, ["user.txns.id", "user.total", "user.big"], { now: micros(now), staleness }),
                   columns: [bulkColumn("user.id", event.users)],
                 },
                 one.now,

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { dirname, join, relative } from "node:path";
-import { findKnots } from "../../../src/domain/knots.ts";
+import { findComponents } from "../../../src/domain/components.ts";
 
 const ENGINE = join(import.meta.dir, "../../../src/server/query");
 /** Most files that may need each other in a circle; imports of types count. */
@@ -19,6 +19,6 @@ test("no more than three files of the engine import each other in a circle", asy
     );
   }
   expect(imports.get("run/executor.ts")).toContain("ops/registry.ts");
-  const circles = new Set(findKnots(imports.keys(), (file) => imports.get(file) ?? []).values());
+  const circles = new Set(findComponents(imports.keys(), (file) => imports.get(file) ?? []).values());
   expect([...circles].filter(({ size }) => size > MAX_CIRCLE).map((files) => [...files].sort())).toEqual([]);
 });

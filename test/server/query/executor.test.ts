@@ -4,7 +4,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import { answerToProto } from "../../../src/server/query/answer/answer.ts";
-import { askFromProto } from "../../../src/server/query/request/request.ts";
+import { requestFromProto } from "../../../src/server/query/request/request.ts";
 import { featureClass, graph, type ParameterSpec, python, type TypeSpec } from "./graphs.ts";
 import { ask, failureOf, fieldOf, type Played, PlayedError, valuesOf, World } from "./worlds.ts";
 
@@ -336,7 +336,7 @@ test("the message door answers with messages", async () => {
     outputs: ["user.a", "user.bad"],
     includeMeta: true,
   });
-  const response = answerToProto(await one.engine.answer(one.deployment, askFromProto(request), one.now), request.includeMeta);
+  const response = answerToProto(await one.engine.answer(one.deployment, requestFromProto(request), one.now), request.includeMeta);
   const [a, bad] = response.data;
   expect(a?.value && fromProtoValue(a.value)).toBe(2.5);
   expect(a?.pkey && fromProtoValue(a.pkey)).toBe(3);

@@ -8,7 +8,7 @@ import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import { answerToProto } from "../../../src/server/query/answer/answer.ts";
 import { bulkAnswerToProto } from "../../../src/server/query/bulk.ts";
-import { askFromProto, bulkAskFromProto, bulkColumn, bulkColumnsFromProto } from "../../../src/server/query/request/request.ts";
+import { bulkColumn, bulkColumnsFromProto, bulkRequestFromProto, requestFromProto } from "../../../src/server/query/request/request.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, type RowsSpec, sql } from "./graphs.ts";
 import { ask, failureOf, fieldOf, MemorySource, type Played, PlayedError, World } from "./worlds.ts";
 
@@ -157,7 +157,7 @@ describe("the rows of a has-many relation", () => {
     const one = world();
     const answer = await one.engine.answerBulk(
       one.deployment,
-      { ask: ask({}, ["user.total", "user.txns.amount", "user.risky"]), columns: [bulkColumn("user.id", [2, 1, 3, 1])] },
+      { request: ask({}, ["user.total", "user.txns.amount", "user.risky"]), columns: [bulkColumn("user.id", [2, 1, 3, 1])] },
       one.now,
     );
     expect(answer.columns.map((column) => column.values)).toEqual([
@@ -175,7 +175,7 @@ describe("the rows of a has-many relation", () => {
       inputs: [{ feature: "user.id", value: { case: "text", value: "2" } }],
       outputs: ["user.txns", "user.txns.merchant.name"],
     });
-    const answer = answerToProto(await one.engine.answer(one.deployment, askFromProto(request), one.now), false);
+    const answer = answerToProto(await one.engine.answer(one.deployment, requestFromProto(request), one.now), false);
     const [rows, names] = answer.data.map((field) => fromProtoValue(field.value as Value));
     expect(names).toEqual(["shop"]);
     expect(rows).toMatchObject([{ id: 12, amount: 7, cents: 700 }]);
@@ -186,7 +186,7 @@ describe("the rows of a has-many relation", () => {
       ],
     });
     const bulk = bulkAnswerToProto(
-      await one.engine.answerBulk(one.deployment, bulkAskFromProto(query, bulkColumnsFromProto(bulkRequest), []), one.now),
+      await one.engine.answerBulk(one.deployment, bulkRequestFromProto(query, bulkColumnsFromProto(bulkRequest), []), one.now),
     );
     expect(bulk.columns.map((column) => [column.field, column.values.map((value) => fromProtoValue(value))])).toEqual([
       ["user.txns.amount", [[7], [], [5, 50, 20]]],
@@ -201,7 +201,7 @@ describe("the rows of a has-many relation", () => {
     const ids = Array.from({ length: 2_500 }, (_, i) => (i % 7 === 0 ? 1 : i + 10));
     const answer = await one.engine.answerBulk(
       one.deployment,
-      { ask: ask({}, ["user.total"]), columns: [bulkColumn("user.id", ids)] },
+      { request: ask({}, ["user.total"]), columns: [bulkColumn("user.id", ids)] },
       one.now,
     );
     expect(answer.columns[0]?.values).toEqual(ids.map((id) => (id === 1 ? 75 : 0)));
@@ -428,7 +428,7 @@ describe("where rows come from", () => {
     const orgs = Array.from({ length: 1_500 }, (_, i) => (i % 500 === 0 ? "b" : `o${i}`));
     const answer = await one.engine.answerBulk(
       one.deployment,
-      { ask: ask({}, ["user.visits.id"]), columns: [bulkColumn("user.org", orgs), bulkColumn("user.mail", ["x"])] },
+      { request: ask({}, ["user.visits.id"]), columns: [bulkColumn("user.org", orgs), bulkColumn("user.mail", ["x"])] },
       one.now,
     );
     expect(answer.failures).toEqual([]);
@@ -509,7 +509,7 @@ describe("resolvers that take rows", () => {
     });
     const answer = await one.engine.answerBulk(
       one.deployment,
-      { ask: ask({}, ["user.label"]), columns: [bulkColumn("user.id", [1, 2, 3])] },
+      { request: ask({}, ["user.label"]), columns: [bulkColumn("user.id", [1, 2, 3])] },
       one.now,
     );
     expect(answer.columns[0]?.values).toEqual([null, "bob!", "eve!"]);

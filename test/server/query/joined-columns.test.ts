@@ -156,7 +156,7 @@ test(
         const ids = random.nodes.map(({ id }) => id);
         const bulk = await world.engine.answerBulk(
           world.deployment,
-          { ask: ask({}, outputs), columns: [bulkColumn("node.id", ids)] },
+          { request: ask({}, outputs), columns: [bulkColumn("node.id", ids)] },
           world.now,
         );
         expect(bulk.failures).toEqual([]);

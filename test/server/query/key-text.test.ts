@@ -83,7 +83,7 @@ test("rows of Python are found by the value of a key", async () => {
   });
   expect(await world.values({ "price.id": "1.5" }, ["price.label"])).toEqual({ "price.label": "a" });
   expect(await world.values({ "tag.id": "1.50" }, ["tag.sales.id"])).toEqual({ "tag.sales.id": [1, 2] });
-  const bulk = { ask: ask({}, ["tag.sales.id"]), columns: [bulkColumn("tag.id", ["1.5", "2.0", "3"])] };
+  const bulk = { request: ask({}, ["tag.sales.id"]), columns: [bulkColumn("tag.id", ["1.5", "2.0", "3"])] };
   const answer = await world.engine.answerBulk(world.deployment, bulk, world.now);
   expect(answer.columns[0]?.values).toEqual([[1, 2], [3], []]);
 });

@@ -81,7 +81,7 @@ describe("a query", () => {
     const world = new World(made, { python: { "m.x": ([id]) => Number(id) * 10 } });
     const ids = Array.from({ length: 10 }, (_, i) => i);
     const columns = [bulkColumn("a.id", ids)];
-    const answer = await world.engine.answerBulk(world.deployment, { ask: ask({}, ["a.x"], given({ max_batch_rows: "4" })), columns });
+    const answer = await world.engine.answerBulk(world.deployment, { request: ask({}, ["a.x"], given({ max_batch_rows: "4" })), columns });
     expect(world.pool.calls.map((call) => call.rows)).toEqual([4, 4, 2]);
     expect(answer.columns[0]?.values).toEqual(ids.map((id) => id * 10));
   });
@@ -100,7 +100,7 @@ test("rows of a relation are asked for in batches too, and each row keeps its ow
   const ids = Array.from({ length: 7 }, (_, i) => i);
   const columns = [bulkColumn("a.id", ids)];
   const more = given({ max_batch_rows: "3" });
-  const answer = await world.engine.answerBulk(world.deployment, { ask: ask({}, ["a.bs.v"], more), columns }, world.now);
+  const answer = await world.engine.answerBulk(world.deployment, { request: ask({}, ["a.bs.v"], more), columns }, world.now);
   expect(world.pool.calls.map((call) => call.rows)).toEqual([3, 3, 1]);
   expect(answer.columns[0]?.values).toEqual(ids.map((id) => rowsOf(id).map((row) => row["b.v"])));
 });

@@ -5,7 +5,7 @@ import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts"
 import type { Plan, PlanOp } from "../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { Preparer } from "../../../src/server/query/request/prepare.ts";
-import type { Ask } from "../../../src/server/query/request/request.ts";
+import type { QueryRequest } from "../../../src/server/query/request/request.ts";
 import { featureClass, featureIdsOf, graph, python, sql } from "./graphs.ts";
 import { ask, World } from "./worlds.ts";
 
@@ -26,7 +26,7 @@ function preparer({ classes, resolvers, environment = "default", sources = ["db"
   return new Preparer(index);
 }
 
-function plan(setting: Setting, inputs: readonly string[], outputs: readonly string[], more: Partial<Ask> = {}): Plan {
+function plan(setting: Setting, inputs: readonly string[], outputs: readonly string[], more: Partial<QueryRequest> = {}): Plan {
   return preparer(setting).prepare(ask(Object.fromEntries(inputs.map((name) => [name, 1])), outputs, more)).plan;
 }
 
@@ -401,7 +401,7 @@ describe("shapes", () => {
   });
 
   test("the hash is the shape's: spelling and order do not matter, everything else does", () => {
-    const hash = (inputs: Record<string, unknown>, outputs: string[], more: Partial<Ask> = {}) =>
+    const hash = (inputs: Record<string, unknown>, outputs: string[], more: Partial<QueryRequest> = {}) =>
       preparer(setting).prepare(ask(inputs, outputs, more)).plan.hash;
     const base = hash({ "user.id": 1 }, ["user.name", "user.id"]);
     expect(base).toMatch(/^[0-9a-f]{16}$/);

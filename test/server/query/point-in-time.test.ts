@@ -204,7 +204,7 @@ test(
             expect(await world.values({ "user.id": user }, OUTPUTS, { now })).toEqual(answers[at] as never);
           const bulk = await world.engine.answerBulk(
             world.deployment,
-            { ask: ask({}, OUTPUTS, { now }), columns: [bulkColumn("user.id", random.users)] },
+            { request: ask({}, OUTPUTS, { now }), columns: [bulkColumn("user.id", random.users)] },
             world.now,
           );
           expect(bulk.failures).toEqual([]);
@@ -215,7 +215,7 @@ test(
         const apart = await world.engine.answerBulk(
           world.deployment,
           {
-            ask: ask({}, OUTPUTS),
+            request: ask({}, OUTPUTS),
             columns: [
               bulkColumn(
                 "user.id",

@@ -268,7 +268,7 @@ async function compare(sources: SqlSources, filters: readonly Expression[], rows
       const more = { plannerOptions: { disable_pushdown: disabled }, explain: disabled === "false" };
       const bulk = await one.engine.answerBulk(
         one.deployment,
-        { ask: ask({}, outputs, more), columns: [bulkColumn(`${root}.id`, users)] },
+        { request: ask({}, outputs, more), columns: [bulkColumn(`${root}.id`, users)] },
         one.now,
       );
       expect(bulk.failures).toEqual([]);

@@ -152,7 +152,7 @@ test(
           try {
             bulk = await world.engine.answerBulk(
               world.deployment,
-              { ask: ask({}, outputs, { now }), columns: [bulkColumn("c0.id", keys)] },
+              { request: ask({}, outputs, { now }), columns: [bulkColumn("c0.id", keys)] },
               world.now,
             );
           } catch (error) {

@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import type { Ask } from "../../../src/server/query/request/request.ts";
+import type { QueryRequest } from "../../../src/server/query/request/request.ts";
 import { PythonWorld } from "./python-world.ts";
 import { valuesOf } from "./worlds.ts";
 
@@ -126,7 +126,7 @@ afterAll(() => world?.close());
 const query = async (
   inputs: Record<string, unknown>,
   outputs: string[],
-  more: Partial<Ask> = {},
+  more: Partial<QueryRequest> = {},
 ): Promise<Record<string, FeatureValue>> => {
   const answer = await world.ask(inputs, outputs, more);
   expect(answer.failures.map((failure) => failure.message)).toEqual([]);

@@ -5,7 +5,7 @@ import { QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { msToDuration } from "../../../src/domain/proto-time.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
-import { askFromProto } from "../../../src/server/query/request/request.ts";
+import { requestFromProto } from "../../../src/server/query/request/request.ts";
 import { featureClass, graph, primitive, python, type TypeSpec } from "./graphs.ts";
 import { valuesOf, World } from "./worlds.ts";
 
@@ -130,7 +130,7 @@ describe("values from a command line", () => {
       staleness: { "user.id": msToDuration(Number.POSITIVE_INFINITY) },
     });
     const world = new World(users);
-    const asked = askFromProto(request);
+    const asked = requestFromProto(request);
     expect(asked.staleness).toEqual({ "user.id": Number.POSITIVE_INFINITY });
     const answer = await world.engine.answer(world.deployment, asked, world.now);
     expect(valuesOf(answer)).toEqual({ "user.span": 1_500_000, "user.at": "2001-02-03T04:05:06.000007Z", "user.id": 2n ** 60n });

@@ -219,7 +219,7 @@ function bulk(
       rows.map(([id]) => id),
     ),
   ];
-  return world.engine.answerBulk(world.deployment, { ask: ask({}, outputs), columns, now: rows.map(([, at]) => micros(at)) }, world.now);
+  return world.engine.answerBulk(world.deployment, { request: ask({}, outputs), columns, now: rows.map(([, at]) => micros(at)) }, world.now);
 }
 
 test(
@@ -287,7 +287,7 @@ describe("rows with times of their own", () => {
     const { world } = await makeWorld([], []);
     const answer = await world.engine.answerBulk(
       world.deployment,
-      { ask: ask({}, ["user.asked"]), columns: [bulkColumn("user.id", [1, 2])], now: [micros(-7)] },
+      { request: ask({}, ["user.asked"]), columns: [bulkColumn("user.id", [1, 2])], now: [micros(-7)] },
       world.now,
     );
     const alone = await world.ask({ "user.id": 1 }, ["user.asked"], { now: micros(-7) });
@@ -299,7 +299,7 @@ describe("rows with times of their own", () => {
     const columns = [bulkColumn("user.id", [1])];
     const answer = await world.engine.answerBulk(
       world.deployment,
-      { ask: ask({}, ["user.stored"]), columns, now: [-3, -2, -1].map(micros) },
+      { request: ask({}, ["user.stored"]), columns, now: [-3, -2, -1].map(micros) },
       world.now,
     );
     expect([answer.rows, answer.columns[0]?.values]).toEqual([3, [9_997, 9_998, 9_999]]);
@@ -309,7 +309,7 @@ describe("rows with times of their own", () => {
     const { world } = await makeWorld([], []);
     const refused = async (now: readonly bigint[]) => {
       const columns = [bulkColumn("user.id", [1, 2, 3])];
-      const asking = world.engine.answerBulk(world.deployment, { ask: ask({}, ["user.asked"]), columns, now }, world.now);
+      const asking = world.engine.answerBulk(world.deployment, { request: ask({}, ["user.asked"]), columns, now }, world.now);
       return asking.then(
         () => "answered",
         (error: QueryRefused) => error.errors[0]?.message,

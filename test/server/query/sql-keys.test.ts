@@ -398,7 +398,7 @@ async function askMany(
   keys: readonly FeatureValue[],
   outputs: Readonly<Record<string, string>>,
 ): Promise<Expected[]> {
-  const bulk = { ask: ask({}, Object.values(outputs)), columns: [bulkColumn(`${root}.id`, keys)] };
+  const bulk = { request: ask({}, Object.values(outputs)), columns: [bulkColumn(`${root}.id`, keys)] };
   const answer = await world.engine.answerBulk(world.deployment, bulk, world.now);
   return keys.map((_, at) =>
     Object.fromEntries(
@@ -584,7 +584,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
           asked.map(([, n]) => n),
         ),
       ];
-      const bulk = await world.engine.answerBulk(world.deployment, { ask: ask({}, ["place.total"]), columns }, world.now);
+      const bulk = await world.engine.answerBulk(world.deployment, { request: ask({}, ["place.total"]), columns }, world.now);
       expect(bulk.failures).toEqual([]);
       expect(bulk.columns[0]?.values).toEqual(asked.map(([, , total]) => total));
     });
@@ -607,7 +607,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
       const ratios = [1, Number.NaN, 3, Number.POSITIVE_INFINITY];
       const halves = await world.engine.answerBulk(
         world.deployment,
-        { ask: ask({}, ["u.half"]), columns: [bulkColumn("u.ratio", ratios)] },
+        { request: ask({}, ["u.half"]), columns: [bulkColumn("u.ratio", ratios)] },
         world.now,
       );
       const messages = halves.failures.map(({ row, message }) => `${row}: ${message}`);
@@ -626,7 +626,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
       const texts = [ID, "zz", OTHER_ID];
       const found = await world.engine.answerBulk(
         world.deployment,
-        { ask: ask({}, ["u.found"]), columns: [bulkColumn("u.text", texts)] },
+        { request: ask({}, ["u.found"]), columns: [bulkColumn("u.text", texts)] },
         world.now,
       );
       expect(found.columns[0]?.values).toEqual(["yes", null, "yes"]);
@@ -724,7 +724,7 @@ describe("rows that a database takes for equal to a key that they do not have", 
       };
       const keys = Array.from({ length: 100 }, (_, at) => `k${at}`);
       const world = new World(graph([usr, ev], resolvers), { sources: [source] });
-      const bulk = { ask: ask({}, ["u.name"]), columns: [bulkColumn("u.id", keys)] };
+      const bulk = { request: ask({}, ["u.name"]), columns: [bulkColumn("u.id", keys)] };
       const { failures } = await world.engine.answerBulk(world.deployment, bulk, world.now);
       expect([asked, failures.length, failures[0]?.message]).toEqual([1, 100, "usrs: no"]);
     }
@@ -740,7 +740,7 @@ describe("rows that a database takes for equal to a key that they do not have", 
   test("are a failure of that key when they are no value of its type, whoever else asks", async () => {
     const world = converting("(1, 'abc', 1), (2, '0', 10), (3, '7x', 100), (4, '7', 1000), (5, '8', 10000)");
     const keys = Array.from({ length: 40 }, (_, key) => key);
-    const bulk = { ask: ask({}, ["u.total"]), columns: [bulkColumn("u.id", keys)] };
+    const bulk = { request: ask({}, ["u.total"]), columns: [bulkColumn("u.id", keys)] };
     const answer = await world.engine.answerBulk(world.deployment, bulk, world.now);
     expect(answer.columns[0]?.values.filter((value) => value !== 0)).toEqual([null, null, 10000]);
     const message = (key: number, text: string) =>

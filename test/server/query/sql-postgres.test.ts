@@ -110,7 +110,7 @@ describe.skipIf(lacksPostgres())("SQL resolvers on PostgreSQL", () => {
     const answer = await one.engine.answerBulk(
       one.deployment,
       {
-        ask: ask({}, ["place.cost", "place.visits.id"]),
+        request: ask({}, ["place.cost", "place.visits.id"]),
         columns: [bulkColumn("place.org", orgs), bulkColumn("place.day", ["2024-01-01"])],
       },
       one.now,

@@ -98,7 +98,7 @@ describe("stages", () => {
 
   test("of a bulk query name its rows, also where rows before were refused", async () => {
     const one = world();
-    const bulk = { ask: ask({}, ["user.score"], more), columns: [bulkColumn("user.id", [1, "x", 3])] };
+    const bulk = { request: ask({}, ["user.score"], more), columns: [bulkColumn("user.id", [1, "x", 3])] };
     const { stages } = await one.engine.answerBulk(one.deployment, bulk, one.now);
     expect(rowsOf(stageOf(stages, "m.score"))).toEqual([
       [0, [10], {}],
@@ -129,7 +129,7 @@ describe("bounds", () => {
           Array.from({ length: count }, (_, id) => id),
         ),
       ];
-      return one.engine.answerBulk(one.deployment, { ask: ask({}, ["user.score"], more), columns }, one.now);
+      return one.engine.answerBulk(one.deployment, { request: ask({}, ["user.score"], more), columns }, one.now);
     };
     const refused = await run(1_001).catch((error: unknown) => String(error));
     expect(refused).toContain("for queries of at most 1000 rows; this one has 1001: ask for fewer rows, or leave it out");
@@ -164,7 +164,7 @@ describe("bounds", () => {
         Array.from({ length: 1_000 }, (_, id) => id),
       ),
     ];
-    const { stages } = await one.engine.answerBulk(one.deployment, { ask: ask({}, ["a.x", "a.y"], more), columns }, one.now);
+    const { stages } = await one.engine.answerBulk(one.deployment, { request: ask({}, ["a.x", "a.y"], more), columns }, one.now);
     expect(stages.map(({ provider, omitted }) => [provider, omitted])).toEqual([
       ["m.x", "the stages of a query are kept up to 32 MiB"],
       ["m.y", ""],

@@ -130,7 +130,7 @@ test(
             got = [OUTPUTS.map((name) => values[name])];
           } else {
             const columns = [bulkColumn("user.id", users)];
-            const bulk = await world.engine.answerBulk(world.deployment, { ask: ask({}, OUTPUTS, more), columns }, world.now);
+            const bulk = await world.engine.answerBulk(world.deployment, { request: ask({}, OUTPUTS, more), columns }, world.now);
             expect(bulk.failures).toEqual([]);
             got = users.map((_, row) => OUTPUTS.map((name) => bulk.columns.find(({ path }) => path === name)?.values[row]));
           }

@@ -402,7 +402,7 @@ test("every aggregation of every column, on the bounds of windows and a microsec
         const more = { now: random.now, plannerOptions: { disable_pushdown: disabled } };
         const bulk = await world.engine.answerBulk(
           world.deployment,
-          { ask: ask({}, outputs, more), columns: [bulkColumn("user.id", USERS)] },
+          { request: ask({}, outputs, more), columns: [bulkColumn("user.id", USERS)] },
           world.now,
         );
         const failed = new Set(bulk.failures.map(({ feature, row }) => `${feature}#${row}`));

@@ -4,7 +4,7 @@
  */
 
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { findKnots } from "../../../domain/knots.ts";
+import { findComponents } from "../../../domain/components.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { QueryRefused } from "../refusal.ts";
@@ -100,7 +100,7 @@ class Ambiguous extends Error {
 class Search {
   readonly #graph: GoalGraph;
   readonly #outputs: readonly Goal[];
-  readonly #knots: ReadonlyMap<Goal, ReadonlySet<Goal>>;
+  readonly #components: ReadonlyMap<Goal, ReadonlySet<Goal>>;
   readonly #derivable: Readonly<Record<Strength, ReadonlySet<Goal>>>;
   readonly #decisions = new Map<Goal, Decision>();
   readonly #calls = new Map<string, BuiltCall>();
@@ -113,7 +113,7 @@ class Search {
   ) {
     this.#graph = new GoalGraph(index, shape, planChild);
     this.#outputs = this.#graph.outputs();
-    this.#knots = findKnots(this.#graph.goals, waitsFor);
+    this.#components = findComponents(this.#graph.goals, waitsFor);
     this.#derivable = { strong: derive(this.#graph.goals, "strong", isBase), weak: derive(this.#graph.goals, "weak", isBase) };
   }
 
@@ -234,16 +234,16 @@ class Search {
 
   #tester(goal: Goal, strength: Strength): (needed: Goal) => boolean {
     const anywhere = this.#derivable[strength];
-    const knot = this.#knots.get(goal);
-    if (!knot) return (needed) => isBase(needed) || this.#decisions.has(needed) || anywhere.has(needed);
+    const component = this.#components.get(goal);
+    if (!component) return (needed) => isBase(needed) || this.#decisions.has(needed) || anywhere.has(needed);
     const excluded = new Set([goal]);
-    for (const waiting of this.#stack) if (knot.has(waiting)) excluded.add(waiting);
-    const settled = (needed: Goal) => isBase(needed) || this.#decisions.has(needed) || (!knot.has(needed) && anywhere.has(needed));
+    for (const waiting of this.#stack) if (component.has(waiting)) excluded.add(waiting);
+    const settled = (needed: Goal) => isBase(needed) || this.#decisions.has(needed) || (!component.has(needed) && anywhere.has(needed));
     let derived: ReadonlySet<Goal> | undefined;
     return (needed) => {
       if (excluded.has(needed)) return false;
       if (settled(needed)) return true;
-      derived ??= derive(knot, strength, settled, excluded);
+      derived ??= derive(component, strength, settled, excluded);
       return derived.has(needed);
     };
   }

@@ -1,12 +1,16 @@
-/** Circles in directed graphs. */
+/** Strongly connected components of directed graphs, by Tarjan's algorithm. */
 
-/** The knots of nodes that lead to each other in a circle (strongly connected components), by node; nodes in no circle are left out. */
-export function findKnots<Node>(nodes: Iterable<Node>, edgesOf: (node: Node) => readonly Node[]): Map<Node, ReadonlySet<Node>> {
+/**
+ * The strongly connected components that hold a circle, by node: in each, every node leads to every
+ * other. Nodes that do not lead back to themselves are left out. Takes time linear in nodes and edges,
+ * and no recursion.
+ */
+export function findComponents<Node>(nodes: Iterable<Node>, edgesOf: (node: Node) => readonly Node[]): Map<Node, ReadonlySet<Node>> {
   const order = new Map<Node, number>();
   const low = new Map<Node, number>();
   const open: Node[] = [];
   const isOpen = new Set<Node>();
-  const knots = new Map<Node, ReadonlySet<Node>>();
+  const components = new Map<Node, ReadonlySet<Node>>();
   for (const start of nodes) {
     if (order.has(start)) continue;
     const path: { node: Node; edges: readonly Node[]; next: number }[] = [];
@@ -29,15 +33,15 @@ export function findKnots<Node>(nodes: Iterable<Node>, edgesOf: (node: Node) => 
       const above = path.at(-1);
       if (above) low.set(above.node, Math.min(low.get(above.node) as number, low.get(at.node) as number));
       if (low.get(at.node) !== order.get(at.node)) continue;
-      const knot = new Set<Node>();
+      const component = new Set<Node>();
       let member: Node;
       do {
         member = open.pop() as Node;
         isOpen.delete(member);
-        knot.add(member);
+        component.add(member);
       } while (member !== at.node);
-      if (knot.size > 1 || at.edges.includes(at.node)) for (const one of knot) knots.set(one, knot);
+      if (component.size > 1 || at.edges.includes(at.node)) for (const one of component) components.set(one, component);
     }
   }
-  return knots;
+  return components;
 }
