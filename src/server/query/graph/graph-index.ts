@@ -55,6 +55,22 @@ export interface GraphIndex {
 /** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
 export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
   const scalars = new Map<string, ScalarInfo>();
+  const namespaces = namespacesOf(graph, options, scalars);
+  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  return {
+    environmentName: options.environmentName,
+    namespaces,
+    scalars,
+    relations,
+    resolvers: resolversOf(graph, options, namespaces, scalars),
+    recursive: recursiveOf(graph),
+    namedQueries: namedQueriesOf(graph),
+    compile: rememberingCompiler(graph),
+  };
+}
+
+/** The classes, whose features are added to `scalars`. */
+function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<string, ScalarInfo>): Map<string, NamespaceInfo> {
   const keys = joinedFeatures(graph);
   const namespaces = new Map<string, NamespaceInfo>();
   for (const set of graph.featureSets) {
@@ -62,7 +78,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
     for (const feature of set.features) {
-      const scalar = scalarInfo(feature, options.featureIds, keys);
+      const scalar = scalarInfo(feature, featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
@@ -80,10 +96,19 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
       featureTime: scalars.get(set.featureTime),
     });
   }
-  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  return namespaces;
+}
+
+/** The resolvers, which are added to what they produce. */
+function resolversOf(
+  graph: Graph,
+  { sources }: IndexOptions,
+  namespaces: ReadonlyMap<string, NamespaceInfo>,
+  scalars: ReadonlyMap<string, ScalarInfo>,
+): Map<string, ResolverInfo> {
   const resolvers = new Map<string, ResolverInfo>();
   for (const resolver of graph.resolvers) {
-    const info = resolverInfo(resolver, namespaces, scalars, options.sources);
+    const info = resolverInfo(resolver, namespaces, scalars, sources);
     resolvers.set(info.fqn, info);
     if (info.shape === "relation") {
       const many = namespaces.get(info.namespace)?.members.get(resolver.relation.slice(info.namespace.length + 1));
@@ -92,33 +117,37 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     }
     for (const output of info.outputs) scalars.get(output)?.producers.push(info);
   }
-  const namedQueries = new Map<string, Map<string, NamedQuery>>();
+  return resolvers;
+}
+
+function namedQueriesOf(graph: Graph): GraphIndex["namedQueries"] {
+  const named = new Map<string, Map<string, NamedQuery>>();
   for (const query of graph.namedQueries) {
-    const versions = namedQueries.get(query.name) ?? new Map<string, NamedQuery>();
+    const versions = named.get(query.name) ?? new Map<string, NamedQuery>();
     versions.set(query.version, query);
-    namedQueries.set(query.name, versions);
+    named.set(query.name, versions);
   }
-  const { steps, relations: followed } = findRecursion(new Derivation(graph));
+  return named;
+}
+
+function recursiveOf(graph: Graph): GraphIndex["recursive"] {
+  const { steps, relations } = findRecursion(new Derivation(graph));
   const fqnsOf = (isResolver: boolean) =>
     new Set([...steps].flatMap((step) => ((step.resolver !== undefined) === isResolver ? [step.name] : [])));
+  return { resolvers: fqnsOf(true), expressions: fqnsOf(false), relations };
+}
+
+/** A compiler that compiles each expression once. */
+function rememberingCompiler(graph: Graph): GraphIndex["compile"] {
   const compiled = new Map<Expression, CompiledExpression | string>();
   const compile = compilerOf(graph);
-  return {
-    environmentName: options.environmentName,
-    namespaces,
-    scalars,
-    relations,
-    resolvers,
-    recursive: { resolvers: fqnsOf(true), expressions: fqnsOf(false), relations: followed },
-    namedQueries,
-    compile(expression, of) {
-      let known = compiled.get(expression);
-      if (known === undefined) {
-        known = compile(expression, of);
-        compiled.set(expression, known);
-      }
-      return known;
-    },
+  return (expression, of) => {
+    let known = compiled.get(expression);
+    if (known === undefined) {
+      known = compile(expression, of);
+      compiled.set(expression, known);
+    }
+    return known;
   };
 }
 

@@ -1,4 +1,4 @@
-/** What the goal graph is made of: rows, features wanted of them, and the ways to have those. */
+/** The nodes of the goal graph: rows, features wanted of them, and what could provide those. */
 
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
@@ -47,7 +47,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** A way to provide a goal. `stored` = only from the online store, `default` = only by the feature's default. */
+/** A possible provider of a goal. `stored` = only from the online store, `default` = only by the feature's default. */
 export interface Candidate {
   readonly kind: "join" | "expression" | "resolver" | "default" | "stored";
   readonly call: CallNode | undefined;
@@ -72,6 +72,23 @@ export interface CallNode {
   readonly source?: RowsSource | undefined;
   /** What the call reads of the rows of has-many relations. */
   readonly needs?: readonly { readonly goal: Goal; readonly needs: RowsNeeds }[] | undefined;
+}
+
+/** The provider chosen for a goal. */
+export interface Decision {
+  readonly goal: Goal;
+  /** Undefined when the goal is given, absent, or has only a default or the store. */
+  readonly call: CallNode | undefined;
+  /** Whether the online store is read first. */
+  readonly readStore: boolean;
+  /** Why other providers were not chosen. */
+  readonly notes: readonly string[];
+}
+
+/** A call with the goals that fill its inputs; undefined where an optional input cannot be derived. */
+export interface BuiltCall {
+  readonly call: CallNode;
+  readonly inputs: readonly (Goal | undefined)[];
 }
 
 /** The query has more possible goals than are planned. */

@@ -139,11 +139,11 @@ export class GoalGraph {
     const candidates: Candidate[] = [];
     const rejected: Rejection[] = [];
     if (feature.rowsOf) {
-      const { candidates: ways, rejected: others, obstacle } = rowsCandidates(this, goal, feature.rowsOf);
-      goal.candidates = ways;
+      const { candidates: paths, rejected: others, obstacle } = rowsCandidates(this, goal, feature.rowsOf);
+      goal.candidates = paths;
       goal.rejected = others;
       if (obstacle !== undefined) goal.obstacle = obstacle;
-      if (!ways.some((way) => way.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
+      if (!paths.some((path) => path.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
       return;
     }
     const pair = frame.mode === "join" || frame.mode === "open" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;

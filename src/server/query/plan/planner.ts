@@ -11,28 +11,11 @@ import { QueryRefused } from "../refusal.ts";
 import { outputPath } from "../request/resolve.ts";
 import { needsKey } from "./child-plan.ts";
 import { derive, type Strength, waitsFor } from "./derivable.ts";
-import { type CallNode, type Candidate, type Goal, PlanTooLarge } from "./goal-nodes.ts";
+import { type BuiltCall, type CallNode, type Candidate, type Decision, type Goal, PlanTooLarge } from "./goal-nodes.ts";
 import { GoalGraph } from "./goals.ts";
 import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
 import { ambiguousMessage, lostNotes, missingMessage } from "./plan-reasons.ts";
-
-/** The provider chosen for a goal. */
-export interface Decision {
-  readonly goal: Goal;
-  /** Undefined when the goal is given, absent, or has only a default or the store. */
-  readonly call: CallNode | undefined;
-  /** Whether the online store is read first. */
-  readonly readStore: boolean;
-  /** Why other providers were not chosen. */
-  readonly notes: readonly string[];
-}
-
-/** A call with the goals that fill its inputs; undefined where an optional input cannot be derived. */
-export interface BuiltCall {
-  readonly call: CallNode;
-  readonly inputs: readonly (Goal | undefined)[];
-}
 
 /** Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that nothing separates. */
 export function planQuery(index: GraphIndex, shape: PlanShape): Plan {

@@ -1,4 +1,4 @@
-/** The ways to the rows of a has-many relation. */
+/** The access paths to the rows of a has-many relation. */
 
 import type { ManyInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { QueryRefused } from "../refusal.ts";
@@ -18,8 +18,8 @@ export interface RowsCandidates {
 
 type Inputs = CallNode["inputs"];
 
-/** A way to the rows: what is called with which inputs, what it gives, and how its rows are told apart. */
-interface Way {
+/** An access path: what is called with which inputs, what it gives, and how its rows are told apart. */
+interface AccessPath {
   readonly source: RowsSource;
   readonly resolver?: ResolverInfo;
   readonly inputs: Inputs;
@@ -33,7 +33,7 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   const { frame } = goal;
   const candidates: Candidate[] = [];
   const rejected: Rejection[] = [];
-  const take = (rank: number, { source, resolver, inputs, required, keys = [], needs }: Way) => {
+  const add = (rank: number, { source, resolver, inputs, required, keys = [], needs }: AccessPath) => {
     const key = `${frame.id}|rows|${many.fqn}|${resolver?.fqn ?? ""}`;
     const all = [...new Set([...frame.gates, ...required])];
     const call: CallNode = { key, kind: "rows", frame, resolver, inputs, required: all, keys, source, needs };
@@ -46,7 +46,7 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
     const own = columns.flatMap(({ relations, feature }) => (relations.length === 0 ? [feature] : []));
     const known = parentKeys(graph, goal, many, own);
     const nested = columns.filter((column) => column.relations.length > 0);
-    take(0, {
+    add(0, {
       source: { kind: "given", givens: [...own, ...known.features], nested: { columns: nested, rows } },
       inputs: [...known.inputs, { parameter: keyParameter(many.given), goal: list, nullable: true }],
       required: [list, ...known.goals],
@@ -56,11 +56,11 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   const obstacle = passedTooOften(graph.index, many, graph.shape);
   if (obstacle) return { candidates, rejected, obstacle };
   for (const resolver of new Set([...many.fillers, ...many.foreign.scalars.flatMap((feature) => feature.producers)])) {
-    const way = resolver.shape === "relation" ? relationWay(graph, goal, many, resolver) : joinedWay(graph, goal, many, resolver);
-    if (way === undefined) continue;
-    const reason = graph.unfit(resolver) ?? (typeof way === "string" ? way : undefined);
+    const path = resolver.shape === "relation" ? relationPath(graph, goal, many, resolver) : joinPath(graph, goal, many, resolver);
+    if (path === undefined) continue;
+    const reason = graph.unfit(resolver) ?? (typeof path === "string" ? path : undefined);
     if (reason !== undefined) rejected.push({ resolver, reason });
-    else if (typeof way !== "string") take(resolver.shape === "relation" ? 1 : resolver.sql ? 2 : 3, way);
+    else if (typeof path !== "string") add(resolver.shape === "relation" ? 1 : resolver.sql ? 2 : 3, path);
   }
   return { candidates, rejected };
 }
@@ -84,7 +84,7 @@ function parentKeys(
 }
 
 /** A resolver that returns the rows of the relation. */
-function relationWay(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: ResolverInfo): Way | string {
+function relationPath(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string {
   const call = resolverCall(graph, goal.frame, resolver, "");
   if (typeof call === "string") return call;
   const known = parentKeys(graph, goal, many, resolver.features);
@@ -98,7 +98,7 @@ function relationWay(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: Res
 }
 
 /** Rows of the child's class by the join: a scan, a query, or a query that takes the join's features. Undefined = the resolver gives no rows. */
-function joinedWay(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): Way | string | undefined {
+function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string | undefined {
   if (many.join.length === 0) return undefined;
   const joined = many.join.map((pair) => pair.foreign);
   const locals = many.join.map((pair) => ({ parameter: keyParameter(pair.local), goal: graph.goal(frame, pair.local), nullable: false }));

@@ -48,53 +48,14 @@ export function resolveRequest(index: GraphIndex, request: QueryRequest): Resolv
   const named = namedQueryOf(index, request);
   const wrong = new Refusals();
   const outputNames = request.outputs.length > 0 ? request.outputs : (named?.outputs ?? []);
-  const rootName =
-    firstRoot(
-      index,
-      request.inputs.map((input) => input.name),
-    ) ??
-    firstRoot(index, named?.inputs ?? []) ??
-    firstRoot(index, outputNames);
-  const inputs: ResolvedInput[] = [];
-  const rooted: { name: string; target: Target }[] = [];
-  for (const { name } of request.inputs) {
-    const target = resolveName(index, name, rootName);
-    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "inputs", guess));
-    else if (target.kind === "rows" && target.picks && (target.picks.length > 1 || target.picks[0]?.includes(".")))
-      wrong.add(() =>
-        refusal(
-          ErrorCode.INVALID_QUERY,
-          `input '${name}': of the rows of ${target.many.fqn} give own features of ${target.many.foreign.className}, or whole rows as a list of objects`,
-          name,
-        ),
-      );
-    else if (target.kind === "row" && target.relations.length === 0)
-      wrong.add(() =>
-        refusal(ErrorCode.PARSE_FAILED, `input '${name}' is a class; give its features, for example ${exampleOf(target.namespace)}`, name),
-      );
-    else {
-      inputs.push({ target, path: pathOfTarget(target) });
-      rooted.push({ name, target });
-    }
-  }
-  const seen = new Set<string>();
-  for (const { path } of inputs) {
-    if (seen.has(path))
-      wrong.add(() =>
-        refusal(ErrorCode.INVALID_QUERY, `input ${path} is given twice; several values for a feature need a bulk query`, path),
-      );
-    seen.add(path);
-  }
+  const inputNames = request.inputs.map((input) => input.name);
+  const rootName = firstRoot(index, inputNames) ?? firstRoot(index, named?.inputs ?? []) ?? firstRoot(index, outputNames);
+  const inputs = resolveInputs(index, inputNames, rootName, wrong);
+  checkOnce(inputs, wrong);
   const root = rootName === undefined ? undefined : index.namespaces.get(rootName);
   const inferred = outputNames.length === 0 && root ? [root.name] : [];
-  const wanted: { name: string; target: Target }[] = [];
-  for (const name of outputNames.length > 0 ? outputNames : inferred) {
-    const target = resolveName(index, name, rootName);
-    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "outputs", guess));
-    else wanted.push({ name, target });
-  }
-  for (const { name, target } of [...rooted, ...wanted])
-    if (root && target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
+  const wanted = resolveOutputs(index, outputNames.length > 0 ? outputNames : inferred, rootName, wrong);
+  if (root) checkRoot(index, root, [...inputs, ...wanted], wrong);
   const staleness = stalenessOf(index, request, named, rootName, wrong);
   const options = optionsOf(request, named, wrong);
   if (wrong.isEmpty && !root)
@@ -114,6 +75,65 @@ export function resolveRequest(index: GraphIndex, request: QueryRequest): Resolv
       options,
     },
   };
+}
+
+/** A name with its meaning. */
+interface NamedTarget {
+  readonly name: string;
+  readonly target: Target;
+}
+
+/** The inputs that a query can give; `wrong` has the others. */
+function resolveInputs(
+  index: GraphIndex,
+  names: readonly string[],
+  root: string | undefined,
+  wrong: Refusals,
+): (ResolvedInput & NamedTarget)[] {
+  const inputs: (ResolvedInput & NamedTarget)[] = [];
+  for (const name of names) {
+    const target = resolveName(index, name, root);
+    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "inputs", guess));
+    else if (target.kind === "rows" && target.picks && (target.picks.length > 1 || target.picks[0]?.includes(".")))
+      wrong.add(() =>
+        refusal(
+          ErrorCode.INVALID_QUERY,
+          `input '${name}': of the rows of ${target.many.fqn} give own features of ${target.many.foreign.className}, or whole rows as a list of objects`,
+          name,
+        ),
+      );
+    else if (target.kind === "row" && target.relations.length === 0)
+      wrong.add(() =>
+        refusal(ErrorCode.PARSE_FAILED, `input '${name}' is a class; give its features, for example ${exampleOf(target.namespace)}`, name),
+      );
+    else inputs.push({ name, target, path: pathOfTarget(target) });
+  }
+  return inputs;
+}
+
+function checkOnce(inputs: readonly ResolvedInput[], wrong: Refusals): void {
+  const seen = new Set<string>();
+  for (const { path } of inputs) {
+    if (seen.has(path))
+      wrong.add(() =>
+        refusal(ErrorCode.INVALID_QUERY, `input ${path} is given twice; several values for a feature need a bulk query`, path),
+      );
+    seen.add(path);
+  }
+}
+
+function resolveOutputs(index: GraphIndex, names: readonly string[], root: string | undefined, wrong: Refusals): NamedTarget[] {
+  const wanted: NamedTarget[] = [];
+  for (const name of names) {
+    const target = resolveName(index, name, root);
+    if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "outputs", guess));
+    else wanted.push({ name, target });
+  }
+  return wanted;
+}
+
+function checkRoot(index: GraphIndex, root: NamespaceInfo, targets: readonly NamedTarget[], wrong: Refusals): void {
+  for (const { name, target } of targets) if (target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
 }
 
 /** The named query that a request means, without a version its latest; undefined when the name is only a label. */
