@@ -110,8 +110,8 @@ function resolverOf({ plan, cells }: Run, slot: PlanSlot, cell: CellId, origin: 
 
 /** The primary keys of the rows that one row of a run leads to, each looked up once. */
 class FrameKeys {
-  readonly #keys: AnswerField["key"][] = [];
-  readonly #known: boolean[] = [];
+  /** By frame; null = not known. */
+  readonly #keys: (AnswerField["key"] | null)[] = [];
 
   constructor(
     readonly run: Run,
@@ -119,11 +119,12 @@ class FrameKeys {
   ) {}
 
   of(frame: PlanFrame): AnswerField["key"] {
-    if (!this.#known[frame.id]) {
-      this.#known[frame.id] = true;
-      this.#keys[frame.id] = this.#find(frame);
+    let key = this.#keys[frame.id];
+    if (key === undefined) {
+      key = this.#find(frame) ?? null;
+      this.#keys[frame.id] = key;
     }
-    return this.#keys[frame.id];
+    return key ?? undefined;
   }
 
   #find({ namespace: { primaryKey }, primarySlot }: PlanFrame): AnswerField["key"] {

@@ -30,7 +30,7 @@ function verdictOfJoin({ plan, cells }: Run, op: PlanOp, row: Row): OpVerdict {
   return "run";
 }
 
-function settleJoin(settlement: Settlement, op: PlanOp, rows: readonly Row[]): void {
+function settleJoin(settlement: Settlement, op: PlanOp, rows: readonly Row[]): undefined {
   const { plan, cells } = settlement;
   const near = op.inputSlots[0] as SlotId;
   for (const id of op.outputs)

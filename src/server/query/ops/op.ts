@@ -4,7 +4,7 @@ import type { Row } from "../plan/ids.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import type { Awaitable } from "../run/awaitable.ts";
 import type { OpVerdict } from "../run/op-inputs.ts";
-import type { Run } from "../run/run.ts";
+import type { RowFound, Run } from "../run/run.ts";
 import type { Settlement } from "../run/settlement.ts";
 
 /** A kind of operation: how the steps of that kind are run. What is said of them is in `answer/op-descriptions.ts`. */
@@ -16,6 +16,9 @@ export interface Op<Results = unknown> {
    * throws, or rejects, only because of a defect in the engine.
    */
   run(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<Results>;
-  /** Settles the cells of a step with the results of `run`. Cells that were settled meanwhile stay as they are. */
-  settle(settlement: Settlement, op: PlanOp, rows: readonly Row[], results: Results): void;
+  /**
+   * Settles the cells of a step with the results of `run`. Cells that were settled meanwhile stay as they are.
+   * @returns for each row whether it exists, of a step that looks rows up
+   */
+  settle(settlement: Settlement, op: PlanOp, rows: readonly Row[], results: Results): readonly RowFound[] | undefined;
 }

@@ -19,7 +19,10 @@ export const rowsOp: Op<RowsResults> = {
   verdict: verdictOf,
   run: (run, op, parents) =>
     andThen(fetchRows(run, op, op.rows as PlanRows, parents), (source) => computeRows(run, op, parents, source, true)),
-  settle: settleRows,
+  settle(settlement, op, rows, results) {
+    settleRows(settlement, op, rows, results);
+    return undefined;
+  },
 };
 
 /**

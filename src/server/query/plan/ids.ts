@@ -14,6 +14,8 @@ export type FrameId = Index<"frames">;
 export type OpId = Index<"ops">;
 /** Number of a row of a run, from 0. */
 export type Row = Index<"rows">;
+/** Number of the row of a frame for a row of a run. */
+export type FrameRow = Index<"frame rows">;
 /** Number of a cell of a run: the value of a slot for a row. */
 export type CellId = Index<"cells">;
 

@@ -40,7 +40,8 @@ export class Cells {
   readonly #observed: Float64Array;
   readonly #failures: (CellFailure | undefined)[] = [];
   readonly #storedBy: string[];
-  readonly #childRows = new Map<CellId, RowsValue>();
+  /** Made with the first of them: most runs have none. */
+  #childRows: Map<CellId, RowsValue> | undefined;
   #hasFresh = false;
 
   /** @param rows the number of rows of the run */
@@ -66,7 +67,7 @@ export class Cells {
   }
 
   slotOf(cell: CellId): SlotId {
-    return Math.floor(cell / this.rows) as SlotId;
+    return ((cell / this.rows) | 0) as SlotId;
   }
 
   /** One of `CellState`. */
@@ -110,7 +111,7 @@ export class Cells {
 
   /** The child rows of a cell that stands for rows of a has-many relation. */
   childRows(cell: CellId): RowsValue | undefined {
-    return this.#childRows.get(cell);
+    return this.#childRows?.get(cell);
   }
 
   /** Whether any was computed in this run: only then is there something to store. */
@@ -157,6 +158,7 @@ export class Cells {
 
   /** Keeps the child rows of a cell that stands for rows of a has-many relation. */
   keepChildRows(cell: CellId, rows: RowsValue): void {
+    this.#childRows ??= new Map();
     this.#childRows.set(cell, rows);
   }
 }

@@ -11,7 +11,7 @@ import { isDeadlinePassed } from "../../failure.ts";
 import type { RelationWrite } from "../../stores/online.ts";
 import type { Op } from "../ops/op.ts";
 import { OPS } from "../ops/registry.ts";
-import { type CellId, FIRST_ROW, type FrameId, type Row, type SlotId } from "../plan/ids.ts";
+import { type CellId, FIRST_ROW, type FrameRow, type Row, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, isPending } from "./awaitable.ts";
 import { type CellFailure, CellOrigin, Cells } from "./cells.ts";
@@ -21,11 +21,11 @@ import { OpQueue } from "./op-queue.ts";
 import type { QueryTime } from "./query-time.ts";
 import type { GivenFailures, RowFound, Run, RunContext } from "./run.ts";
 import { settleRows, settleStored, settleVerdict } from "./settle-results.ts";
-import { Settlement, type SettlementListener } from "./settlement.ts";
+import { Settlement } from "./settlement.ts";
 import { readStored } from "./store-access.ts";
 import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
 import { readStoredRows } from "./stored-rows.ts";
-import { Waiters } from "./waiters.ts";
+import { Awaited, Waiters } from "./waiters.ts";
 
 /** The executor: one run of a plan. */
 export class Execution implements Run {
@@ -37,15 +37,12 @@ export class Execution implements Run {
   readonly #frames: FrameStates;
   readonly #queue: OpQueue;
   readonly #reads = new StoreReads();
-  /** Cells that wait for a frame's row, for its key, and for what a source of their class says of their row. */
-  readonly #frameWaiters: Waiters;
-  readonly #keyWaiters: Waiters;
-  readonly #rowWaiters: Waiters;
+  readonly #waiters = new Waiters();
   /** Calls that are under way. */
   #running = 0;
   #over = false;
-  #finish: () => void = () => {};
-  #abort: (reason: unknown) => void = () => {};
+  /** The promise of whoever waits for the run; undefined while nobody does. */
+  #ended: PromiseWithResolvers<void> | undefined;
 
   /** @param times of each row; undefined = all have the query's */
   constructor(
@@ -55,17 +52,9 @@ export class Execution implements Run {
     readonly times: readonly QueryTime[] | undefined = undefined,
   ) {
     this.cells = new Cells(plan.slots.length, rows);
-    const listener: SettlementListener = {
-      settled: (slot, row) => this.#notify(slot, row),
-      toldRows: (op, told, found) => this.#tellRows(op, told, found),
-      nowMs: (row) => this.timeOf(row).ms,
-    };
-    this.#settlement = new Settlement(plan, this.cells, listener);
+    this.#settlement = new Settlement(this, (slot, row) => this.#notify(slot, row));
     this.#frames = new FrameStates(plan, rows);
     this.#queue = new OpQueue(plan, rows);
-    this.#frameWaiters = new Waiters(rows);
-    this.#keyWaiters = new Waiters(rows);
-    this.#rowWaiters = new Waiters(rows);
   }
 
   timeOf(row: Row): QueryTime {
@@ -105,7 +94,8 @@ export class Execution implements Run {
   /** Settles the given slots. */
   #give(columns: readonly (readonly FeatureValue[])[], failures: GivenFailures | undefined): void {
     const { plan, rows, cells } = this;
-    for (const [position, slot] of plan.givenSlots.entries()) {
+    for (let position = 0; position < plan.givenSlots.length; position++) {
+      const slot = plan.givenSlots[position] as SlotId;
       const column = columns[position];
       const failed = failures?.get(slot);
       for (let row = FIRST_ROW; row < rows; row++) {
@@ -119,10 +109,9 @@ export class Execution implements Run {
 
   #wait(): Promise<void> {
     const { signal } = this.context;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#ended = Promise.withResolvers<void>();
+    const { promise } = this.#ended;
     const leave = () => this.#cancel();
-    this.#finish = resolve;
-    this.#abort = reject;
     if (signal?.aborted) leave();
     else signal?.addEventListener("abort", leave, { once: true });
     return signal ? promise.finally(() => signal.removeEventListener("abort", leave)) : promise;
@@ -146,7 +135,7 @@ export class Execution implements Run {
     const frame = this.plan.frame(slot.frame);
     if (this.#frames.get(frame.id, row) === FrameState.IDLE) this.#enterFrame(frame, row);
     const state = this.#frames.get(frame.id, row);
-    if (state === FrameState.WAITING) this.#frameWaiters.add(frame.id, row, cell);
+    if (state === FrameState.WAITING) this.#waiters.add(Awaited.JOIN, this.#frames.at(frame.id, row), cell);
     else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
     else if (state === FrameState.FAILED) {
       const cause = this.#frames.failure(frame.id, row);
@@ -160,7 +149,7 @@ export class Execution implements Run {
     if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#seekRow(frame, row);
     const state = this.#frames.rowState(frame.id, row);
     if (state === FrameState.PRESENT) return true;
-    if (state === FrameState.WAITING) this.#rowWaiters.add(frame.id, row, cell);
+    if (state === FrameState.WAITING) this.#waiters.add(Awaited.EXISTENCE, this.#frames.at(frame.id, row), cell);
     else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
     else {
       const cause = this.#frames.rowFailure(frame.id, row);
@@ -173,7 +162,7 @@ export class Execution implements Run {
   #seekRow(frame: PlanFrame, row: Row): void {
     const next = this.#frames.seek(frame, row, this.cells);
     if (next !== undefined) this.#wantOp(this.plan.op(next), row);
-    else this.#release(this.#rowWaiters, frame.id, row);
+    else this.#release(Awaited.EXISTENCE, this.#frames.at(frame.id, row));
   }
 
   /** An op that looks rows up has told which of them exist. */
@@ -192,7 +181,7 @@ export class Execution implements Run {
     const key = this.cells.at(frame.keySlot, row);
     this.#want(key);
     if (!this.cells.isSettled(key)) {
-      this.#keyWaiters.add(frame.id, row, cell);
+      this.#waiters.add(Awaited.KEY, this.#frames.at(frame.id, row), cell);
       return true;
     }
     if (!this.cells.isOk(key) || this.cells.value(key) === null) return false;
@@ -295,7 +284,8 @@ export class Execution implements Run {
   }
 
   #settle(kind: Op, op: PlanOp, rows: readonly Row[], results: unknown): void {
-    kind.settle(this.#settlement, op, rows, results);
+    const found = kind.settle(this.#settlement, op, rows, results);
+    if (found) this.#tellRows(op, rows, found);
     this.context.observer?.opEnded(this, op, rows);
   }
 
@@ -305,13 +295,13 @@ export class Execution implements Run {
     for (const id of slot.gates)
       if (this.#frames.gateSettled(id, row)) {
         this.#frames.decide(this.plan.frame(id), row, this.cells);
-        this.#release(this.#frameWaiters, id, row);
+        this.#release(Awaited.JOIN, this.#frames.at(id, row));
       }
-    if (slot.isKey) this.#release(this.#keyWaiters, slot.frame, row);
+    if (slot.isKey) this.#release(Awaited.KEY, this.#frames.at(slot.frame, row));
   }
 
-  #release(waiters: Waiters, frame: FrameId, row: Row): void {
-    for (const cell of waiters.take(frame, row)) this.#wanted.push(cell);
+  #release(what: Awaited, row: FrameRow): void {
+    for (const cell of this.#waiters.take(what, row)) this.#wanted.push(cell);
   }
 
   #slotOf(cell: CellId): PlanSlot {
@@ -330,11 +320,11 @@ export class Execution implements Run {
         if (this.#running > 0) return;
         this.#conclude();
         this.#over = true;
-        this.#finish();
+        this.#ended?.resolve();
       })
       .catch((error: unknown) => {
         this.#over = true;
-        this.#abort(error);
+        this.#ended?.reject(error);
       });
   }
 
@@ -346,7 +336,7 @@ export class Execution implements Run {
       ? [ErrorCode.DEADLINE_EXCEEDED, "the caller's deadline passed"]
       : [ErrorCode.CANCELLED, "the caller went away"];
     this.#settlement.rest((path) => ({ code, message: `${why} before the value was there`, path, resolver: "" }));
-    this.#finish();
+    this.#ended?.resolve();
   }
 
   #conclude(): void {

@@ -2,7 +2,7 @@
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { FrameId, OpId, Row, SlotId } from "../plan/ids.ts";
+import type { FrameId, FrameRow, OpId, Row, SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
 import { type CellFailure, CellState, type Cells } from "./cells.ts";
@@ -16,11 +16,11 @@ export const FrameState = { IDLE: 0, WAITING: 1, PRESENT: 2, ABSENT: 3, FAILED: 
 export class FrameStates {
   readonly #state: Uint8Array;
   readonly #missing: Int32Array;
-  readonly #failures = new Map<number, CellFailure>();
+  #failures: Map<FrameRow, CellFailure> | undefined;
   readonly #row: Uint8Array;
-  readonly #rowFailures = new Map<number, CellFailure>();
+  #rowFailures: Map<FrameRow, CellFailure> | undefined;
   /** What ops said of a row, by op and row. */
-  readonly #told = new Map<number, RowFound>();
+  #told: Map<number, RowFound> | undefined;
 
   constructor(
     readonly plan: Plan,
@@ -36,30 +36,31 @@ export class FrameStates {
     }
   }
 
-  #at(id: FrameId | OpId, row: Row): number {
-    return id * this.rows + row;
+  /** The row of a frame for a row of the run. */
+  at(frame: FrameId, row: Row): FrameRow {
+    return (frame * this.rows + row) as FrameRow;
   }
 
   /** One of `FrameState`. */
   get(frame: FrameId, row: Row): number {
-    return this.#state[this.#at(frame, row)] as number;
+    return this.#state[this.at(frame, row)] as number;
   }
 
   /** Why the row cannot be looked for. */
   failure(frame: FrameId, row: Row): CellFailure | undefined {
-    return this.#failures.get(this.#at(frame, row));
+    return this.#failures?.get(this.at(frame, row));
   }
 
   /** The row is wanted, and so many values of the join's near side are not known yet. */
   wait(frame: FrameId, row: Row, missing: number): void {
-    const at = this.#at(frame, row);
+    const at = this.at(frame, row);
     this.#missing[at] = missing;
     this.#state[at] = FrameState.WAITING;
   }
 
   /** One more value of the near side is settled; true when it was the last. */
   gateSettled(frame: FrameId, row: Row): boolean {
-    const at = this.#at(frame, row);
+    const at = this.at(frame, row);
     if (this.#state[at] !== FrameState.WAITING) return false;
     const missing = (this.#missing[at] as number) - 1;
     this.#missing[at] = missing;
@@ -85,39 +86,45 @@ export class FrameStates {
         state = FrameState.ABSENT;
       }
     }
-    this.#state[this.#at(frame.id, row)] = state;
+    this.#state[this.at(frame.id, row)] = state;
   }
 
   /** What is known of the row from the ops that tell whether it exists. */
   rowState(frame: FrameId, row: Row): number {
-    return this.#row[this.#at(frame, row)] as number;
+    return this.#row[this.at(frame, row)] as number;
   }
 
   /** Why the row is not there, where it must be, or why nobody can tell. */
   rowFailure(frame: FrameId, row: Row): CellFailure | undefined {
-    return this.#rowFailures.get(this.#at(frame, row));
+    return this.#rowFailures?.get(this.at(frame, row));
   }
 
   /** An op has the row, or has not. */
   tell(op: OpId, row: Row, found: RowFound): void {
-    this.#told.set(this.#at(op, row), found);
+    this.#told ??= new Map();
+    this.#told.set(op * this.rows + row, found);
   }
 
   /** Goes through what was told of a row that is wanted: the op to ask next; undefined when nothing is left to ask. */
   seek(frame: PlanFrame, row: Row, cells: Cells): OpId | undefined {
-    const at = this.#at(frame.id, row);
+    const at = this.at(frame.id, row);
     this.#row[at] = FrameState.WAITING;
     for (const op of frame.rowOps) {
-      const found = this.#told.get(this.#at(op, row));
+      const found = this.#told?.get(op * this.rows + row);
       if (found === undefined) return op;
       if (found === false) continue;
       this.#row[at] = found === true ? FrameState.PRESENT : FrameState.FAILED;
-      if (found !== true) this.#rowFailures.set(at, found);
+      if (found !== true) this.#failRow(at, found);
       return undefined;
     }
     this.#row[at] = frame.relation?.optional ? FrameState.ABSENT : FrameState.FAILED;
-    if (!frame.relation?.optional) this.#rowFailures.set(at, this.#missingRow(frame, row, cells));
+    if (!frame.relation?.optional) this.#failRow(at, this.#missingRow(frame, row, cells));
     return undefined;
+  }
+
+  #failRow(at: FrameRow, failure: CellFailure): void {
+    this.#rowFailures ??= new Map();
+    this.#rowFailures.set(at, failure);
   }
 
   #missingRow(frame: PlanFrame, row: Row, cells: Cells): CellFailure {
@@ -133,7 +140,8 @@ export class FrameStates {
   }
 
   #fail(frame: PlanFrame, row: Row, failure: CellFailure): void {
-    const at = this.#at(frame.id, row);
+    const at = this.at(frame.id, row);
+    this.#failures ??= new Map();
     this.#failures.set(at, failure);
     this.#state[at] = FrameState.FAILED;
   }

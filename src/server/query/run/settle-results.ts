@@ -6,7 +6,7 @@ import type { PlanOp } from "../plan/plan.ts";
 import { CellOrigin } from "./cells.ts";
 import type { RowsResults } from "./child-rows.ts";
 import { type OpVerdict, upstreamFailure } from "./op-inputs.ts";
-import type { OpResults } from "./run.ts";
+import type { OpResults, RowFound } from "./run.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** Settles the cell of an op that cannot run for a row. */
@@ -19,10 +19,16 @@ export function settleVerdict(settlement: Settlement, id: SlotId, row: Row, verd
   else settlement.fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
 }
 
-/** Settles the cells of an op with the values that it computed, and hands on what it says of the existence of rows. */
-export function settleOutcomes(settlement: Settlement, op: PlanOp, rows: readonly Row[], results: OpResults): void {
+/** Settles the cells of an op with the values that it computed; gives what it says of the existence of rows. */
+export function settleOutcomes(
+  settlement: Settlement,
+  op: PlanOp,
+  rows: readonly Row[],
+  results: OpResults,
+): readonly RowFound[] | undefined {
   const { plan, cells } = settlement;
-  for (const [position, id] of op.outputs.entries()) {
+  for (let position = 0; position < op.outputs.length; position++) {
+    const id = op.outputs[position] as SlotId;
     const slot = plan.slot(id);
     const outcomes = results.outcomes[position];
     for (let index = 0; index < rows.length; index++) {
@@ -37,7 +43,7 @@ export function settleOutcomes(settlement: Settlement, op: PlanOp, rows: readonl
       else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
     }
   }
-  if (results.found) settlement.tellRows(op, rows, results.found);
+  return results.found;
 }
 
 /**

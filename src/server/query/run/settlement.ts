@@ -3,39 +3,29 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { type CellId, FIRST_ROW, type Row } from "../plan/ids.ts";
-import type { Plan, PlanOp, PlanSlot } from "../plan/plan.ts";
+import type { Plan, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, type Cells } from "./cells.ts";
-import type { RowFound } from "./run.ts";
-
-/** Who is told how a run goes on. */
-export interface SettlementListener {
-  /** A cell was settled. */
-  settled(slot: PlanSlot, row: Row): void;
-  /** An op says of each of some rows whether it has it, or why it cannot tell. */
-  toldRows(op: PlanOp, rows: readonly Row[], found: readonly RowFound[]): void;
-  /** The time of a row, epoch milliseconds. */
-  nowMs(row: Row): number;
-}
+import type { Run } from "./run.ts";
 
 /** Settles the cells of a running query. */
 export class Settlement {
   /** Failures that a default stands in for. */
   readonly covered: CellFailure[] = [];
+  readonly plan: Plan;
+  readonly cells: Cells;
 
   constructor(
-    readonly plan: Plan,
-    readonly cells: Cells,
-    readonly listener: SettlementListener,
-  ) {}
+    readonly run: Pick<Run, "plan" | "cells" | "timeOf">,
+    /** Told of every cell that was settled. */
+    readonly settled: (slot: PlanSlot, row: Row) => void,
+  ) {
+    this.plan = run.plan;
+    this.cells = run.cells;
+  }
 
   /** The time of a row, epoch milliseconds. */
   nowMs(row: Row): number {
-    return this.listener.nowMs(row);
-  }
-
-  /** Hands on what an op says of the existence of rows. */
-  tellRows(op: PlanOp, rows: readonly Row[], found: readonly RowFound[]): void {
-    this.listener.toldRows(op, rows, found);
+    return this.run.timeOf(row).ms;
   }
 
   /**
@@ -45,7 +35,7 @@ export class Settlement {
    */
   value(cell: CellId, slot: PlanSlot, row: Row, value: FeatureValue, origin: number, observed: number): void {
     this.cells.settle(cell, value, origin, observed);
-    this.listener.settled(slot, row);
+    this.settled(slot, row);
   }
 
   /** There is no such row: null where a relation on the way is optional, a failure elsewhere. */
@@ -57,7 +47,7 @@ export class Settlement {
       return;
     }
     this.cells.settleAbsent(cell, this.nowMs(row));
-    this.listener.settled(slot, row);
+    this.settled(slot, row);
   }
 
   /** Settles a cell with its feature's default, or as failed. `final` = a default does not help. */
@@ -69,7 +59,7 @@ export class Settlement {
       return;
     }
     this.cells.fail(cell, failure);
-    this.listener.settled(slot, row);
+    this.settled(slot, row);
   }
 
   /** Null came of what computes a cell that cannot be null: settles it with its feature's default, or as failed. */

@@ -1,27 +1,32 @@
 /** Cells that wait for something of a frame's row. */
 
-import type { CellId, FrameId, Row } from "../plan/ids.ts";
+import type { CellId, FrameRow } from "../plan/ids.ts";
 
-/** Cells by the frame and the row that they wait for. */
+/** What of a frame's row cells wait for: that its join is decided, its key, or word of the sources that tell whether it exists. */
+export const Awaited = { JOIN: 0, KEY: 1, EXISTENCE: 2 } as const;
+export type Awaited = (typeof Awaited)[keyof typeof Awaited];
+
+const KINDS = Object.keys(Awaited).length;
+
+/** Cells by what they wait for. */
 export class Waiters {
-  readonly #cells = new Map<number, CellId[]>();
+  /** Made for the first cell that waits: in most runs none does. */
+  #cells: Map<number, CellId[]> | undefined;
 
-  /** @param rows the number of rows of the run */
-  constructor(readonly rows: number) {}
-
-  add(frame: FrameId, row: Row, cell: CellId): void {
-    const at = frame * this.rows + row;
+  add(what: Awaited, row: FrameRow, cell: CellId): void {
+    this.#cells ??= new Map();
+    const at = row * KINDS + what;
     const cells = this.#cells.get(at);
     if (cells) cells.push(cell);
     else this.#cells.set(at, [cell]);
   }
 
   /** The cells that wait, which wait no longer. */
-  take(frame: FrameId, row: Row): readonly CellId[] {
-    const at = frame * this.rows + row;
-    const cells = this.#cells.get(at);
+  take(what: Awaited, row: FrameRow): readonly CellId[] {
+    const at = row * KINDS + what;
+    const cells = this.#cells?.get(at);
     if (!cells) return NONE;
-    this.#cells.delete(at);
+    this.#cells?.delete(at);
     return cells;
   }
 }
