@@ -6,7 +6,7 @@ import { branchOf } from "./deployments/live-scopes.ts";
 import type { Platform } from "./platform.ts";
 import type { AnswerHead } from "./query/answer/answer.ts";
 import { createEngine, type OnlineEngine } from "./query/create-engine.ts";
-import type { QueryRecord } from "./query/engine.ts";
+import type { QueryRecord } from "./query/live-deployment.ts";
 import { storeStages } from "./query-stages.ts";
 import { resolveNames } from "./scope.ts";
 import type { DeploymentLease } from "./services/query-door.ts";

@@ -1,4 +1,7 @@
-/** Bulk queries: one query for many rows, run in batches so that memory stays bounded whatever their number. */
+/**
+ * Bulk queries: one query for many rows, run in batches so that memory stays bounded whatever their
+ * number.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
@@ -45,7 +48,7 @@ export interface BulkAnswerColumn {
   readonly hits: boolean[];
 }
 
-/** What went wrong with a row. */
+/** A failure of a row. */
 export interface BulkFailure {
   /** From 0. */
   readonly row: number;
@@ -58,7 +61,7 @@ export interface BulkFailure {
   readonly exception?: ExceptionInfo | undefined;
 }
 
-/** What a bulk query came to. */
+/** The answer to a bulk query. */
 export interface BulkAnswer extends AnswerHead {
   readonly rows: number;
   readonly columns: readonly BulkAnswerColumn[];
@@ -193,7 +196,10 @@ function inParts(group: RowGroup): RowGroup[] {
   });
 }
 
-/** The rows of a query: the length of its columns, of which those of length 1 stand for every row. Throws QueryRefused when two differ. */
+/**
+ * The rows of a query: the length of its columns, of which those of length 1 stand for every row.
+ * Throws QueryRefused when two differ.
+ */
 function rowsOf({ columns, now }: BulkRequest): number {
   const times = now ? [{ name: "now", length: now.length }] : [];
   const [first, ...others] = [...columns, ...times].filter((column) => column.length !== 1);
@@ -212,7 +218,7 @@ function rowsOf({ columns, now }: BulkRequest): number {
 /** Errors of a bulk query that its summary names. */
 const MAX_SUMMARY_ERRORS = 100;
 
-/** What a bulk query came to without its values, as the answer of a query, for the log. */
+/** The answer to a bulk query without its values, as the answer of a query, for the log. */
 export function bulkSummary(answer: BulkAnswer): QueryResponse {
   return create(QueryResponseSchema, {
     errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),

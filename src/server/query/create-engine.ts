@@ -7,8 +7,8 @@ import type { Log } from "../log.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
-import type { LiveDeployment } from "./engine.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
+import type { LiveDeployment } from "./live-deployment.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
 import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
@@ -24,7 +24,7 @@ const FIRST_MICROS = -62_135_596_800_000_000n;
 
 export type { Tracing } from "./query-context.ts";
 
-/** What the engine is made with. */
+/** The clock and the log of an engine. */
 export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -33,17 +33,23 @@ export interface EngineOptions {
 /** The engine. What fails while a query runs is in its answer. */
 export interface OnlineEngine {
   /**
-   * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when nothing has to be waited for.
+   * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when
+   * nothing has to be waited for.
    * @param now epoch milliseconds at arrival; default the clock's
    */
   answer(deployment: LiveDeployment, request: QueryRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer>;
-  /** Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows. */
+  /**
+   * Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows.
+   */
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
 
-/** Makes an engine. Its tables and plans belong to the `LiveDeployment` object that is handed in: keep one object per deployment. */
+/**
+ * Makes an engine. Its tables and plans belong to the `LiveDeployment` object that is handed in:
+ * keep one object per deployment.
+ */
 export function createEngine(options: EngineOptions): OnlineEngine {
   return new Engine(options);
 }

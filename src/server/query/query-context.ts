@@ -5,14 +5,14 @@ import type { Log } from "../log.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { StageRecorder } from "./answer/stages.ts";
-import type { LiveDeployment } from "./engine.ts";
+import type { LiveDeployment } from "./live-deployment.ts";
 import type { QueryRequest } from "./request/request.ts";
 import { RunCaches } from "./run/caches.ts";
 import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run.ts";
 import { Trace } from "./run/trace.ts";
 
-/** How a query is a part of a trace. */
+/** The place of a query in a trace. */
 export interface Tracing {
   /** The caller's span. */
   readonly parent: TraceParent | undefined;
@@ -20,7 +20,7 @@ export interface Tracing {
   readonly spans: SpanRecorder | undefined;
 }
 
-/** What the context of a query is made of. */
+/** The parts of a query's context. */
 export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
   readonly request: QueryRequest;
   /** Epoch milliseconds. */
@@ -28,7 +28,7 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly tracing: Tracing | undefined;
 }
 
-/** The context of one query. Facts that few queries read are made when somebody reads them. */
+/** The context of one query. Facts that few queries read are made on first use. */
 export class QueryContext implements RunContext {
   readonly deployment: LiveDeployment;
   readonly tags: readonly string[];

@@ -8,7 +8,7 @@ import { type Answer, type AnswerHead, answerOrigins } from "../query/answer/ans
 import { type SpanFacts, SpanRecorder } from "../query/answer/spans.ts";
 import type { BulkAnswer } from "../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../query/create-engine.ts";
-import type { LiveDeployment, QueryRecord } from "../query/engine.ts";
+import type { LiveDeployment, QueryRecord } from "../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../query/request/request.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../scope.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
+import type { QueryRecord } from "../../../src/server/query/live-deployment.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";

@@ -12,7 +12,7 @@ import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
 import type { Answer } from "../../../src/server/query/answer/answer.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import { createEngine, type OnlineEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";

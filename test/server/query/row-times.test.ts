@@ -219,7 +219,11 @@ function bulk(
       rows.map(([id]) => id),
     ),
   ];
-  return world.engine.answerBulk(world.deployment, { request: ask({}, outputs), columns, now: rows.map(([, at]) => micros(at)) }, world.now);
+  return world.engine.answerBulk(
+    world.deployment,
+    { request: ask({}, outputs), columns, now: rows.map(([, at]) => micros(at)) },
+    world.now,
+  );
 }
 
 test(

@@ -127,7 +127,10 @@ describe("the spans of a query", () => {
   test("of a bulk query count all its rows, call by call", async () => {
     const one = world();
     const spans = new SpanRecorder("door", one.now, undefined);
-    const bulk = { request: ask({}, ["user.score"], { plannerOptions: { max_batch_rows: "2" } }), columns: [bulkColumn("user.id", [1, 2, 3])] };
+    const bulk = {
+      request: ask({}, ["user.score"], { plannerOptions: { max_batch_rows: "2" } }),
+      columns: [bulkColumn("user.id", [1, 2, 3])],
+    };
     const answer = await one.engine.answerBulk(one.deployment, bulk, one.now, undefined, { parent: undefined, spans });
     const found = finish(spans);
     expect(answer.traceId).toBe(spans.traceId);

@@ -9,7 +9,7 @@ import { createLog } from "../../../src/server/log.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../../src/server/python/pool.ts";
 import type { Answer, AnswerField } from "../../../src/server/query/answer/answer.ts";
 import { createEngine, type OnlineEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import type { QueryRequest } from "../../../src/server/query/request/request.ts";
 import type { ColumnType } from "../../../src/server/sql/condition.ts";

@@ -1,6 +1,6 @@
 /** The JSON query API of a test's world, without a server around it. */
 
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
+import type { QueryRecord } from "../../../src/server/query/live-deployment.ts";
 import type { QueryDoorDeps } from "../../../src/server/services/query-door.ts";
 import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/services/query-http.ts";
 import type { World } from "../query/worlds.ts";

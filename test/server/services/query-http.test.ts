@@ -5,7 +5,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import type { QueryScope } from "../../../src/server/queries.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
+import type { QueryRecord } from "../../../src/server/query/live-deployment.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
 import { createQueryHttp } from "../../../src/server/services/query-http.ts";
 import { seeded } from "../../domain/seed.ts";

@@ -3,7 +3,7 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import { type QueryRequest, QueryRequestSchema, QueryResponseSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import type { QueryScope } from "../../../src/server/queries.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
+import type { QueryRecord } from "../../../src/server/query/live-deployment.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { readQueryRun } from "../../../src/server/query-runs.ts";
 import { createQueryCalls } from "../../../src/server/services/query.ts";

@@ -1,4 +1,7 @@
-/** The answer as the bytes of its message. Objects for every field and value would cost several times what the rest of a query does, so the common answer goes without. */
+/**
+ * The answer as the bytes of its message. Objects for every field and value would cost several
+ * times what the rest of a query does, so the common answer goes without.
+ */
 
 import { toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -73,7 +76,10 @@ function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): 
   else writer.raw(toBinary(ValueSchema, toProtoValue(value, type)));
 }
 
-/** A function that remembers its last result: the fields of a row share their key, and often their time. */
+/**
+ * A function that remembers its last result: the fields of a row share their key, and often their
+ * time.
+ */
 function remembered<A, B>(make: (given: A) => B): (given: A) => B {
   let last: { readonly given: A; readonly made: B } | undefined;
   return (given) => {

@@ -13,8 +13,8 @@ import {
 import { microsToTimestamp, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { LiveDeployment } from "../engine.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
+import type { LiveDeployment } from "../live-deployment.ts";
 import type { CellId, Row } from "../plan/ids.ts";
 import type { PlanFrame, PlanOutput, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
@@ -31,7 +31,10 @@ export interface AnswerField {
   readonly value: FeatureValue;
   /** Whether the online store served it. */
   readonly hit: boolean;
-  /** FQN of the resolver that computed it, now or when it was stored; empty for inputs, joins and defaults. */
+  /**
+   * FQN of the resolver that computed it, now or when it was stored; empty for inputs, joins and
+   * defaults.
+   */
   readonly resolver: string;
   /** Epoch milliseconds; undefined when there is no value. */
   readonly observedAt: number | undefined;
@@ -44,7 +47,7 @@ export interface AnswerField {
   readonly isTable: boolean;
 }
 
-/** What every answer says of its query, be it for one row or for many. */
+/** The facts that every answer tells of its query, be it for one row or for many. */
 export interface AnswerHead {
   readonly queryId: string;
   readonly deployment: LiveDeployment;
@@ -58,11 +61,11 @@ export interface AnswerHead {
   readonly explanation: string;
   /** Id of the query's trace; empty when it was not traced. */
   readonly traceId: string;
-  /** What the steps gave; empty unless asked for. */
+  /** The values that the steps gave; empty unless asked for. */
   readonly stages: readonly Stage[];
 }
 
-/** What a query came to. */
+/** The answer to a query for one row. */
 export interface Answer extends AnswerHead {
   /** The plan's outputs, one for each field; the same object for queries of the same shape. */
   readonly outputs: readonly PlanOutput[];
@@ -188,14 +191,19 @@ export function failureDetail(failure: CellFailure): ErrorDetail {
   });
 }
 
-/** Where each field came from, for the log: a line each, `+` when the online store served it, then the FQN of the resolver. */
+/**
+ * The origins of the fields, for the log: a line each, `+` when the online store served it, then
+ * the FQN of the resolver.
+ */
 export function answerOrigins({ fields }: Answer): string {
   let lines = "";
   for (const { hit, resolver } of fields) lines += hit ? `+${resolver}\n` : `${resolver}\n`;
   return lines;
 }
 
-/** Outputs whose types are known: without a plan it is not known what the rows of a relation have. */
+/**
+ * Outputs whose types are known: without a plan it is not known what the rows of a relation have.
+ */
 export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: readonly O[]): O[] {
   return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
 }

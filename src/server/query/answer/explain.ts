@@ -1,4 +1,4 @@
-/** How a query was answered, as a text tree: from each output to what it was made of. */
+/** Explanations of queries: a text tree from each output to what it was made of. */
 
 import { formatDuration } from "../../../domain/duration.ts";
 import { readableName } from "../../../domain/name.ts";
@@ -20,7 +20,10 @@ export interface ExplainHead {
   readonly planned: boolean;
 }
 
-/** The tree of a run's first row. Ops, rows in and out, milliseconds, the provider chosen, and why others were not. */
+/**
+ * The tree of a run's first row. Ops, rows in and out, milliseconds, the provider chosen, and why
+ * others were not.
+ */
 export function explainRun(run: Run, head: ExplainHead): string {
   const { plan, context } = run;
   const lines = [
@@ -108,7 +111,7 @@ function valueText(run: Run, slot: PlanSlot): string {
   }
 }
 
-/** Where the value of a slot came from, line by line. */
+/** The provenance of a slot's value, line by line. */
 function provenance(run: Run, slot: PlanSlot): string[] {
   const { plan, cells, context } = run;
   const cell = firstCell(run, slot);
@@ -121,7 +124,7 @@ function provenance(run: Run, slot: PlanSlot): string[] {
   return [...readLines(run, slot, cell), ...made, ...rowLines(run, slot), ...(isDefault ? ["Default"] : []), ...slot.notes];
 }
 
-/** What the online store had for a cell, or why it was not read. */
+/** The value that the online store had for a cell, or why it was not read. */
 function readLines(run: Run, slot: PlanSlot, cell: CellId): string[] {
   const { plan, cells, context } = run;
   const frame = plan.frame(slot.frame);

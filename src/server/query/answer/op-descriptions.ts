@@ -1,4 +1,7 @@
-/** What is said of every kind of operation: in explanations, spans and stages. How it is run is in `ops/registry.ts`. */
+/**
+ * What is said of every kind of operation: in explanations, spans and stages. How it is run is in
+ * `ops/registry.ts`.
+ */
 
 import { readableName } from "../../../domain/name.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
@@ -10,7 +13,10 @@ import type { OpFigures, Trace } from "../run/trace.ts";
 export interface OpDescription {
   /** In front of a provider: `SqlResolver`. */
   readonly label: string;
-  /** What gives the values of a step: a resolver's FQN, the feature of an expression, the relation of rows; empty = a join does. */
+  /**
+   * The provider of a step's values: a resolver's FQN, the feature of an expression, the relation
+   * of rows; empty = a join.
+   */
   provider(plan: Plan, op: PlanOp): string;
   /** The lines of an explanation that say how a slot was provided, with the figures of the run. */
   lines(plan: Plan, op: PlanOp, slot: PlanSlot, trace: Trace | undefined): readonly string[];

@@ -1,4 +1,7 @@
-/** What the steps of a query gave, gathered for a query that wants its stages kept: values of features, and nothing else of the query. */
+/**
+ * Stages: the values that the steps of a query gave, gathered for a query that wants them kept.
+ * Nothing else of the query is in them.
+ */
 
 import { toJson } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -16,16 +19,19 @@ import { OP_DESCRIPTIONS } from "./op-descriptions.ts";
 export const MAX_STAGED_QUERY_ROWS = 1_000;
 /** Most rows of one stage that are kept; of a longer one the figures are. */
 export const MAX_STAGE_ROWS = 10_000;
-/** Size of all stages of a query, in characters of their JSON; of a stage that does not fit any more the figures are kept. */
+/**
+ * Size of all stages of a query, in characters of their JSON; of a stage that does not fit any more
+ * the figures are kept.
+ */
 export const MAX_STAGES_SIZE = 32 * 1024 * 1024;
 /** Most stages of a query. */
 const MAX_STAGES = 1_000;
 
-/** What a step gave. */
+/** The values that a step gave. */
 export interface Stage {
   /** The op's kind, or `stored` for values read from the online store. */
   readonly kind: string;
-  /** What gave the values; empty = a join. */
+  /** The provider of the values; empty = a join. */
   readonly provider: string;
   /** The path whose rows they are. */
   readonly path: string;
@@ -33,9 +39,12 @@ export interface Stage {
   readonly columns: readonly string[];
   /** Types of the columns as JSON. */
   readonly types: readonly unknown[];
-  /** A line for each row, as JSON: the row that it belongs to, the columns' values in tagged form, errors by column. */
+  /**
+   * A line for each row, as JSON: the row that it belongs to, the columns' values in tagged form,
+   * errors by column.
+   */
   readonly lines: readonly string[];
-  /** Why there are no lines; empty when there are. */
+  /** The reason why there are no lines; empty when there are. */
   readonly omitted: string;
 }
 

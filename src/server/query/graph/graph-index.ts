@@ -1,4 +1,7 @@
-/** A graph turned into lookup tables, once per deployment: what name resolution, the planner and the executor read. */
+/**
+ * A graph turned into lookup tables, once per deployment: what name resolution, the planner and the
+ * executor read.
+ */
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
@@ -15,10 +18,10 @@ import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter
 import { linkRelations } from "./relation-index.ts";
 import { translationOf } from "./translation.ts";
 
-/** How long a resolver may run when it does not say, in milliseconds. */
+/** Milliseconds that a resolver may run when it does not say. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** What the index takes from the deployment beside its graph. */
+/** Facts of the deployment that the index takes beside its graph. */
 export interface IndexOptions {
   readonly environmentName: string;
   /** Online-store id of every scalar feature and has-many relation, by FQN. */
@@ -37,7 +40,10 @@ export interface GraphIndex {
   readonly relations: ReadonlyMap<string, RelationInfo>;
   /** Resolvers by FQN. */
   readonly resolvers: ReadonlyMap<string, ResolverInfo>;
-  /** Resolvers, and features with an expression, that could need themselves of other rows, by FQN; and the relations that they go through. */
+  /**
+   * Resolvers, and features with an expression, that could need themselves of other rows, by FQN;
+   * and the relations that they go through.
+   */
   readonly recursive: {
     readonly resolvers: ReadonlySet<string>;
     readonly expressions: ReadonlySet<string>;
@@ -52,7 +58,10 @@ export interface GraphIndex {
   compile(expression: Expression, of: ScalarInfo | NamespaceInfo | undefined): CompiledExpression | string;
 }
 
-/** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
+/**
+ * Builds the tables. References that lead nowhere make the resolver that holds them unusable, with
+ * the reason; they are lint's to refuse.
+ */
 export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
   const scalars = new Map<string, ScalarInfo>();
   const namespaces = namespacesOf(graph, options, scalars);

@@ -51,7 +51,10 @@ function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join
   return many;
 }
 
-/** Adds the relations to their classes; gives the has-one relations by FQN. Those that lead nowhere are left out. */
+/**
+ * Adds the relations to their classes; gives the has-one relations by FQN. Those that lead nowhere
+ * are left out.
+ */
 export function linkRelations(
   graph: Graph,
   namespaces: ReadonlyMap<string, NamespaceInfo>,

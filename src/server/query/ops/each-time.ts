@@ -10,7 +10,10 @@ export function takesTime({ inputs, sql }: ResolverInfo): boolean {
   return (sql?.parameters ?? inputs).some((parameter) => parameter.now);
 }
 
-/** Does work for some rows of a run: at once when they have one time, else for those of each time apart. Gives each result with the positions of its rows. */
+/**
+ * Does work for some rows of a run: at once when they have one time, else for those of each time
+ * apart. Gives each result with the positions of its rows.
+ */
 export async function eachTime<T>(
   run: Run,
   rows: readonly Row[],

@@ -13,7 +13,7 @@ import type { SourceRows } from "./rows-source.ts";
 export interface FoundRows {
   /** The rows of the run whose child rows they are. */
   readonly parents: readonly Row[];
-  /** Where the stretch of each parent begins, and where the last one ends. */
+  /** The beginning of each parent's stretch, and the end of the last one. */
   readonly bounds: readonly number[];
   /** For each child row the row of the run that it belongs to. */
   readonly parentOf: readonly Row[];
@@ -48,7 +48,10 @@ export function foundRows(run: Run, op: PlanOp, parents: readonly Row[], source:
   return { parents, bounds, parentOf, columns, failures: failuresOf(rows, picked, source) };
 }
 
-/** Whether a row of that feature time is seen at a time: a row without one is. Times are canonical text, whose order is theirs. */
+/**
+ * Whether a row of that feature time is seen at a time: a row without one is. Times are canonical
+ * text, whose order is theirs.
+ */
 export function isVisible(time: FeatureValue | undefined, nowText: string): boolean {
   return typeof time !== "string" || time <= nowText;
 }
@@ -68,7 +71,10 @@ function failuresOf({ givens, child }: PlanRows, picked: readonly number[], { br
   return failures;
 }
 
-/** The slot whose values the join says that a feature of the child rows has; undefined = it says nothing of it. */
+/**
+ * The slot whose values the join says that a feature of the child rows has; undefined = it says
+ * nothing of it.
+ */
 function parentSlot({ inputs }: PlanOp, { many }: PlanRows, feature: ScalarInfo): SlotId | undefined {
   const local = many.join.find((pair) => pair.foreign === feature)?.local;
   return inputs.find((input) => input.parameter.feature === local || input.parameter.feature === feature)?.slot;
@@ -82,7 +88,10 @@ function parentValues({ cells }: Run, op: PlanOp, rows: PlanRows, feature: Scala
   });
 }
 
-/** Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor those of a parent whose key is not known. */
+/**
+ * Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor
+ * those of a parent whose key is not known.
+ */
 export function keepFoundRows(run: Run, op: PlanOp, source: SourceRows, { parents, bounds, columns, failures }: FoundRows): void {
   const { plan, cells } = run;
   const rows = op.rows as PlanRows;

@@ -15,7 +15,10 @@ export const joinOp: Op<undefined> = {
   settle: settleJoin,
 };
 
-/** A near side without a value leads to no row, which is legal where a relation on the way is optional. */
+/**
+ * A near side without a value leads to no row, which is legal where a relation on the way is
+ * optional.
+ */
 function verdictOfJoin({ plan, cells }: Run, op: PlanOp, row: Row): OpVerdict {
   const frame = plan.frame(op.frame);
   for (const slot of op.inputSlots) {

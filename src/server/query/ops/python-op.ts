@@ -17,7 +17,10 @@ import { rowGroups } from "./rows-argument.ts";
 import { Scan } from "./scan.ts";
 import { callWorker, POOL_GRACE_MS } from "./worker-call.ts";
 
-/** A resolver's time is for one row; a call of many rows has it for each, up to this many milliseconds unless one row alone may take longer. */
+/**
+ * A resolver's time is for one row; a call of many rows has it for each, up to this many
+ * milliseconds unless one row alone may take longer.
+ */
 const MAX_CALL_MS = 120_000;
 
 /** Calls a resolver for all rows, equal arguments once, and at most `max_batch_rows` a call. */
@@ -56,7 +59,9 @@ export function inChunks(rows: readonly Row[], size: number): (readonly Row[])[]
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk) => rows.slice(chunk * size, (chunk + 1) * size));
 }
 
-/** The rows with different arguments, and for each row the position of the one that stands for it. */
+/**
+ * The rows with different arguments, and for each row the position of the one that stands for it.
+ */
 function mergeEqual(run: Run, op: PlanOp, rows: readonly Row[]): { distinct: Row[]; at: number[] } {
   if (op.inputs.some((input) => input.parameter.rows)) return { distinct: [...rows], at: rows.map((_, position) => position) };
   const known = new Map<string, number>();

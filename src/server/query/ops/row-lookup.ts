@@ -9,7 +9,7 @@ import { accept, failed, hiddenBy, keylessRow, lookedFor, missingRow, observedTi
 import type { OpResults, Outcome, Run } from "../run/run.ts";
 import type { Scan, ScanIndex } from "./scan.ts";
 
-/** What was found for a row of the run. */
+/** The rows found for a row of the run. */
 interface Found {
   readonly key: FeatureValue[];
   /** Positions of the key's rows that are seen at the row's time. */
@@ -43,7 +43,7 @@ export class RowLookup {
     this.#found = rows.map((row) => this.#find(row, keyOf(row)));
   }
 
-  /** How many rows of the run have one row and no more. */
+  /** The number of rows of the run for which exactly one row was found. */
   get single(): number {
     return this.#found.filter(({ matches }) => matches.length === 1).length;
   }

@@ -1,4 +1,7 @@
-/** Finding the rows of has-many relations and computing their features, all rows of all parents together. */
+/**
+ * Finding the rows of has-many relations and computing their features, all rows of all parents
+ * together.
+ */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { Row } from "../plan/ids.ts";
@@ -52,7 +55,10 @@ function resultsOf(run: Run, rows: PlanRows, source: SourceRows, found: FoundRow
   );
 }
 
-/** The outputs of a plan of child rows by their position, each read once: of its run, or as they were found where nothing had to be run. */
+/**
+ * The outputs of a plan of child rows by their position, each read once: of its run, or as they
+ * were found where nothing had to be run.
+ */
 class TableColumns {
   readonly #read = new Map<number, ChildColumn>();
 
@@ -79,7 +85,10 @@ class TableColumns {
     return { values: this.found.columns[child.slot(slot).given] ?? [], failures: this.found.failures.get(slot) ?? NO_FAILURES };
   }
 
-  /** The rows whose computed feature time is not after the time that they are asked about at; undefined = all. */
+  /**
+   * The rows whose computed feature time is not after the time that they are asked about at;
+   * undefined = all.
+   */
   visibleAt(timeTextOf: (row: number) => string): readonly number[] | undefined {
     const { many, columns } = this.rows;
     const position = columns.get(many.foreign.featureTime?.name ?? "");
@@ -122,7 +131,7 @@ function picked({ feature, values, failures }: ChildColumn, kept: readonly numbe
   return { feature, values: kept.map((row) => values[row] as FeatureValue), failures: new Map(own) };
 }
 
-/** How many of the rows before a row are kept. */
+/** The number of rows before a row that are kept. */
 function positionsIn(count: number, kept: readonly number[] | undefined): (row: number) => number {
   if (!kept) return (row) => row;
   const before = new Int32Array(count + 1);

@@ -1,4 +1,7 @@
-/** Where the rows of has-many relations come from in a running query: values given, resolvers of the relation, SQL queries and scans by the join. */
+/**
+ * Sources of the rows of has-many relations: values given, resolvers of the relation, SQL queries
+ * and scans by the join.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { type Coercer, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
@@ -31,7 +34,7 @@ export interface SourceRows {
   readonly rows: number;
 }
 
-/** Columns of values as somebody gave them, before they are checked. */
+/** Columns of values as their source gave them, before they are checked. */
 export interface RawColumns {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;
@@ -43,14 +46,17 @@ export interface RawColumns {
 /** Rows as a source of one kind has them for some parents. Rejects when they cannot be fetched. */
 type Fetch = (run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]) => Promise<RawColumns>;
 
-/** How rows are fetched, by where they come from; those that were given are there. */
+/** The fetcher of each kind of source; rows that were given need none. */
 const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
   relation: relationRows,
   sql: queriedRows,
   scan: scannedRows,
 };
 
-/** The rows of a relation for some parents; at once when they were given. It never rejects: failures are in the groups. */
+/**
+ * The rows of a relation for some parents; at once when they were given. It never rejects: failures
+ * are in the groups.
+ */
 export function fetchRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): Awaitable<SourceRows> {
   const { source } = rows;
   return source === "given" ? givenRows(run, op, rows, parents) : fetchedRows(run, op, rows, FETCHES[source], parents);
@@ -92,7 +98,7 @@ function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
   return { groups: moved, columns: found, ...(types ? { types } : {}), rows: kept.length };
 }
 
-/** What was fetched for the parents of each time, one after another. */
+/** The rows fetched for the parents of each time, one after another. */
 function joined(parts: readonly { readonly positions: readonly number[]; readonly result: RawColumns }[], parents: number): RawColumns {
   const [only] = parts;
   if (only && parts.length === 1) return only.result;
@@ -206,7 +212,10 @@ function pathOf({ plan }: Run, op: PlanOp, { many }: PlanRows): string {
   return `${plan.frame(op.frame).path}.${many.name}`;
 }
 
-/** Whether the rows are stored: then all that there is of them is read, so that they serve every query. */
+/**
+ * Whether the rows are stored: then all that there is of them is read, so that they serve every
+ * query.
+ */
 function isStored({ plan }: Run, op: PlanOp): boolean {
   return plan.outputOf(op).stored;
 }

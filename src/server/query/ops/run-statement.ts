@@ -1,4 +1,7 @@
-/** Statements of a query: the same one with the same values runs once, however many relations it serves. */
+/**
+ * Statements of a query: the same one with the same values runs once, however many relations it
+ * serves.
+ */
 
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { SqlResult, SqlSource } from "../../sql/source.ts";
@@ -12,7 +15,10 @@ const MAX_KEPT = 64;
 /** Statements of one op that run at the same time. */
 const MAX_STATEMENTS = 8;
 
-/** Runs a statement, or gives the result of the same one that another step ran; a failure of that one is not shared. Results are not to be changed. */
+/**
+ * Runs a statement, or gives the result of the same one that another step ran; a failure of that
+ * one is not shared. Results are not to be changed.
+ */
 export async function runStatement(
   context: RunContext,
   source: SqlSource,

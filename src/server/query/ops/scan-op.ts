@@ -1,4 +1,7 @@
-/** Python resolvers that give rows of their class: run once for a query, their rows looked up by key. */
+/**
+ * Python resolvers that give rows of their class: run once for a query, their rows looked up by
+ * key.
+ */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
@@ -26,7 +29,10 @@ export const scanOp: Op<OpResults> = {
   settle: settleOutcomes,
 };
 
-/** The rows of an op's resolver, which runs once for a query, or, when it takes the time, for each time. Rejects when it fails. */
+/**
+ * The rows of an op's resolver, which runs once for a query, or, when it takes the time, for each
+ * time. Rejects when it fails.
+ */
 export function scanOf({ context, times }: Run, op: PlanOp, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const { scans, timedScans } = context.caches;
   if (times && takesTime(resolver)) {

@@ -4,7 +4,9 @@ import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { keyTextOf } from "./key-text.ts";
 
-/** The rows that a resolver gave, in columns. Its indexes are made when they are first asked for. */
+/**
+ * The rows that a resolver gave, in columns. Its indexes are made when they are first asked for.
+ */
 export class Scan {
   readonly #indexes = new Map<string, ScanIndex>();
 
@@ -46,9 +48,13 @@ export class Scan {
 
 /** Rows by key. */
 export interface ScanIndex {
-  /** Positions of a key's rows. A row with null in a key that is no primary key belongs to nobody. */
+  /**
+   * Positions of a key's rows. A row with null in a key that is no primary key belongs to nobody.
+   */
   find(key: FeatureValue[]): readonly number[];
-  /** Why the first row that has no key to be found by has none, in words; undefined = every row has one. */
+  /**
+   * The reason why the first row without a key has none, in words; undefined = every row has a key.
+   */
   readonly broken: string | undefined;
 }
 

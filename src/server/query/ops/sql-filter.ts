@@ -20,7 +20,7 @@ export interface SqlFilter {
   text(from: number): string;
 }
 
-/** What a filter is made for. */
+/** The target of a filter: the query whose rows it tests. */
 export interface FilterTarget {
   readonly sql: SqlInfo;
   readonly source: SqlSource;
@@ -55,10 +55,16 @@ export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<Sq
   };
 }
 
-/** How long what is known of a body's columns is taken to hold: tables may be changed under a running deployment. */
+/**
+ * Milliseconds for which the types of a body's columns are taken to hold: tables may be changed
+ * under a running deployment.
+ */
 const KEPT_MS = 60_000;
 
-/** The types of a body's columns; undefined when the database does not say, which the query itself will show. */
+/**
+ * The types of a body's columns; undefined when the database does not say, which the query itself
+ * will show.
+ */
 function columnTypes(sql: SqlInfo, source: SqlSource): LearnedTypes["found"] {
   const before = sql.learned.types;
   if (before && performance.now() - before.since < KEPT_MS) return before.found;
@@ -104,8 +110,9 @@ function typeOf(feature: ScalarInfo, target: FilterTarget, types: ReadonlyMap<st
 }
 
 /**
- * Whether a key's column is converted to be compared, as MySQL does with text and numbers. Then a row that has no key of its type, which is a failure, can be
- * among the rows, and a filter would hide it.
+ * Whether a key's column is converted to be compared, as MySQL does with text and numbers. Then a
+ * row that has no key of its type, which is a failure, can be among the rows, and a filter would
+ * hide it.
  */
 function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): boolean {
   const isNumber = NUMBERS.has(primitiveOf(key.dtype));
@@ -114,7 +121,10 @@ function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<s
 
 const NUMBERS: ReadonlySet<PrimitiveType> = new Set([PrimitiveType.INT64, PrimitiveType.FLOAT64, PrimitiveType.BOOL]);
 
-/** Instants are compared with instants alone. Of several times it is the one at which most rows pass; null when there is no such. */
+/**
+ * Instants are compared with instants alone. Of several times it is the one at which most rows
+ * pass; null when there is no such.
+ */
 function boundValue(value: TestValue, base: PrimitiveType, operator: TestOperator, { earliest, latest }: TimeRange): FeatureValue {
   if ("literal" in value) return value.literal;
   if ((operator === "eq" || operator === "ne") && earliest !== latest) return null;

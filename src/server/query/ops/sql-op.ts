@@ -22,7 +22,7 @@ import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
 import { columnSpelling, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
-/** Where a feature stands in a result, and how it is read. */
+/** The column of a feature in a result. */
 interface ReadColumn {
   readonly position: number;
   readonly type: SqlType | undefined;
@@ -40,7 +40,10 @@ class Hidden {
   constructor(readonly time: unknown) {}
 }
 
-/** `undefined` = there is none; a text = why there is no single one; an error = why it cannot be had. */
+/**
+ * `undefined` = there is none; a text = why there is no single one; an error = why it cannot be
+ * had.
+ */
 type Found = FoundRow | Hidden | undefined | string | Error;
 
 interface SqlCall {
@@ -137,7 +140,10 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   });
 }
 
-/** Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is taken. */
+/**
+ * Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is
+ * taken.
+ */
 async function takeBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { sql, wanted, run, frame, rows } = call;
   const { context } = run;
@@ -176,7 +182,9 @@ function readColumns(
   );
 }
 
-/** The row with a key. When there is none, a row whose own key is not of its type may have been it. */
+/**
+ * The row with a key. When there is none, a row whose own key is not of its type may have been it.
+ */
 function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: Row): Found {
   const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
   if (!coerce) return undefined;

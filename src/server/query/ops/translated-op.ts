@@ -13,7 +13,10 @@ import { settleOutcomes } from "../run/settle-results.ts";
 import type { Op } from "./op.ts";
 import { pythonOp } from "./python-op.ts";
 
-/** Computes rows here but those that only Python can say: for these the resolver is called as if it had no translation. */
+/**
+ * Computes rows here but those that only Python can say: for these the resolver is called as if it
+ * had no translation.
+ */
 export const translatedOp: Op<OpResults> = { verdict: verdictOf, run: computeTranslated, settle: settleOutcomes };
 
 function computeTranslated(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<OpResults> {
@@ -29,7 +32,9 @@ function computeTranslated(run: Run, op: PlanOp, rows: readonly Row[]): Awaitabl
   return andThen(pythonOp.run(run, op, left), (python) => outcomesOf(run, op, results, python));
 }
 
-/** The results of all rows: `python` has those of the rows without a result here, in their order. */
+/**
+ * The results of all rows: `python` has those of the rows without a result here, in their order.
+ */
 function outcomesOf(
   { plan }: Run,
   op: PlanOp,

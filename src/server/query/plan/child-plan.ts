@@ -1,4 +1,7 @@
-/** Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it from what their source gives. */
+/**
+ * Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it
+ * from what their source gives.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { CompiledExpression, RelationReference } from "../../expressions/compiled.ts";
@@ -11,12 +14,15 @@ import { outputFeatures } from "../request/resolve.ts";
 import type { SlotId } from "./ids.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
-/** How often a relation of what could need itself of other rows may be passed on the way to child rows: once more than none, so that circles end. */
+/**
+ * How often a relation of what could need itself of other rows may be passed on the way to child
+ * rows: once more than none, so that circles end.
+ */
 const MAX_PASSES = 2;
 /** Most relations passed on the way to child rows. */
 const MAX_NESTING = 8;
 
-/** What an expression reads of child rows. */
+/** The needs of an expression that reads child rows. */
 export function needsOfRelation({ references, test }: Pick<RelationReference, "references" | "test">): RowsNeeds {
   return {
     paths: new Set(references.columns),
@@ -26,7 +32,7 @@ export function needsOfRelation({ references, test }: Pick<RelationReference, "r
   };
 }
 
-/** What a parameter reads of child rows; `filters` are its conditions. */
+/** The needs of a parameter that reads child rows; `filters` are its conditions. */
 export function needsOfParameter(rows: RowsParameter, filters: readonly CompiledExpression[]): RowsNeeds {
   const time = rows.limit > 0 ? rows.many.foreign.featureTime : undefined;
   const own: RowsNeeds = {
@@ -53,7 +59,7 @@ export function needsKey({ paths, all, relations, test }: RowsNeeds): string {
   return `${[...paths].sort().join(" ")}${all ? "*" : ""} ${inner.sort().join(" ")}${test ? ` if ${testText(test)}` : ""}`;
 }
 
-/** Where the rows of a relation come from, and what it gives of them. */
+/** A source of the rows of a relation, with the features that it gives. */
 export interface RowsSource {
   readonly kind: RowsSourceKind;
   /** Features of the child that are known of every row; those of the join are the parent's. */
@@ -62,7 +68,7 @@ export interface RowsSource {
   readonly nested?: GivenChildren;
 }
 
-/** Why rows of a relation are not looked for once more; undefined = they are. */
+/** The reason why rows of a relation are not looked for once more; undefined = they are. */
 export function passedTooOften(index: GraphIndex, many: ManyInfo, shape: PlanShape): string | undefined {
   if ((shape.nesting?.length ?? 0) >= MAX_NESTING) return `its rows lie below ${MAX_NESTING} other has-many relations`;
   const passes = shape.nesting?.filter((passed) => passed === many).length ?? 0;

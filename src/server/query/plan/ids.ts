@@ -1,6 +1,6 @@
 /**
- * Numbers of the parts of a plan and of its run, told apart by the compiler: each is an index into one list, and a number like any other when
- * the program runs.
+ * Numbers of the parts of a plan and of its run, told apart by the compiler: each is an index into
+ * one list, and a number like any other when the program runs.
  */
 
 declare const indexOf: unique symbol;

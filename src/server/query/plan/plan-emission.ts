@@ -1,4 +1,7 @@
-/** From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can reach. */
+/**
+ * From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can
+ * reach.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
@@ -25,7 +28,7 @@ import {
 } from "./plan.ts";
 import { rowSources } from "./row-sources.ts";
 
-/** What the search found. */
+/** The result of the search. */
 export interface SearchResult {
   readonly graph: GoalGraph;
   readonly shape: PlanShape;
@@ -38,7 +41,7 @@ export interface SearchResult {
   readonly plan: (shape: PlanShape) => Plan;
 }
 
-/** What holds for a given value that no output needs. */
+/** The decision about a given value that no output needs. */
 const UNUSED: Pick<Decision, "call" | "readStore" | "notes"> = { call: undefined, readStore: false, notes: [] };
 
 /** The plan of what the search decided. */

@@ -1,4 +1,7 @@
-/** What the planner says about providers that it did not choose, and about goals that have none or too many. */
+/**
+ * Words about providers that the planner did not choose, and about goals that have none or too
+ * many.
+ */
 
 import { readableName } from "../../../domain/name.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
@@ -59,7 +62,7 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
   return `no resolver can produce ${readableName(goal.path)}${from}:${lines.join("")}`;
 }
 
-/** Why the others lost against the chosen candidate, one line each. */
+/** The reasons why the others lost against the chosen candidate, one line each. */
 export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candidate[], can: (goal: Goal) => boolean): string[] {
   const notes = goal.rejected.map(({ resolver, reason }) => `not ${nameResolver(resolver)}: ${reason}`);
   for (const candidate of goal.candidates) {

@@ -1,4 +1,7 @@
-/** What the planner makes and the executor runs. A plan holds no values: queries of the same shape share it. */
+/**
+ * Plans: the planner makes them and the executor runs them. A plan holds no values, so that queries
+ * of the same shape share it.
+ */
 
 import type { PlannerOptions } from "../../../domain/planner-options.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
@@ -34,7 +37,7 @@ export interface PathFeature {
   readonly given?: GivenChildren;
 }
 
-/** What every row of those given for a has-many relation has. */
+/** The features that every row given for a has-many relation has. */
 export interface GivenChildren {
   readonly columns: readonly GivenColumn[];
   /** Rows of has-one relations that are given in each, or given as null in each. */
@@ -46,7 +49,10 @@ export interface GivenColumn {
   /** The way from the child's class. */
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
-  /** Stands for its values; named by the path from the child's class. The feature itself where that is its own. */
+  /**
+   * Stands for its values; named by the path from the child's class. The feature itself where that
+   * is its own.
+   */
   readonly key: ScalarInfo;
 }
 
@@ -74,7 +80,10 @@ export interface OutputFeature extends PathFeature {
   readonly named: boolean;
   /** For rows of a has-many relation, what is needed of them. */
   readonly needs?: RowsNeeds;
-  /** For rows of a has-many relation, the child's feature whose values are wanted as a list; undefined = whole rows. */
+  /**
+   * For rows of a has-many relation, the child's feature whose values are wanted as a list;
+   * undefined = whole rows.
+   */
   readonly pick?: string | undefined;
 }
 
@@ -82,7 +91,8 @@ export interface OutputFeature extends PathFeature {
  * How the row of a relation path is found.
  * - `root`: it is the query's row.
  * - `join`: by the values of the join's features on the near side.
- * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join says.
+ * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join
+ *   says.
  * - `given`: it was given whole.
  * - `absent`: it was given as null.
  */
@@ -99,16 +109,24 @@ export interface PlanFrame {
   readonly mode: FrameMode;
   /** Whether a relation on the way is optional: reads are then nullable. */
   readonly optional: boolean;
-  /** The slots whose values must be known before the row can be looked for; empty unless the mode is `join`. */
+  /**
+   * The slots whose values must be known before the row can be looked for; empty unless the mode is
+   * `join`.
+   */
   readonly gateSlots: readonly SlotId[];
   /**
-   * The slot with the value of the primary key for the online store, of the near side where a join is on it; undefined = the key is not known, and
-   * nothing is read or stored.
+   * The slot with the value of the primary key for the online store, of the near side where a join
+   * is on it; undefined = the key is not known, and nothing is read or stored.
    */
   readonly keySlot: SlotId | undefined;
-  /** The slot with the value of the primary key, for answers; undefined = the plan does not have it. */
+  /**
+   * The slot with the value of the primary key, for answers; undefined = the plan does not have it.
+   */
   readonly primarySlot: SlotId | undefined;
-  /** Ops that tell whether the row exists, asked one after another until one has it; empty = none tells or none has to. */
+  /**
+   * Ops that tell whether the row exists, asked one after another until one has it; empty = none
+   * tells or none has to.
+   */
   readonly rowOps: readonly OpId[];
 }
 
@@ -133,9 +151,12 @@ export interface PlanSlot {
   readonly gates: readonly FrameId[];
   /** Whether it is the key of its frame for the online store. */
   readonly isKey: boolean;
-  /** Whether it could have a value although its row does not exist, so that the ops that tell are asked first. */
+  /**
+   * Whether it could have a value although its row does not exist, so that the ops that tell are
+   * asked first.
+   */
   readonly needsRow: boolean;
-  /** Why other providers were not chosen, one line each. */
+  /** Reasons why other providers were not chosen, one line each. */
   readonly notes: readonly string[];
 }
 
@@ -164,7 +185,10 @@ export interface PlanOp {
   readonly inputSlots: readonly SlotId[];
   /** The slots it provides. */
   readonly outputs: readonly SlotId[];
-  /** For a SQL query that takes no features: the features that its rows are looked up by, in the order of the inputs. */
+  /**
+   * For a SQL query that takes no features: the features that its rows are looked up by, in the
+   * order of the inputs.
+   */
   readonly keys: readonly ScalarInfo[];
   /** Of kind `expression`: the computation. */
   readonly expression?: CompiledExpression | undefined;
@@ -173,23 +197,27 @@ export interface PlanOp {
 }
 
 /**
- * What an op does. `translated` computes a Python function without Python where that is sure to be the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
- * and their features computed.
+ * The work of an op. `translated` computes a Python function without Python where that is sure to be
+ * the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows`
+ * has the rows of a has-many relation found and their features computed.
  */
 export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
 
-/** Where the rows of a has-many relation come from. */
+/** The source of the rows of a has-many relation. */
 export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
 
-/** How child rows are found, and the plan that is run on all of them together. */
+/** The source of child rows, and the plan that is run on all of them together. */
 export interface PlanRows {
   readonly many: ManyInfo;
   readonly source: RowsSourceKind;
   /** Features of the child that the source has; of the join, the parent's values. */
   readonly givens: readonly ScalarInfo[];
-  /** Those among them that somebody reads. */
+  /** Those among them that are read. */
   readonly used: ReadonlySet<ScalarInfo>;
-  /** What a query's rows have to pass to be of any use, as far as the database can be asked; what comes is filtered all the same. */
+  /**
+   * The test that a database is asked to apply, because rows that do not pass it are of no use.
+   * Rows that come are filtered all the same.
+   */
   readonly test: RowTest | undefined;
   /** The plan of the child rows; its given slots are those of `givens`. */
   readonly child: Plan;
@@ -209,13 +237,13 @@ export interface PlanOutput {
   readonly feature: ScalarInfo;
   /** Undefined when nothing provides it. */
   readonly slot: SlotId | undefined;
-  /** Why nothing provides it. */
+  /** The reason why nothing provides it. */
   readonly reason?: string;
   /** For rows of a has-many relation: the child's feature that is listed; empty = whole rows. */
   readonly pick?: string | undefined;
 }
 
-/** What a plan is made of. */
+/** The parts of a plan. */
 export interface PlanParts {
   /** Same for queries of the same shape, hex. */
   readonly hash: string;
@@ -236,7 +264,10 @@ export interface PlanLookup {
   readonly statement: ScanStatement;
 }
 
-/** A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work that these have in common. */
+/**
+ * A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work
+ * that these have in common.
+ */
 export class Plan implements PlanParts {
   readonly hash: string;
   readonly options: PlannerOptions;
@@ -246,7 +277,10 @@ export class Plan implements PlanParts {
   readonly outputs: readonly PlanOutput[];
   readonly givenSlots: readonly SlotId[];
   readonly storedSlots: readonly SlotId[];
-  /** Statements of ops as the last query made them, which serve the next: they live as long as the plan. */
+  /**
+   * Statements of ops as the last query made them, which serve the next: they live as long as the
+   * plan.
+   */
   readonly lookups = new Map<OpId, PlanLookup>();
 
   constructor(parts: PlanParts) {

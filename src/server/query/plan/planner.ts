@@ -1,6 +1,8 @@
 /**
- * The planner: a pure function of the graph's index and a request's shape. It searches from the outputs back to the inputs, chooses one provider for
- * every goal on the way, and never chooses in a circle: a candidate is possible only if its inputs can be derived without the goals that wait for it.
+ * The planner: a pure function of the graph's index and a request's shape. It searches from the
+ * outputs back to the inputs, chooses one provider for every goal on the way, and never chooses in
+ * a circle: a candidate is possible only if its inputs can be derived without the goals that wait
+ * for it.
  */
 
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -17,7 +19,10 @@ import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
 import { ambiguousMessage, lostNotes, missingMessage } from "./plan-reasons.ts";
 
-/** Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that nothing separates. */
+/**
+ * Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that
+ * nothing separates.
+ */
 export function planQuery(index: GraphIndex, shape: PlanShape): Plan {
   const children = new Map<string, Plan | QueryRefused>();
   const planChild = (child: PlanShape): Plan => {
@@ -121,7 +126,10 @@ class Search {
     });
   }
 
-  /** Solves every output; gives for each the goal if nothing provides it. Ambiguous ones are tried again when others have chosen resolvers. */
+  /**
+   * Solves every output; gives for each the goal if nothing provides it. Ambiguous ones are tried
+   * again when others have chosen resolvers.
+   */
   #solveOutputs(): (Goal | undefined)[] {
     const failed: (Goal | undefined)[] = this.#outputs.map(() => undefined);
     let open = this.#outputs.map((_, position) => position);
@@ -151,7 +159,10 @@ class Search {
     }
   }
 
-  /** Decides a goal and all it needs; false when it cannot be derived without the goals that wait for it. */
+  /**
+   * Decides a goal and all it needs; false when it cannot be derived without the goals that wait
+   * for it.
+   */
   #solve(goal: Goal): boolean {
     if (this.#decisions.has(goal)) return true;
     if (this.#stack.has(goal)) return false;
@@ -200,7 +211,10 @@ class Search {
     if (!this.#calls.has(call.key)) this.#calls.set(call.key, { call, inputs });
   }
 
-  /** The candidates that are possible here, of the best class there is: computed, computed from what may be stored, default, stored. */
+  /**
+   * The candidates that are possible here, of the best class there is: computed, computed from what
+   * may be stored, default, stored.
+   */
   #viable(goal: Goal): readonly Candidate[] {
     for (const strength of ["strong", "weak"] as const) {
       const can = this.#tester(goal, strength);
@@ -253,7 +267,10 @@ class Search {
   }
 }
 
-/** Of the sources of child rows those that come first: given, a resolver of the relation, the one with all rows, queries by key, scans. */
+/**
+ * Of the sources of child rows those that come first: given, a resolver of the relation, the one
+ * with all rows, queries by key, scans.
+ */
 function rowsSources(viable: readonly Candidate[]): readonly Candidate[] {
   const rank = Math.min(...viable.map((candidate) => candidate.rank ?? 0));
   const total = rank < 2 ? [] : viable.filter((candidate) => candidate.call?.resolver?.total);

@@ -8,17 +8,19 @@ import { type CallNode, type Candidate, type Goal, hiddenParameter, keyParameter
 import type { GoalGraph } from "./goals.ts";
 import type { RowsNeeds } from "./plan.ts";
 
-/** What there is for a goal of child rows. */
+/** The candidates for a goal of child rows. */
 export interface RowsCandidates {
   readonly candidates: readonly Candidate[];
   readonly rejected: readonly Rejection[];
-  /** Why nothing is looked for. */
+  /** The reason why nothing is looked for. */
   readonly obstacle?: string;
 }
 
 type Inputs = CallNode["inputs"];
 
-/** An access path: what is called with which inputs, what it gives, and how its rows are told apart. */
+/**
+ * An access path: what is called with which inputs, what it gives, and how its rows are told apart.
+ */
 interface AccessPath {
   readonly source: RowsSource;
   readonly resolver?: ResolverInfo;
@@ -28,7 +30,9 @@ interface AccessPath {
   readonly needs?: CallNode["needs"];
 }
 
-/** Given rows; else resolvers that return them, then queries by the join, then scans filtered by it. */
+/**
+ * Given rows; else resolvers that return them, then queries by the join, then scans filtered by it.
+ */
 export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): RowsCandidates {
   const { frame } = goal;
   const candidates: Candidate[] = [];
@@ -65,7 +69,10 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   return { candidates, rejected };
 }
 
-/** Features of the join that the rows do not have themselves, where the parent's values are given with the query. */
+/**
+ * Features of the join that the rows do not have themselves, where the parent's values are given
+ * with the query.
+ */
 function parentKeys(
   graph: GoalGraph,
   { frame }: Goal,
@@ -97,7 +104,10 @@ function relationPath(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: Re
   };
 }
 
-/** Rows of the child's class by the join: a scan, a query, or a query that takes the join's features. Undefined = the resolver gives no rows. */
+/**
+ * Rows of the child's class by the join: a scan, a query, or a query that takes the join's
+ * features. Undefined = the resolver gives no rows.
+ */
 function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string | undefined {
   if (many.join.length === 0) return undefined;
   const joined = many.join.map((pair) => pair.foreign);
@@ -125,7 +135,10 @@ function samePath(a: readonly RelationInfo[], b: readonly RelationInfo[]): boole
   return a.length === b.length && a.every((relation, position) => relation === b[position]);
 }
 
-/** Why what is needed of child rows cannot be had from any source of them; undefined = it can, or there is no source, which is the goal's to say. */
+/**
+ * Why what is needed of child rows cannot be had from any source of them; undefined = it can, or
+ * there is no source, which is the goal's to say.
+ */
 export function rowsProblem(graph: GoalGraph, goal: Goal, needs: RowsNeeds): string | undefined {
   graph.expand(goal);
   const many = goal.feature.rowsOf;

@@ -16,8 +16,9 @@ export interface GivenRows {
 }
 
 /**
- * Rows given as a list of objects of the child's features, or as the columns of such objects; in place of a has-one relation's key each may have the other row as an object, or each null. Every row must
- * have the same features. Of no rows every feature is known. Throws BadGiven.
+ * Rows given as a list of objects of the child's features, or as the columns of such objects; in
+ * place of a has-one relation's key each may have the other row as an object, or each null. Every
+ * row must have the same features. Of no rows every feature is known. Throws BadGiven.
  */
 export function givenChildren(path: string, many: ManyInfo, input: RequestInput): GivenRows {
   let { value } = input;

@@ -9,7 +9,9 @@ import type { RequestInput } from "./request.ts";
 
 const NO_NAMES = () => "";
 
-/** A given value does not fit; the message names the feature, the type wanted and the value given. */
+/**
+ * A given value does not fit; the message names the feature, the type wanted and the value given.
+ */
 export class BadGiven extends Error {
   override readonly name = "BadGiven";
   constructor(
@@ -83,7 +85,7 @@ export function givenList(many: ManyInfo, name: string, path: string, input: Req
   return { path, feature, values };
 }
 
-/** What was given, out of its JSON when it came as text; undefined when that is none. */
+/** The given value, parsed when it came as text; undefined when that is no JSON. */
 function decoded({ form, value }: RequestInput): unknown {
   if (form === "typed" || typeof value !== "string") return value;
   try {
@@ -107,7 +109,10 @@ export function zipped(path: string, lists: readonly GivenList[]): FeatureValue 
   );
 }
 
-/** Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`). Throws BadGiven. */
+/**
+ * Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`).
+ * Throws BadGiven.
+ */
 export function givenWindows(
   features: readonly ScalarInfo[],
   path: string,
@@ -139,8 +144,9 @@ function isText(feature: ScalarInfo): boolean {
 }
 
 /**
- * Text of a command line as a value. What is JSON is decoded, except that a decimal keeps its digits and that for a
- * string only a JSON string or null is decoded, so that `007` stays as it is. What is no JSON is left to the coercion.
+ * Text of a command line as a value. What is JSON is decoded, except that a decimal keeps its
+ * digits and that for a string only a JSON string or null is decoded, so that `007` stays as it
+ * is. What is no JSON is left to the coercion.
  */
 function decodeText(feature: ScalarInfo, path: string, text: unknown): unknown {
   if (typeof text !== "string") return text;

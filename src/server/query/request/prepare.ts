@@ -1,4 +1,7 @@
-/** From a query as written to a plan and the values that it runs on. Everything but the values is remembered by the request's shape. */
+/**
+ * From a query as written to a plan and the values that it runs on. Everything but the values is
+ * remembered by the request's shape.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
@@ -70,7 +73,9 @@ export class Preparer {
 
   constructor(readonly index: GraphIndex) {}
 
-  /** Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong. */
+  /**
+   * Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong.
+   */
   prepare(request: QueryRequest): Prepared {
     const key = this.#keyOf(request);
     const remembered = this.#remember(request, key);
@@ -93,8 +98,8 @@ export class Preparer {
   }
 
   /**
-   * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the same shape share a plan. Throws QueryRefused when
-   * the query is wrong whatever its values.
+   * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the
+   * same shape share a plan. Throws QueryRefused when the query is wrong whatever its values.
    * @param request its inputs have the names, and no values that count
    * @param from the first row
    * @param to the row after the last
@@ -235,7 +240,7 @@ export class Preparer {
   }
 }
 
-/** What rows of a has-many relation are given with, as text. */
+/** The features and rows that child rows are given with, as text. */
 function givenKey({ columns, rows }: GivenChildren): string {
   const paths = rows.map(({ relations, absent }) => `${relations.map(({ name }) => name).join(".")}${absent ? "!" : "="}`);
   return [...columns.map(({ key }) => key.name), ...paths].join("\u0002");
@@ -281,12 +286,15 @@ function keyOf(request: QueryRequest): string {
   return key;
 }
 
-/** What `keyOf` is made of. */
+/** The facts of a request that `keyOf` writes down. */
 interface Names extends Pick<QueryRequest, "outputs" | "tags" | "staleness" | "queryName" | "queryNameVersion" | "plannerOptions"> {
   readonly inputs: readonly string[];
 }
 
-/** Whether a query is known to have names, which takes less than its key does. Of one with options it is not known. */
+/**
+ * Whether a query is known to have names, which takes less than its key does. Of one with options
+ * it is not known.
+ */
 function hasNames(request: QueryRequest, names: Names): boolean {
   if (request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion) return false;
   if (request.inputs.length !== names.inputs.length) return false;

@@ -22,7 +22,9 @@ export interface RequestInput {
 /** An online query. */
 export interface QueryRequest {
   readonly inputs: readonly RequestInput[];
-  /** Features or classes as written; empty = those of the named query, or the class of the inputs. */
+  /**
+   * Features or classes as written; empty = those of the named query, or the class of the inputs.
+   */
   readonly outputs: readonly string[];
   /** Milliseconds by name as written; Infinity = any age. */
   readonly staleness: Readonly<Record<string, number>>;
@@ -55,7 +57,10 @@ export interface BulkRequest {
   /** Its inputs are empty. */
   readonly request: QueryRequest;
   readonly columns: readonly BulkInput[];
-  /** The time to answer each row as of, microseconds since 1970, or one for all rows; undefined = what the query says. */
+  /**
+   * The time to answer each row as of, microseconds since 1970, or one for all rows; undefined =
+   * what the query says.
+   */
   readonly now?: readonly bigint[] | undefined;
 }
 
@@ -75,7 +80,8 @@ export function bulkColumnsFromProto(message: QueryBulkRequest): BulkInput[] {
 }
 
 /**
- * A bulk query of a message, its columns and its times. Throws QueryRefused when it has inputs that are no columns, or two kinds of times.
+ * A bulk query of a message, its columns and its times. Throws QueryRefused when it has inputs
+ * that are no columns, or two kinds of times.
  * @param now microseconds since 1970; empty = the query's
  */
 export function bulkRequestFromProto(query: RequestMessage, columns: readonly BulkInput[], now: readonly bigint[]): BulkRequest {

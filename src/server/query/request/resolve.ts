@@ -24,7 +24,7 @@ import {
 } from "./names.ts";
 import type { QueryRequest } from "./request.ts";
 
-/** What an input's name means. */
+/** The meaning of an input's name. */
 export interface ResolvedInput {
   readonly target: FeatureTarget | RowTarget | RowsTarget | GroupTarget;
   /** Its FQN from the root. */
@@ -136,7 +136,10 @@ function checkRoot(index: GraphIndex, root: NamespaceInfo, targets: readonly Nam
   for (const { name, target } of targets) if (target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
 }
 
-/** The named query that a request means, without a version its latest; undefined when the name is only a label. */
+/**
+ * The named query that a request means, without a version its latest; undefined when the name is
+ * only a label.
+ */
 function namedQueryOf(index: GraphIndex, request: QueryRequest): NamedQuery | undefined {
   if (request.queryName === "") return undefined;
   const versions = index.namedQueries.get(request.queryName);
@@ -187,7 +190,10 @@ function stalenessOf(
   return result;
 }
 
-/** What a name means by itself: features of the rows of a relation are those of the child's class. */
+/**
+ * The meanings of a name by itself: features of the rows of a relation are those of the child's
+ * class.
+ */
 function ownTargets(index: GraphIndex, target: Target): Target[] {
   if (target.kind !== "rows" || !target.picks) return [target];
   return target.picks.flatMap((pick) => {

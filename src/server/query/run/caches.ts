@@ -9,8 +9,8 @@ import type { Scan } from "../ops/scan.ts";
 const MAX_TIMED = 64;
 
 /**
- * What the steps of a query fetched, for other steps that want the same. It lives as long as the query's context: runs of child rows
- * share it, other queries never see it.
+ * What the steps of a query fetched, for other steps that want the same. It lives as long as the
+ * query's context: runs of child rows share it, other queries never see it.
  */
 export class RunCaches {
   #scans: Map<ResolverInfo, Promise<Scan>> | undefined;
@@ -23,7 +23,9 @@ export class RunCaches {
     return this.#scans;
   }
 
-  /** Rows of resolvers that run once for each time, by resolver and time; the oldest are forgotten. */
+  /**
+   * Rows of resolvers that run once for each time, by resolver and time; the oldest are forgotten.
+   */
   get timedScans(): LruMap<Promise<Scan>> {
     this.#timedScans ??= new LruMap(MAX_TIMED);
     return this.#timedScans;

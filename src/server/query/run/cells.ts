@@ -16,10 +16,10 @@ export const CellState = {
   FAILED: 4,
 } as const;
 
-/** Where a settled value came from. `NULLED`: a default in place of the null that was computed. */
+/** Origins of settled values. `NULLED`: a default in place of the null that was computed. */
 export const CellOrigin = { NONE: 0, GIVEN: 1, STORED: 2, COMPUTED: 3, JOINED: 4, DEFAULT: 5, NULLED: 6 } as const;
 
-/** Why a cell has no value. */
+/** The reason why a cell has no value. */
 export interface CellFailure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -99,7 +99,7 @@ export class Cells {
     return this.#observed[cell] as number;
   }
 
-  /** Why it has no value; undefined unless it failed. */
+  /** The reason why it has no value; undefined unless it failed. */
   failure(cell: CellId): CellFailure | undefined {
     return this.#failures[cell];
   }
@@ -139,7 +139,9 @@ export class Cells {
     this.#observed[cell] = observed;
   }
 
-  /** Settles a cell whose row does not exist, which is known since `observed`, epoch milliseconds. */
+  /**
+   * Settles a cell whose row does not exist, which is known since `observed`, epoch milliseconds.
+   */
   settleAbsent(cell: CellId, observed: number): void {
     this.#state[cell] = CellState.ABSENT;
     this.#observed[cell] = observed;

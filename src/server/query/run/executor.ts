@@ -1,7 +1,9 @@
 /**
- * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output needs is looked up in the online store if the plan says so,
- * and only if that misses are the op that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have their inputs, so that
- * independent ones run at the same time. Without asynchronous work nothing is awaited.
+ * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output
+ * needs is looked up in the online store if the plan says so, and only if that misses are the op
+ * that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have
+ * their inputs, so that independent ones run at the same time. Without asynchronous work nothing
+ * is awaited.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -41,7 +43,7 @@ export class Execution implements Run {
   /** Calls that are under way. */
   #running = 0;
   #over = false;
-  /** The promise of whoever waits for the run; undefined while nobody does. */
+  /** The promise that `execute` gave; undefined while nothing is waited for. */
   #ended: PromiseWithResolvers<void> | undefined;
 
   /** @param times of each row; undefined = all have the query's */
@@ -144,7 +146,10 @@ export class Execution implements Run {
     else if (slot.readMs === 0 || !this.#lookUp(cell, slot, frame, row)) this.#compute(cell, slot, row);
   }
 
-  /** Whether the row of a cell exists. Where that is not known yet the cell waits; where it does not, the cell is settled. */
+  /**
+   * Whether the row of a cell exists. Where that is not known yet the cell waits; where it does
+   * not, the cell is settled.
+   */
   #isThere(cell: CellId, slot: PlanSlot, frame: PlanFrame, row: Row): boolean {
     if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#seekRow(frame, row);
     const state = this.#frames.rowState(frame.id, row);
@@ -175,7 +180,10 @@ export class Execution implements Run {
     }
   }
 
-  /** Queues a read of the online store, or waits for the key to read by; false when the key has no value. */
+  /**
+   * Queues a read of the online store, or waits for the key to read by; false when the key has no
+   * value.
+   */
   #lookUp(cell: CellId, slot: PlanSlot, frame: PlanFrame, row: Row): boolean {
     if (frame.keySlot === undefined) return false;
     const key = this.cells.at(frame.keySlot, row);
@@ -289,7 +297,7 @@ export class Execution implements Run {
     this.context.observer?.opEnded(this, op, rows);
   }
 
-  /** Tells whoever waits for a cell that it is settled. */
+  /** Tells all that waits for a cell that it is settled. */
   #notify(slot: PlanSlot, row: Row): void {
     for (const op of slot.takers) this.#queue.inputSettled(op, row);
     for (const id of slot.gates)
@@ -308,7 +316,10 @@ export class Execution implements Run {
     return this.plan.slot(this.cells.slotOf(cell));
   }
 
-  /** Goes on when asynchronous work ends. Work that rejects has a defect, with which the whole run rejects. */
+  /**
+   * Goes on when asynchronous work ends. Work that rejects has a defect, with which the whole run
+   * rejects.
+   */
   #follow<T>(work: Promise<T>, take: (result: T) => void): void {
     this.#running++;
     work

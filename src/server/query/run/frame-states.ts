@@ -1,4 +1,7 @@
-/** Whether the rows of relation paths exist: first as far as the near sides of their joins tell, then as far as the sources of their classes do. */
+/**
+ * Whether the rows of relation paths exist: first as far as the near sides of their joins tell,
+ * then as far as the sources of their classes do.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -19,7 +22,7 @@ export class FrameStates {
   #failures: Map<FrameRow, CellFailure> | undefined;
   readonly #row: Uint8Array;
   #rowFailures: Map<FrameRow, CellFailure> | undefined;
-  /** What ops said of a row, by op and row. */
+  /** Answers of ops about a row, by op and row. */
   #told: Map<number, RowFound> | undefined;
 
   constructor(
@@ -46,7 +49,7 @@ export class FrameStates {
     return this.#state[this.at(frame, row)] as number;
   }
 
-  /** Why the row cannot be looked for. */
+  /** The reason why the row cannot be looked for. */
   failure(frame: FrameId, row: Row): CellFailure | undefined {
     return this.#failures?.get(this.at(frame, row));
   }
@@ -94,7 +97,7 @@ export class FrameStates {
     return this.#row[this.at(frame, row)] as number;
   }
 
-  /** Why the row is not there, where it must be, or why nobody can tell. */
+  /** The reason why a row that must exist does not, or why its sources cannot tell. */
   rowFailure(frame: FrameId, row: Row): CellFailure | undefined {
     return this.#rowFailures?.get(this.at(frame, row));
   }
@@ -105,7 +108,10 @@ export class FrameStates {
     this.#told.set(op * this.rows + row, found);
   }
 
-  /** Goes through what was told of a row that is wanted: the op to ask next; undefined when nothing is left to ask. */
+  /**
+   * Goes through what was told of a row that is wanted: the op to ask next; undefined when nothing
+   * is left to ask.
+   */
   seek(frame: PlanFrame, row: Row, cells: Cells): OpId | undefined {
     const at = this.at(frame.id, row);
     this.#row[at] = FrameState.WAITING;

@@ -10,7 +10,8 @@ import { CellOrigin } from "./cells.ts";
 import type { Run } from "./run.ts";
 
 /**
- * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A promise when the answer has to wait for the sink.
+ * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A
+ * promise when the answer has to wait for the sink.
  * @param present epoch milliseconds; what was computed for a later time is not handed over
  */
 export function handOver(run: Run, present: number): Awaitable<void> {

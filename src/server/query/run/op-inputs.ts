@@ -1,4 +1,4 @@
-/** What an op is given for a row, and whether it can run for it at all. */
+/** Inputs of an op for a row: its arguments, and whether it can run at all. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { readableName } from "../../../domain/name.ts";
@@ -10,7 +10,10 @@ import { type CellFailure, CellState } from "./cells.ts";
 import { firstFailure } from "./child-rows.ts";
 import type { Run } from "./run.ts";
 
-/** Whether an op runs for a row: yes, no because an optional row is missing, or no because an input failed. */
+/**
+ * Whether an op runs for a row: yes, no because an optional row is missing, or no because an input
+ * failed.
+ */
 export type OpVerdict = "run" | "absent" | { readonly input: string; readonly failure: CellFailure };
 
 /** Looks at the settled inputs of an op that computes. Parameters that take null never stop it. */
@@ -48,7 +51,7 @@ export function argumentOf(run: Run, input: PlanInput, row: Row): FeatureValue {
   return value === null ? absentArgument(input.parameter) : value;
 }
 
-/** What a feature fails with when an input of it failed. */
+/** The failure of a feature of which an input failed. */
 export function upstreamFailure(path: string, input: string, cause: CellFailure | undefined): CellFailure {
   let root = cause;
   while (root?.cause) root = root.cause;

@@ -7,7 +7,10 @@ const IDLE = 0;
 const WANTED = 1;
 const STARTED = 2;
 
-/** The ops of a running query. An op starts when every row it is wanted for has its inputs; rows wanted later make a second call. */
+/**
+ * The ops of a running query. An op starts when every row it is wanted for has its inputs; rows
+ * wanted later make a second call.
+ */
 export class OpQueue {
   readonly #state: Uint8Array;
   readonly #missing: Int32Array;
@@ -60,7 +63,10 @@ export class OpQueue {
     this.#touched.push(op);
   }
 
-  /** Takes an op whose rows are all ready, with the rows in their order; undefined when there is none. */
+  /**
+   * Takes an op whose rows are all ready, with the rows in their order; undefined when there is
+   * none.
+   */
   next(): { readonly op: PlanOp; readonly rows: readonly Row[] } | undefined {
     for (let id = this.#touched.pop(); id !== undefined; id = this.#touched.pop()) {
       const rows = this.#pending[id];

@@ -1,4 +1,7 @@
-/** Outcomes of cells: the values that resolvers give, checked, and the failures of those that give none. */
+/**
+ * Outcomes of cells: the values that resolvers give, checked, and the failures of those that give
+ * none.
+ */
 
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
@@ -14,7 +17,10 @@ import type { Outcome } from "./run.ts";
 const NULL: Outcome = { kind: "value", value: null };
 const ABSENT: Outcome = { kind: "absent" };
 
-/** Checks a value against the feature's type. Null stands for "no value": it is legal, or the default's business, or a failure. */
+/**
+ * Checks a value against the feature's type. Null stands for "no value": it is legal, or the
+ * default's business, or a failure.
+ */
 export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: PlanFrame, resolver: ResolverInfo): Outcome {
   const { feature, path } = slot;
   if (raw === null || raw === undefined) {
@@ -39,7 +45,8 @@ export function lookedFor(keys: readonly { readonly fqn: string }[], values: rea
 }
 
 /**
- * Words for a lookup that found only a row whose feature time lies after the query's time, which is not seen yet.
+ * Words for a lookup that found only a row whose feature time lies after the query's time, which
+ * is not seen yet.
  * @param by for example `user.id = 5`
  * @param time the feature time as the source gave it
  */
@@ -67,7 +74,7 @@ export function keylessRow(path: string, resolver: ResolverInfo, by: string, bro
   return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };
 }
 
-/** How a resolver looked for a row. */
+/** A lookup of a row by a resolver. */
 interface Lookup {
   readonly resolver: ResolverInfo;
   /** For example `user.id = 5`. */

@@ -7,7 +7,10 @@ import { type CellFailure, CellState } from "./cells.ts";
 import { type ChildColumn, listFailures, rowsAsList } from "./child-rows.ts";
 import type { Run } from "./run.ts";
 
-/** The values of an output for every row of a run, null where they failed, with the reasons of those that did. */
+/**
+ * The values of an output for every row of a run, null where they failed, with the reasons of those
+ * that did.
+ */
 export function outputColumn({ plan, cells, rows }: Run, position: number): Omit<ChildColumn, "feature"> {
   const { slot: id, pick, feature } = plan.outputs[position] as PlanOutput;
   const values = new Array<FeatureValue>(rows).fill(null);

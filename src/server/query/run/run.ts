@@ -5,8 +5,8 @@ import type { Log } from "../../log.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { RelationWrite } from "../../stores/online.ts";
-import type { LiveDeployment } from "../engine.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
+import type { LiveDeployment } from "../live-deployment.ts";
 import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanOp } from "../plan/plan.ts";
 import type { Awaitable } from "./awaitable.ts";
@@ -53,18 +53,25 @@ export interface Run {
   execute(columns: readonly (readonly FeatureValue[])[], failures?: GivenFailures): Awaitable<void>;
 }
 
-/** Why given values are missing, by given slot and row. */
+/** Reasons why given values are missing, by given slot and row. */
 export type GivenFailures = ReadonlyMap<SlotId, ReadonlyMap<Row, CellFailure>>;
 
-/** Everything beside plan and values that a query has: shared by its run and all runs of child rows below it. */
+/**
+ * Everything beside plan and values that a query has: shared by its run and all runs of child rows
+ * below it.
+ */
 export interface RunContext {
   readonly deployment: LiveDeployment;
-  /** The time that the query answers as of; where its rows have times of their own, when it arrived. */
+  /**
+   * The time that the query answers as of; where its rows have times of their own, when it arrived.
+   */
   readonly now: QueryTime;
   readonly queryId: string;
   /** Id of the query's trace: the caller's if it sent one, else one that is good for logs. */
   readonly traceId: string;
-  /** The caller's `traceparent` header, for the calls of a query that is not traced; empty = none. */
+  /**
+   * The caller's `traceparent` header, for the calls of a query that is not traced; empty = none.
+   */
   readonly traceparent: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
@@ -74,46 +81,67 @@ export interface RunContext {
   readonly trace: Trace | undefined;
   /** Set when the query is traced or its stages are kept. */
   readonly observer: RunObserver | undefined;
-  /** What steps of the query fetched for other steps. */
+  /** Results that steps of the query share. */
   readonly caches: RunCaches;
   /** The deployment's compiled expressions. */
   readonly compile: GraphIndex["compile"];
 }
 
-/** Watches the steps of a query. Queries that nobody watches have none, so that they pay nothing. */
+/**
+ * A watcher of the steps of a query. Queries that are neither traced nor staged have none, and pay
+ * nothing.
+ */
 export interface RunObserver {
   /** A run of child rows was made for an op. */
   nested(child: Run, op: PlanOp): void;
   /** An op starts for some rows. */
   opBegan(run: Run, op: PlanOp, rows: readonly Row[]): void;
-  /** What an op gave for the very list of rows that it began with was taken. */
+  /** The results of an op were taken, for the very list of rows that it began with. */
   opEnded(run: Run, op: PlanOp, rows: readonly Row[]): void;
   /** Cells of one frame are looked up in the online store. */
   readBegan(run: Run, frame: PlanFrame, cells: readonly CellId[]): void;
-  /** What the online store had of the very list of cells that the lookup began with was taken. */
+  /**
+   * The values that the online store had were taken, for the very list of cells that the lookup
+   * began with.
+   */
   readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void;
-  /** Values and rows of relations are written to the online store; call what is given when they are, with what went wrong. */
+  /**
+   * Values and rows of relations are written to the online store; call what is given when they are,
+   * with what went wrong.
+   */
   writeBegan(values: number, relations: number): (error?: unknown) => void;
-  /** Calls a worker for an op. The call is told the span, so that what the resolver calls in turn can be a part of it. */
+  /**
+   * Calls a worker for an op. The call is told the span, so that what the resolver calls in turn
+   * can be a part of it.
+   */
   call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult>;
   /** A source whose statements for an op are watched. */
   source(source: SqlSource, op: PlanOp): SqlSource;
 }
 
-/** What one cell comes to. */
+/** The outcome for one cell. */
 export type Outcome =
   | { readonly kind: "value"; readonly value: FeatureValue }
   | { readonly kind: "absent" }
-  /** `final`: the feature's default does not stand in for it. `isNull`: null came of it, where that is no value. */
+  /**
+   * `final`: the feature's default does not stand in for it. `isNull`: null came of it, where that
+   * is no value.
+   */
   | { readonly kind: "failed"; readonly failure: CellFailure; readonly final?: boolean; readonly isNull?: boolean };
 
 /** The results of an op that computes values. */
 export interface OpResults {
   /** For each output of the op, for each row of the call. */
   readonly outcomes: readonly (readonly Outcome[])[];
-  /** For each row of the call, the row's feature time in epoch milliseconds if the resolver gave one. */
+  /**
+   * For each row of the call, the row's feature time in epoch milliseconds if the resolver gave
+   * one.
+   */
   readonly observedAt: readonly (number | undefined)[];
-  /** Of an op that looks rows up: for each row of the call, whether it has the row, or why it cannot tell. */
+  /**
+   * Of an op that looks rows up: for each row of the call, whether it has the row, or why it cannot
+   * tell.
+   */
   readonly found?: readonly RowFound[];
 }
 

@@ -19,7 +19,10 @@ export function settleVerdict(settlement: Settlement, id: SlotId, row: Row, verd
   else settlement.fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
 }
 
-/** Settles the cells of an op with the values that it computed; gives what it says of the existence of rows. */
+/**
+ * Settles the cells of an op with the values that it computed; gives what it says of the existence
+ * of rows.
+ */
 export function settleOutcomes(
   settlement: Settlement,
   op: PlanOp,
@@ -75,7 +78,10 @@ export function settleRows(
   }
 }
 
-/** Settles cells with the values that the online store had for them; cells for which it had none stay as they are. */
+/**
+ * Settles cells with the values that the online store had for them; cells for which it had none
+ * stay as they are.
+ */
 export function settleStored(settlement: Settlement, cellsRead: readonly CellId[], stored: readonly (StoredValue | undefined)[]): void {
   const { plan, cells } = settlement;
   for (let position = 0; position < cellsRead.length; position++) {

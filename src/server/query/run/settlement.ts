@@ -1,4 +1,4 @@
-/** How cells get their values, or the reason why they have none. */
+/** Settling of cells: each gets its value, or the reason why it has none. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -62,7 +62,10 @@ export class Settlement {
     this.settled(slot, row);
   }
 
-  /** Null came of what computes a cell that cannot be null: settles it with its feature's default, or as failed. */
+  /**
+   * Null came of what computes a cell that cannot be null: settles it with its feature's default,
+   * or as failed.
+   */
   nothing(cell: CellId, slot: PlanSlot, row: Row, failure: CellFailure, observed: number): void {
     const { defaultValue } = slot.feature;
     if (defaultValue === undefined) {

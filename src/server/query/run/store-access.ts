@@ -11,7 +11,10 @@ import type { Run } from "./run.ts";
 
 type Hits = (StoredValue | undefined)[];
 
-/** For each cell, all of one frame and with known keys, the stored value if it is fresh enough. Synchronous when the store is. */
+/**
+ * For each cell, all of one frame and with known keys, the stored value if it is fresh enough.
+ * Synchronous when the store is.
+ */
 export function readStored(run: Run, frame: PlanFrame, cells: readonly CellId[]): Awaitable<Hits> {
   const { online, scope } = run.context.deployment;
   const { keys, ids, keyOfRow, idOfSlot } = lookupsOf(run, frame, cells);
@@ -30,7 +33,10 @@ export function readStored(run: Run, frame: PlanFrame, cells: readonly CellId[])
   );
 }
 
-/** What the online store is asked for, and where the key of a row and the feature of a slot stand in it. */
+/**
+ * A request to the online store, with the position of each row's key and of each slot's feature in
+ * it.
+ */
 interface Lookups {
   readonly keys: readonly string[];
   readonly ids: readonly number[];
@@ -98,8 +104,10 @@ export function fresh<T extends { readonly observedAt: number }>(
 }
 
 /**
- * Stores the values that were computed, online where the plan says so and the row's key is known (of rows with the same key the newest, and of equally new ones the
- * last one's), and hands them to the deployment's sink. What was computed for a time yet to come is not stored: it would hide the present.
+ * Stores the values that were computed, online where the plan says so and the row's key is known
+ * (of rows with the same key the newest, and of equally new ones the last one's), and hands them
+ * to the deployment's sink. What was computed for a time yet to come is not stored: it would hide
+ * the present.
  * @param present epoch milliseconds
  */
 export function storeFresh(run: Run, present: number): Awaitable<void> {
@@ -139,7 +147,10 @@ function collectWrites(run: Run, present: number, writes: OnlineWrite[], relatio
   if (run.cells.hasFresh) for (const id of run.plan.storedSlots) writes.push(...freshWrites(run, run.plan.slot(id), present));
 }
 
-/** The values of a slot that were computed and are to be stored: of rows with the same key the newest. */
+/**
+ * The values of a slot that were computed and are to be stored: of rows with the same key the
+ * newest.
+ */
 function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<OnlineWrite> {
   const { plan, rows, cells } = run;
   const frame = plan.frame(slot.frame);

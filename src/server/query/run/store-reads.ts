@@ -1,4 +1,7 @@
-/** The reads of the online store that a run has to do: the values of a frame together, and the rows of a has-many relation together. */
+/**
+ * The reads of the online store that a run has to do: the values of a frame together, and the rows
+ * of a has-many relation together.
+ */
 
 import type { StoredValue } from "../../stores/online.ts";
 import type { CellId } from "../plan/ids.ts";
@@ -14,7 +17,7 @@ export interface StoreRead {
   readonly cells: CellId[];
 }
 
-/** What came of a read: for each cell the value, if it serves; or the rows. */
+/** The result of a read: for each cell the value, if it serves; or the rows. */
 export type StoreFound = readonly (StoredValue | undefined)[] | StoredRowsRead;
 
 /** Gathers reads. */

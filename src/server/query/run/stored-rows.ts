@@ -27,7 +27,9 @@ export interface StoredRowsRead {
   readonly missed: readonly Row[];
 }
 
-/** Reads cells of one slot, whose keys are known. Without an answer of the store nothing is stored. */
+/**
+ * Reads cells of one slot, whose keys are known. Without an answer of the store nothing is stored.
+ */
 export function readStoredRows(run: Run, slot: PlanSlot, cells: readonly CellId[]): Awaitable<StoredRowsRead> {
   const { plan, context } = run;
   const { online, scope } = context.deployment;

@@ -1,4 +1,4 @@
-/** What happened while a query ran, for its explanation. */
+/** The record of a run, for its explanation. */
 
 import type { CellId } from "../plan/ids.ts";
 import type { PlanOp } from "../plan/plan.ts";
@@ -17,7 +17,7 @@ export interface OpFigures {
 /** The record of a run. */
 export class Trace {
   readonly ops = new Map<PlanOp, OpFigures>();
-  /** What the rows of an op had to pass for the database to give them, in words. */
+  /** The tests that the database was asked to apply to the rows of an op, in words. */
   readonly asked = new Map<PlanOp, string>();
   readonly #misses = new Map<Cells, Map<CellId, string>>();
 
@@ -28,7 +28,7 @@ export class Trace {
     else this.#misses.set(cells, new Map([[cell, reason]]));
   }
 
-  /** Why the online store did not serve a cell. */
+  /** The reason why the online store did not serve a cell. */
   miss(cells: Cells, cell: CellId): string | undefined {
     return this.#misses.get(cells)?.get(cell);
   }

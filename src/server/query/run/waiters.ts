@@ -2,7 +2,10 @@
 
 import type { CellId, FrameRow } from "../plan/ids.ts";
 
-/** What of a frame's row cells wait for: that its join is decided, its key, or word of the sources that tell whether it exists. */
+/**
+ * Facts of a frame's row that cells wait for: whether its join leads to a row, its key, and whether
+ * its sources have the row.
+ */
 export const Awaited = { JOIN: 0, KEY: 1, EXISTENCE: 2 } as const;
 export type Awaited = (typeof Awaited)[keyof typeof Awaited];
 

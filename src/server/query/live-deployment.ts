@@ -1,4 +1,7 @@
-/** What the query engine and the server around it share: the deployment that is asked, and the record of a query. */
+/**
+ * The deployment that a query runs on, and the record of a query: what the engine shares with the
+ * server around it.
+ */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
@@ -24,8 +27,10 @@ export interface LiveDeployment {
   readonly sink?: ValueSink | undefined;
 }
 
-/** A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail. */
+/**
+ * A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail.
+ */
 export { QueryRefused } from "./refusal.ts";
 
-/** What became of a query, for the log, which knows itself where the deployment belongs. */
+/** The record of a query for the log, which knows itself where the deployment belongs. */
 export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch">;
