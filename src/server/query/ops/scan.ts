@@ -49,7 +49,7 @@ export class Scan {
 /** Rows by key. */
 export interface ScanIndex {
   /**
-   * Positions of a key's rows. A row with null in a key that is no primary key belongs to nobody.
+   * Positions of a key's rows. A row with null in a key that is no primary key has no owner.
    */
   find(key: FeatureValue[]): readonly number[];
   /**
@@ -58,7 +58,7 @@ export interface ScanIndex {
   readonly broken: string | undefined;
 }
 
-/** The key of a row; null when it belongs to nobody, or why it is none. */
+/** The key of a row; null when the row has no owner, or why it is none. */
 function keyAt(
   keys: readonly ScalarInfo[],
   columns: readonly (readonly FeatureValue[])[],
