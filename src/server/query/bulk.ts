@@ -154,7 +154,7 @@ export class BulkRun {
           durationMs: performance.now() - started,
           planned: prepared.planned,
         });
-      this.#take(execution, group.rows);
+      this.#collect(execution, group.rows);
     }
   }
 
@@ -171,7 +171,7 @@ export class BulkRun {
     });
   }
 
-  #take(execution: Execution, rows: readonly number[]): void {
+  #collect(execution: Execution, rows: readonly number[]): void {
     for (let at = FIRST_ROW; at < rows.length; at++) {
       const row = rows[at] as number;
       const fields = answerFields(execution, at);

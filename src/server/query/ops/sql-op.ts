@@ -83,7 +83,7 @@ async function queryRows(run: Run, op: PlanOp, rows: readonly Row[]): Promise<Op
   try {
     const source = sourceOf(context, op, sql);
     found = await withDeadline(resolver.timeoutMs, context.signal, (signal) =>
-      op.keys.length > 0 ? scan(call, source, args, signal) : takeBodies(call, source, args, signal),
+      op.keys.length > 0 ? scan(call, source, args, signal) : queryBodies(call, source, args, signal),
     );
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
@@ -144,7 +144,7 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
  * Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is
  * taken.
  */
-async function takeBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
+async function queryBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { sql, wanted, run, frame, rows } = call;
   const { context } = run;
   const primary = frame.namespace.primaryKey;

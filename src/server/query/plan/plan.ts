@@ -197,7 +197,7 @@ export interface PlanOp {
 }
 
 /**
- * The work of an op. `translated` computes a Python function without Python where that is sure to be
+ * The kinds of ops. `translated` computes a Python function without Python where that is sure to be
  * the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows`
  * has the rows of a has-many relation found and their features computed.
  */
@@ -243,8 +243,17 @@ export interface PlanOutput {
   readonly pick?: string | undefined;
 }
 
-/** The parts of a plan. */
-export interface PlanParts {
+/** The statement by which an op looks rows up in a source. */
+export interface PlanLookup {
+  readonly source: SqlSource;
+  readonly statement: ScanStatement;
+}
+
+/**
+ * A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work
+ * that these have in common.
+ */
+export class Plan {
   /** Same for queries of the same shape, hex. */
   readonly hash: string;
   readonly options: PlannerOptions;
@@ -256,34 +265,13 @@ export interface PlanParts {
   readonly givenSlots: readonly SlotId[];
   /** The slots whose fresh values are stored, rows of has-many relations aside. */
   readonly storedSlots: readonly SlotId[];
-}
-
-/** The statement by which an op looks rows up in a source. */
-export interface PlanLookup {
-  readonly source: SqlSource;
-  readonly statement: ScanStatement;
-}
-
-/**
- * A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work
- * that these have in common.
- */
-export class Plan implements PlanParts {
-  readonly hash: string;
-  readonly options: PlannerOptions;
-  readonly frames: readonly PlanFrame[];
-  readonly slots: readonly PlanSlot[];
-  readonly ops: readonly PlanOp[];
-  readonly outputs: readonly PlanOutput[];
-  readonly givenSlots: readonly SlotId[];
-  readonly storedSlots: readonly SlotId[];
   /**
    * Statements of ops as the last query made them, which serve the next: they live as long as the
    * plan.
    */
   readonly lookups = new Map<OpId, PlanLookup>();
 
-  constructor(parts: PlanParts) {
+  constructor(parts: Omit<Plan, "lookups" | "slot" | "frame" | "op" | "outputOf" | "providerOf">) {
     this.hash = parts.hash;
     this.options = parts.options;
     this.frames = parts.frames;

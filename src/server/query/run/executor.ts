@@ -245,14 +245,14 @@ export class Execution implements Run {
       const { frame, rowsSlot, cells } = read;
       this.context.observer?.readBegan(this, frame, cells);
       const found: Awaitable<StoreFound> = rowsSlot ? readStoredRows(this, rowsSlot, cells) : readStored(this, frame, cells);
-      if (isPending(found)) this.#follow(found, (result) => this.#takeStored(read, result));
-      else this.#takeStored(read, found);
+      if (isPending(found)) this.#follow(found, (result) => this.#settleStored(read, result));
+      else this.#settleStored(read, found);
     }
     return reads.length > 0;
   }
 
   /** Settles cells with what the store had for them, and has the rest computed. */
-  #takeStored({ frame, cells }: StoreRead, found: StoreFound): void {
+  #settleStored({ frame, cells }: StoreRead, found: StoreFound): void {
     if ("missed" in found) {
       if (found.found) settleRows(this.#settlement, found.found.op, found.found.rows, found.found.results, found.found.stored);
     } else settleStored(this.#settlement, cells, found);
