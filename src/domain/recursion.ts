@@ -1,7 +1,7 @@
 /** Which steps of a graph lead to themselves through relations: computing them could go from row to row without end. */
 
+import { findComponents } from "./components.ts";
 import type { Derivation, Need, Step } from "./derivation.ts";
-import { findKnots } from "./knots.ts";
 
 /** The steps of a graph that could need themselves of other rows. */
 export interface Recursion {
@@ -12,19 +12,19 @@ export interface Recursion {
   readonly relations: ReadonlySet<string>;
 }
 
-/** Finds them: every step in a circle of steps that goes through a relation, whatever other ways there are to the same features. */
+/** Every step in a circle of steps that goes through a relation, whatever else provides the same features. */
 export function findRecursion({ steps, providers, index }: Derivation): Recursion {
   const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.wishes];
   const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);
-  const knots = findKnots(steps, (step) => [...new Set(next(step))]);
+  const components = findComponents(steps, (step) => [...new Set(next(step))]);
   const relations = new Set<string>();
   const recursive = new Set<Step>();
-  for (const knot of new Set(knots.values())) {
-    const within = [...knot].flatMap((step) =>
-      needsOf(step).filter((need) => need.foreign && (providers.get(need.feature) ?? []).some((provider) => knot.has(provider))),
+  for (const component of new Set(components.values())) {
+    const within = [...component].flatMap((step) =>
+      needsOf(step).filter((need) => need.foreign && (providers.get(need.feature) ?? []).some((provider) => component.has(provider))),
     );
     if (within.length === 0) continue;
-    for (const step of knot) recursive.add(step);
+    for (const step of component) recursive.add(step);
     for (const { path } of within) {
       const resolved = index.resolvePath(path);
       if (resolved.found) for (const relation of [...resolved.relations, resolved.feature]) relations.add(relation.fqn);

@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import type { Log } from "../log.ts";
-import type { LiveDeployment } from "../query/engine.ts";
+import type { LiveDeployment } from "../query/live-deployment.ts";
 
 /** A deployment that stays up at least until it is released. */
 export interface Lease {

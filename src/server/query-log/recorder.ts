@@ -3,7 +3,7 @@
 import { branchOf } from "../deployments/live-scopes.ts";
 import type { Log } from "../log.ts";
 import type { AnswerHead } from "../query/answer/answer.ts";
-import type { LiveDeployment } from "../query/engine.ts";
+import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { QueryLogEntry, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import { storeStages } from "./stages.ts";

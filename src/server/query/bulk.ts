@@ -1,4 +1,7 @@
-/** Bulk queries: one query for many rows, run in batches so that memory stays bounded whatever their number. */
+/**
+ * Bulk queries: one query for many rows, run in batches so that memory stays bounded whatever their
+ * number.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, ErrorDetailSchema, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
@@ -18,12 +21,14 @@ import { explainRun } from "./answer/explain.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ScalarInfo } from "./graph/index-types.ts";
+import { FIRST_ROW } from "./plan/ids.ts";
+import type { QueryContext } from "./query-context.ts";
 import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
-import type { Ask, BulkAsk } from "./request/request.ts";
+import type { BulkRequest, QueryRequest } from "./request/request.ts";
+import type { Awaitable } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { QueryTime } from "./run/query-time.ts";
-import type { RunContext } from "./run/run-context.ts";
 
 /** Rows that run together. */
 const BATCH_ROWS = 10_000;
@@ -43,7 +48,7 @@ export interface BulkAnswerColumn {
   readonly hits: boolean[];
 }
 
-/** What went wrong with a row. */
+/** A failure of a row. */
 export interface BulkFailure {
   /** From 0. */
   readonly row: number;
@@ -56,16 +61,13 @@ export interface BulkFailure {
   readonly exception?: ExceptionInfo | undefined;
 }
 
-/** What a bulk query came to. */
+/** The answer to a bulk query. */
 export interface BulkAnswer extends AnswerHead {
   readonly rows: number;
   readonly columns: readonly BulkAnswerColumn[];
   /** In the order of the rows. */
   readonly failures: readonly BulkFailure[];
 }
-
-/** The world of a bulk query. */
-export type BulkContext = RunContext;
 
 /** One run of a bulk query. */
 export class BulkRun {
@@ -75,11 +77,11 @@ export class BulkRun {
   #explanation = "";
 
   constructor(
-    readonly bulk: BulkAsk,
+    readonly bulk: BulkRequest,
     readonly preparer: Preparer,
-    readonly contextFor: (tags: readonly string[]) => BulkContext,
+    readonly contextFor: (tags: readonly string[]) => QueryContext,
     /** Stores what a batch computed. */
-    readonly keep: (execution: Execution, context: BulkContext) => undefined | Promise<void>,
+    readonly keep: (execution: Execution, context: QueryContext) => Awaitable<void>,
     readonly spans: SpanRecorder | undefined,
   ) {}
 
@@ -88,14 +90,14 @@ export class BulkRun {
     const started = performance.now();
     const { columns } = this.bulk;
     const rows = rowsOf(this.bulk);
-    if (this.bulk.ask.storePlanStages) checkStagedRows(rows);
-    const ask: Ask = { ...this.bulk.ask, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
-    let context: BulkContext | undefined;
+    if (this.bulk.request.storePlanStages) checkStagedRows(rows);
+    const request: QueryRequest = { ...this.bulk.request, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
+    let context: QueryContext | undefined;
     let inferred: readonly string[] = [];
     const guess = guesses();
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
       const planning = this.spans?.open("plan", "plan");
-      const prepared = this.preparer.prepareRows(ask, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
+      const prepared = this.preparer.prepareRows(request, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
       this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
       inferred = prepared.inferred;
       context ??= this.contextFor(prepared.tags);
@@ -111,7 +113,7 @@ export class BulkRun {
       context.signal?.throwIfAborted();
       if (from + BATCH_ROWS < rows) await Bun.sleep(0);
     }
-    const { deployment, queryId, now, observer } = context as BulkContext;
+    const { deployment, queryId, now, observer } = context as QueryContext;
     return {
       queryId,
       deployment,
@@ -128,7 +130,7 @@ export class BulkRun {
     };
   }
 
-  async #runBatch(prepared: PreparedRows, context: BulkContext, started: number): Promise<void> {
+  async #runBatch(prepared: PreparedRows, context: QueryContext, started: number): Promise<void> {
     for (const [row, refusals] of prepared.refused)
       for (const { code, message, feature, resolver } of refusals)
         this.#failures.push({
@@ -143,7 +145,7 @@ export class BulkRun {
       if (group.rows.length === 0) continue;
       const execution = new Execution(group.plan, group.rows.length, context, this.#timesOf(group.rows));
       context.observer?.stages?.number(execution, group.rows);
-      await execution.run(group.columns);
+      await execution.execute(group.columns);
       await this.keep(execution, context);
       this.#hash ||= group.plan.hash;
       if (context.trace && this.#explanation === "")
@@ -152,7 +154,7 @@ export class BulkRun {
           durationMs: performance.now() - started,
           planned: prepared.planned,
         });
-      this.#take(execution, group.rows);
+      this.#collect(execution, group.rows);
     }
   }
 
@@ -169,8 +171,8 @@ export class BulkRun {
     });
   }
 
-  #take(execution: Execution, rows: readonly number[]): void {
-    for (let at = 0; at < rows.length; at++) {
+  #collect(execution: Execution, rows: readonly number[]): void {
+    for (let at = FIRST_ROW; at < rows.length; at++) {
       const row = rows[at] as number;
       const fields = answerFields(execution, at);
       for (let i = 0; i < fields.length; i++) {
@@ -194,8 +196,11 @@ function inParts(group: RowGroup): RowGroup[] {
   });
 }
 
-/** The rows of a query: the length of its columns, of which those of length 1 stand for every row. Throws QueryRefused when two differ. */
-function rowsOf({ columns, now }: BulkAsk): number {
+/**
+ * The rows of a query: the length of its columns, of which those of length 1 stand for every row.
+ * Throws QueryRefused when two differ.
+ */
+function rowsOf({ columns, now }: BulkRequest): number {
   const times = now ? [{ name: "now", length: now.length }] : [];
   const [first, ...others] = [...columns, ...times].filter((column) => column.length !== 1);
   const other = others.find((column) => column.length !== first?.length);
@@ -213,7 +218,7 @@ function rowsOf({ columns, now }: BulkAsk): number {
 /** Errors of a bulk query that its summary names. */
 const MAX_SUMMARY_ERRORS = 100;
 
-/** What a bulk query came to without its values, as the answer of a query, for the log. */
+/** The answer to a bulk query without its values, as the answer of a query, for the log. */
 export function bulkSummary(answer: BulkAnswer): QueryResponse {
   return create(QueryResponseSchema, {
     errors: answer.failures.slice(0, MAX_SUMMARY_ERRORS).map(errorDetail),

@@ -2,58 +2,54 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
-import type { SpanRecorder } from "./answer/spans.ts";
-import { StageRecorder } from "./answer/stages.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
-import type { LiveDeployment } from "./engine.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
+import type { LiveDeployment } from "./live-deployment.ts";
+import { FIRST_ROW } from "./plan/ids.ts";
+import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import { type Prepared, Preparer } from "./request/prepare.ts";
-import type { Ask, BulkAsk } from "./request/request.ts";
+import type { BulkRequest, QueryRequest } from "./request/request.ts";
+import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
-import { RunObserver } from "./run/observer.ts";
-import { QueryTime } from "./run/query-time.ts";
-import type { RunContext } from "./run/run-context.ts";
 import { storeFresh } from "./run/store-access.ts";
-import { Trace } from "./run/trace.ts";
 
 /** Latest instant that a datetime can write: the end of the year 9999. */
 const LAST_MICROS = 253_402_300_799_999_999n;
 const FIRST_MICROS = -62_135_596_800_000_000n;
 
-/** What the engine is made with. */
+export type { Tracing } from "./query-context.ts";
+
+/** The clock and the log of an engine. */
 export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How a query is a part of a trace. */
-export interface Tracing {
-  /** The caller's span. */
-  readonly parent: TraceParent | undefined;
-  /** Set when the query's own spans are kept. */
-  readonly spans: SpanRecorder | undefined;
-}
-
 /** The engine. What fails while a query runs is in its answer. */
 export interface OnlineEngine {
   /**
-   * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when nothing has to be waited for.
+   * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when
+   * nothing has to be waited for.
    * @param now epoch milliseconds at arrival; default the clock's
    */
-  answer(deployment: LiveDeployment, ask: Ask, now?: number, signal?: AbortSignal, tracing?: Tracing): Answer | Promise<Answer>;
-  /** Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows. */
-  answerBulk(deployment: LiveDeployment, bulk: BulkAsk, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
+  answer(deployment: LiveDeployment, request: QueryRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer>;
+  /**
+   * Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows.
+   */
+  answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
 
-/** Makes an engine. Its tables and plans belong to the `LiveDeployment` object that is handed in: keep one object per deployment. */
+/**
+ * Makes an engine. Its tables and plans belong to the `LiveDeployment` object that is handed in:
+ * keep one object per deployment.
+ */
 export function createEngine(options: EngineOptions): OnlineEngine {
   return new Engine(options);
 }
@@ -69,12 +65,12 @@ class Engine implements OnlineEngine {
 
   async answerBulk(
     deployment: LiveDeployment,
-    bulk: BulkAsk,
+    bulk: BulkRequest,
     now = this.options.clock.now(),
     signal?: AbortSignal,
     tracing?: Tracing,
   ): Promise<BulkAnswer> {
-    checkNow(bulk.ask.now);
+    checkNow(bulk.request.now);
     bulk.now?.forEach(checkNow);
     const preparer = this.#preparer(deployment);
     const { log } = this.options;
@@ -82,8 +78,8 @@ class Engine implements OnlineEngine {
     const run = new BulkRun(
       bulk,
       preparer,
-      (tags) => new QueryContext({ deployment, ask: bulk.ask, tags, arrival: now, log, signal, compile, tracing }),
-      (execution, context) => keep(execution, context as QueryContext, now),
+      (tags) => new QueryContext({ deployment, request: bulk.request, tags, arrival: now, log, signal, compile, tracing }),
+      (execution, context) => keep(execution, context, now),
       tracing?.spans,
     );
     return run.answer();
@@ -91,24 +87,22 @@ class Engine implements OnlineEngine {
 
   answer(
     deployment: LiveDeployment,
-    ask: Ask,
+    request: QueryRequest,
     now = this.options.clock.now(),
     signal?: AbortSignal,
     tracing?: Tracing,
-  ): Answer | Promise<Answer> {
+  ): Awaitable<Answer> {
     const started = performance.now();
-    checkNow(ask.now);
+    checkNow(request.now);
     const preparer = this.#preparer(deployment);
     const planning = tracing?.spans?.open("plan", "plan");
-    const prepared = preparer.prepare(ask);
+    const prepared = preparer.prepare(request);
     tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
     const { log } = this.options;
     const { compile } = preparer.index;
-    const context = new QueryContext({ deployment, ask, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
+    const context = new QueryContext({ deployment, request, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
     const execution = new Execution(prepared.plan, 1, context);
-    const running = execution.run(columnsOf(prepared.values));
-    if (running) return running.then(() => conclude(execution, prepared, context, now, started));
-    return conclude(execution, prepared, context, now, started);
+    return andThen(execution.execute(columnsOf(prepared.values)), () => conclude(execution, prepared, context, now, started));
   }
 
   #preparer(deployment: LiveDeployment): Preparer {
@@ -127,54 +121,6 @@ function checkNow(now: bigint | undefined): void {
     throw new QueryRefused([refusal(ErrorCode.PARSE_FAILED, "now must lie between the years 1 and 9999")]);
 }
 
-/** What the world of a query is made of. */
-interface QueryWorld extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
-  readonly ask: Ask;
-  /** Epoch milliseconds. */
-  readonly arrival: number;
-  readonly tracing: Tracing | undefined;
-}
-
-/** The world of a query; what is only read by some is made only when somebody reads it. */
-class QueryContext implements RunContext {
-  readonly deployment: LiveDeployment;
-  readonly tags: readonly string[];
-  readonly log: Log;
-  readonly signal: AbortSignal | undefined;
-  readonly compile: RunContext["compile"];
-  readonly queryId: string;
-  readonly now: QueryTime;
-  readonly queryContext: Ask["queryContext"];
-  readonly trace: Trace | undefined;
-  readonly observer: RunObserver | undefined;
-  readonly #tracing: Tracing | undefined;
-
-  constructor({ deployment, ask, tags, arrival, log, signal, compile, tracing }: QueryWorld) {
-    this.deployment = deployment;
-    this.tags = tags;
-    this.log = log;
-    this.signal = signal;
-    this.compile = compile;
-    this.queryId = Bun.randomUUIDv7("hex", arrival);
-    this.now = ask.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(ask.now);
-    this.queryContext = ask.queryContext;
-    this.trace = ask.explain ? new Trace() : undefined;
-    this.#tracing = tracing;
-    this.observer =
-      tracing?.spans || ask.storePlanStages
-        ? new RunObserver(tracing?.spans, ask.storePlanStages ? new StageRecorder() : undefined)
-        : undefined;
-  }
-
-  get traceId(): string {
-    return this.#tracing?.spans?.traceId ?? this.#tracing?.parent?.traceId ?? this.queryId.replaceAll("-", "");
-  }
-
-  get traceparent(): string {
-    return this.#tracing?.parent ? formatTraceparent(this.#tracing.parent) : "";
-  }
-}
-
 function columnsOf(values: readonly FeatureValue[]): FeatureValue[][] {
   const columns = new Array<FeatureValue[]>(values.length);
   for (let i = 0; i < values.length; i++) columns[i] = [values[i] as FeatureValue];
@@ -182,19 +128,12 @@ function columnsOf(values: readonly FeatureValue[]): FeatureValue[][] {
 }
 
 /** Stores what is fresh and puts the answer together. */
-function conclude(
-  execution: Execution,
-  prepared: Prepared,
-  context: QueryContext,
-  arrival: number,
-  started: number,
-): Answer | Promise<Answer> {
-  const storing = keep(execution, context, arrival);
-  return storing ? storing.then(() => assemble(execution, prepared, context, started)) : assemble(execution, prepared, context, started);
+function conclude(execution: Execution, prepared: Prepared, context: QueryContext, arrival: number, started: number): Awaitable<Answer> {
+  return andThen(keep(execution, context, arrival), () => assemble(execution, prepared, context, started));
 }
 
 /** Stores what is fresh. */
-function keep(execution: Execution, context: QueryContext, arrival: number): undefined | Promise<void> {
+function keep(execution: Execution, context: QueryContext, arrival: number): Awaitable<void> {
   if (execution.covered.length > 0 && context.log.enabled("debug"))
     for (const failure of execution.covered)
       context.log.debug("a default stands in for a failure", { queryId: context.queryId, feature: failure.path, error: failure.message });
@@ -202,7 +141,7 @@ function keep(execution: Execution, context: QueryContext, arrival: number): und
 }
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {
-  const fields = answerFields(execution, 0);
+  const fields = answerFields(execution, FIRST_ROW);
   const durationMs = performance.now() - started;
   return {
     queryId: context.queryId,

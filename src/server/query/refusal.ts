@@ -17,7 +17,10 @@ export function hinted({ errors: [first, ...others] }: QueryRefused, hint: strin
   return new QueryRefused([{ ...first, hint }, ...others]);
 }
 
-/** Characters of a message, and of the name that it is about, that are told; names come from the request and may have any length. */
+/**
+ * Characters of a message, and of the name that it is about, that are told; names come from the
+ * request and may have any length.
+ */
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 500;
 
@@ -31,7 +34,9 @@ export function clipped(text: string, max = MAX_MESSAGE): string {
   return text.length <= max ? text : `${text.slice(0, max)}... (${text.length - max} more characters)`;
 }
 
-/** Names for which others that were meant are looked for: that costs as much as the graph has names. */
+/**
+ * Names for which others that were meant are looked for: that costs as much as the graph has names.
+ */
 const MAX_GUESSES = 20;
 /** Faults that are told in words. */
 const MAX_TOLD = 100;
@@ -45,7 +50,10 @@ export function guesses(): Guess {
   return () => left-- > 0;
 }
 
-/** Everything that is wrong with a request: the first hundred faults in words, the others as a number. */
+/**
+ * Everything that is wrong with a request: the first hundred faults in words, the others as a
+ * number.
+ */
 export class Refusals {
   readonly #told: Refusal[] = [];
   #others = 0;

@@ -4,7 +4,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
+import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
 import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
 import { seeded } from "../../domain/seed.ts";
@@ -63,10 +63,10 @@ function bulk(
   of: World,
   inputs: Readonly<Record<string, readonly unknown[]>>,
   outputs: readonly string[],
-  more: Partial<Ask> = {},
+  more: Partial<QueryRequest> = {},
 ): Promise<BulkAnswer> {
   const columns = Object.entries(inputs).map(([name, values]) => bulkColumn(name, values));
-  return of.engine.answerBulk(of.deployment, { ask: ask({}, outputs, more), columns }, of.now);
+  return of.engine.answerBulk(of.deployment, { request: ask({}, outputs, more), columns }, of.now);
 }
 
 function column(answer: BulkAnswer, path: string): readonly FeatureValue[] {

@@ -12,8 +12,8 @@ import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
 import type { Answer } from "../../../src/server/query/answer/answer.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
 import { createEngine, type OnlineEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
-import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
+import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { anyPython } from "../python/project.ts";
@@ -95,16 +95,16 @@ export class PythonWorld {
     return rows;
   }
 
-  async ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[], more: Partial<Ask> = {}): Promise<Answer> {
+  async ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[], more: Partial<QueryRequest> = {}): Promise<Answer> {
     return this.engine.answer(this.deployment, ask(inputs, outputs, more), clock.now());
   }
 
   async askBulk(
     columns: Readonly<Record<string, readonly unknown[]>>,
     outputs: readonly string[],
-    more: Partial<Ask> = {},
+    more: Partial<QueryRequest> = {},
   ): Promise<BulkAnswer> {
-    const bulk = { ask: ask({}, outputs, more), columns: Object.entries(columns).map(([name, values]) => bulkColumn(name, values)) };
+    const bulk = { request: ask({}, outputs, more), columns: Object.entries(columns).map(([name, values]) => bulkColumn(name, values)) };
     return this.engine.answerBulk(this.deployment, bulk, clock.now());
   }
 

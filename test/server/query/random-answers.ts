@@ -6,7 +6,8 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { Answer, AnswerField } from "../../../src/server/query/answer/answer.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import { AnswerType } from "../../../src/server/query/graph/answer-type.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
 import { primitive } from "./graphs.ts";
 
 const point = create(DataTypeSchema, {
@@ -39,7 +40,7 @@ const anyField: fc.Arbitrary<AnswerField> = fc
     failed: fc.boolean(),
   })
   .map(({ path, of, key, observedAt, hit, failed }) => {
-    const featureOf = (type: DataType) => ({ dtype: type, typeName: "t" }) as AnswerField["feature"];
+    const featureOf = (type: DataType) => ({ dtype: type, answerType: new AnswerType(type), typeName: "t" }) as AnswerField["feature"];
     return {
       path,
       feature: featureOf(of.type),

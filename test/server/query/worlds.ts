@@ -9,9 +9,9 @@ import { createLog } from "../../../src/server/log.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../../src/server/python/pool.ts";
 import type { Answer, AnswerField } from "../../../src/server/query/answer/answer.ts";
 import { createEngine, type OnlineEngine } from "../../../src/server/query/create-engine.ts";
-import type { LiveDeployment } from "../../../src/server/query/engine.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import type { Ask } from "../../../src/server/query/request/request.ts";
+import type { QueryRequest } from "../../../src/server/query/request/request.ts";
 import type { ColumnType } from "../../../src/server/sql/condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../../src/server/sql/source.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
@@ -220,7 +220,7 @@ export class World {
   }
 
   /** Asks, with values as a thin client gives them. */
-  async ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[] = [], more: Partial<Ask> = {}): Promise<Answer> {
+  async ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[] = [], more: Partial<QueryRequest> = {}): Promise<Answer> {
     return this.engine.answer(this.deployment, ask(inputs, outputs, more), this.now);
   }
 
@@ -228,7 +228,7 @@ export class World {
   async values(
     inputs: Readonly<Record<string, unknown>>,
     outputs: readonly string[] = [],
-    more: Partial<Ask> = {},
+    more: Partial<QueryRequest> = {},
   ): Promise<Record<string, FeatureValue>> {
     return valuesOf(await this.ask(inputs, outputs, more));
   }
@@ -237,7 +237,7 @@ export class World {
   async refusal(
     inputs: Readonly<Record<string, unknown>>,
     outputs: readonly string[] = [],
-    more: Partial<Ask> = {},
+    more: Partial<QueryRequest> = {},
   ): Promise<QueryRefused> {
     try {
       await this.ask(inputs, outputs, more);
@@ -250,7 +250,11 @@ export class World {
 }
 
 /** A query as the engine takes it. */
-export function ask(inputs: Readonly<Record<string, unknown>>, outputs: readonly string[] = [], more: Partial<Ask> = {}): Ask {
+export function ask(
+  inputs: Readonly<Record<string, unknown>>,
+  outputs: readonly string[] = [],
+  more: Partial<QueryRequest> = {},
+): QueryRequest {
   return {
     inputs: Object.entries(inputs).map(([name, value]) => ({ name, form: "typed", value })),
     outputs,

@@ -4,7 +4,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { QueryBulkRequestSchema, type QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { timestampToMicros } from "../../../src/domain/proto-time.ts";
-import { type BulkColumnAsk, bulkColumnsFromProto } from "../../../src/server/query/request/request.ts";
+import { type BulkInput, bulkColumnsFromProto } from "../../../src/server/query/request/request.ts";
 import { readBulkMessage } from "../../../src/server/wire/query/bulk-message.ts";
 import { seeded } from "../../domain/seed.ts";
 
@@ -25,7 +25,7 @@ const input = fc.oneof(
   fc.constant({}),
 );
 
-const contents = (columns: readonly BulkColumnAsk[]) =>
+const contents = (columns: readonly BulkInput[]) =>
   columns.map((column) => [
     column.name,
     column.length,

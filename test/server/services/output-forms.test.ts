@@ -145,7 +145,11 @@ test("every answer has the type of every output, the same through every door", a
   expect((await post("online", { inputs: { "user.id": 2 }, outputs: OUTPUTS })).meta.types).toEqual(TYPES);
   expect((await post("bulk", { inputs: { "user.id": [2, 0] }, outputs: OUTPUTS })).meta.types).toEqual(TYPES);
   const answer = await world.ask({ "user.id": 2 }, OUTPUTS);
-  const bulk = await world.engine.answerBulk(world.deployment, { ask: ask({}, OUTPUTS), columns: [bulkColumn("user.id", [2])] }, world.now);
+  const bulk = await world.engine.answerBulk(
+    world.deployment,
+    { request: ask({}, OUTPUTS), columns: [bulkColumn("user.id", [2])] },
+    world.now,
+  );
   for (const told of [
     fromBinary(QueryResponseSchema, answerToBinary(answer, false, "")),
     fromBinary(QueryResponseSchema, answerToBinary(answer, true, "")),

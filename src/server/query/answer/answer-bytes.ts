@@ -1,14 +1,17 @@
-/** The answer as the bytes of its message. Objects for every field and value would cost several times what the rest of a query does, so the common answer goes without. */
+/**
+ * The answer as the bytes of its message. Objects for every field and value would cost several
+ * times what the rest of a query does, so the common answer goes without.
+ */
 
 import { toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { FeatureResultSchema, QueryMetaSchema, QueryResponseSchema } from "../../../../gen/svc/v1/query_pb.ts";
-import { type DataType, DataTypeSchema, PrimitiveType, ValueSchema } from "../../../../gen/svc/v1/value_pb.ts";
+import { type DataType, PrimitiveType, ValueSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import { type Answer, type AnswerField, answerToProto, toldType, typedOutputs } from "./answer.ts";
+import { type Answer, type AnswerField, answerToProto, typedOutputs } from "./answer.ts";
 
 const DATA = QueryResponseSchema.field.data.number;
 const META = QueryResponseSchema.field.meta.number;
@@ -61,19 +64,8 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
 function writeTypes(writer: BinaryWriter, fields: readonly AnswerField[]): void {
   writer.tag(META, BYTES).fork();
   for (const { path, feature } of typedOutputs(fields))
-    writer.tag(TYPES, BYTES).fork().tag(MAP_KEY, BYTES).string(path).tag(MAP_VALUE, BYTES).bytes(typeBytes(feature.dtype)).join();
+    writer.tag(TYPES, BYTES).fork().tag(MAP_KEY, BYTES).string(path).tag(MAP_VALUE, BYTES).bytes(feature.answerType.bytes).join();
   writer.join();
-}
-
-const knownTypes = new WeakMap<DataType, Uint8Array>();
-
-function typeBytes(type: DataType): Uint8Array {
-  let known = knownTypes.get(type);
-  if (!known) {
-    known = toBinary(DataTypeSchema, toldType(type));
-    knownTypes.set(type, known);
-  }
-  return known;
 }
 
 function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): void {
@@ -84,7 +76,10 @@ function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): 
   else writer.raw(toBinary(ValueSchema, toProtoValue(value, type)));
 }
 
-/** A function that remembers its last result: the fields of a row share their key, and often their time. */
+/**
+ * A function that remembers its last result: the fields of a row share their key, and often their
+ * time.
+ */
 function remembered<A, B>(make: (given: A) => B): (given: A) => B {
   let last: { readonly given: A; readonly made: B } | undefined;
   return (given) => {

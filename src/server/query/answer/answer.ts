@@ -10,16 +10,16 @@ import {
   type QueryResponse,
   QueryResponseSchema,
 } from "../../../../gen/svc/v1/query_pb.ts";
-import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { microsToTimestamp, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { LiveDeployment } from "../engine.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
+import type { LiveDeployment } from "../live-deployment.ts";
+import type { CellId, Row } from "../plan/ids.ts";
 import type { PlanFrame, PlanOutput, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import { listFailures, rowsAsList } from "../run/child-rows.ts";
-import type { Execution } from "../run/executor.ts";
+import type { Run } from "../run/run.ts";
 import type { Stage } from "./stages.ts";
 
 /** One feature of an answer. */
@@ -31,7 +31,10 @@ export interface AnswerField {
   readonly value: FeatureValue;
   /** Whether the online store served it. */
   readonly hit: boolean;
-  /** FQN of the resolver that computed it, now or when it was stored; empty for inputs, joins and defaults. */
+  /**
+   * FQN of the resolver that computed it, now or when it was stored; empty for inputs, joins and
+   * defaults.
+   */
   readonly resolver: string;
   /** Epoch milliseconds; undefined when there is no value. */
   readonly observedAt: number | undefined;
@@ -44,7 +47,7 @@ export interface AnswerField {
   readonly isTable: boolean;
 }
 
-/** What every answer says of its query, be it for one row or for many. */
+/** The facts that every answer tells of its query, be it for one row or for many. */
 export interface AnswerHead {
   readonly queryId: string;
   readonly deployment: LiveDeployment;
@@ -58,11 +61,11 @@ export interface AnswerHead {
   readonly explanation: string;
   /** Id of the query's trace; empty when it was not traced. */
   readonly traceId: string;
-  /** What the steps gave; empty unless asked for. */
+  /** The values that the steps gave; empty unless asked for. */
   readonly stages: readonly Stage[];
 }
 
-/** What a query came to. */
+/** The answer to a query for one row. */
 export interface Answer extends AnswerHead {
   /** The plan's outputs, one for each field; the same object for queries of the same shape. */
   readonly outputs: readonly PlanOutput[];
@@ -72,62 +75,82 @@ export interface Answer extends AnswerHead {
 }
 
 /** The outputs of a row of a run. Fields of the same row of a relation share their key. */
-export function answerFields(execution: Execution, row: number): AnswerField[] {
-  const { plan, cells, rows } = execution;
-  const keys = new Map<number, AnswerField["key"]>();
+export function answerFields(run: Run, row: Row): AnswerField[] {
+  const { plan } = run;
+  const keys = new FrameKeys(run, row);
   const fields: AnswerField[] = new Array(plan.outputs.length);
-  for (let i = 0; i < fields.length; i++) {
-    const output = plan.outputs[i] as (typeof plan.outputs)[number];
-    const slot = plan.slots[output.slot];
-    fields[i] = slot ? answerField(slot, slot.id * rows + row, output) : unprovided(output.path, output.feature, output.reason ?? "");
-  }
+  for (let i = 0; i < fields.length; i++) fields[i] = answerField(run, row, plan.outputs[i] as PlanOutput, keys);
   return fields;
+}
 
-  function answerField(slot: PlanSlot, cell: number, output: PlanOutput): AnswerField {
-    if (slot.feature.rowsOf) return rowsField(execution, cell, output);
-    const origin = cells.origin[cell];
-    const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
-    return {
-      path: slot.path,
-      feature: slot.feature,
-      value: cells.state[cell] === CellState.OK ? (cells.values[cell] as FeatureValue) : null,
-      hit: origin === CellOrigin.STORED,
-      resolver:
-        origin === CellOrigin.STORED
-          ? (cells.storedBy[cell] as string)
-          : origin === CellOrigin.COMPUTED
-            ? (plan.ops[slot.op]?.resolver?.fqn ?? "")
-            : "",
-      observedAt: failure ? undefined : (cells.observed[cell] as number),
-      key: cells.state[cell] === CellState.ABSENT ? undefined : keyOf(plan.frames[slot.frame] as PlanFrame),
-      failure,
-      isTable: false,
-    };
+function answerField(run: Run, row: Row, output: PlanOutput, keys: FrameKeys): AnswerField {
+  const { plan, cells } = run;
+  if (output.slot === undefined) return unprovided(output);
+  const slot = plan.slot(output.slot);
+  const cell = cells.at(slot.id, row);
+  if (slot.feature.rowsOf) return rowsField(run, cell, output);
+  const origin = cells.origin(cell);
+  const state = cells.state(cell);
+  const failure = state === CellState.FAILED ? cells.failure(cell) : undefined;
+  return {
+    path: slot.path,
+    feature: slot.feature,
+    value: state === CellState.OK ? cells.value(cell) : null,
+    hit: origin === CellOrigin.STORED,
+    resolver: resolverOf(run, slot, cell, origin),
+    observedAt: failure ? undefined : cells.observed(cell),
+    key: state === CellState.ABSENT ? undefined : keys.of(plan.frame(slot.frame)),
+    failure,
+    isTable: false,
+  };
+}
+
+/** FQN of the resolver that computed a cell, now or when it was stored. */
+function resolverOf({ plan, cells }: Run, slot: PlanSlot, cell: CellId, origin: number): string {
+  if (origin === CellOrigin.STORED) return cells.storedBy(cell);
+  return origin === CellOrigin.COMPUTED ? (plan.providerOf(slot)?.resolver?.fqn ?? "") : "";
+}
+
+/** The primary keys of the rows that one row of a run leads to, each looked up once. */
+class FrameKeys {
+  /** By frame; null = not known. */
+  readonly #keys: (AnswerField["key"] | null)[] = [];
+
+  constructor(
+    readonly run: Run,
+    readonly row: Row,
+  ) {}
+
+  of(frame: PlanFrame): AnswerField["key"] {
+    let key = this.#keys[frame.id];
+    if (key === undefined) {
+      key = this.#find(frame) ?? null;
+      this.#keys[frame.id] = key;
+    }
+    return key ?? undefined;
   }
 
-  function keyOf({ id, namespace, primarySlot }: PlanFrame): AnswerField["key"] {
-    if (keys.has(id)) return keys.get(id);
-    const { primaryKey } = namespace;
-    const cell = primarySlot * rows + row;
-    const value = primarySlot >= 0 && cells.state[cell] === CellState.OK ? (cells.values[cell] as FeatureValue) : null;
-    const key = primaryKey && value !== null ? { feature: primaryKey, value } : undefined;
-    keys.set(id, key);
-    return key;
+  #find({ namespace: { primaryKey }, primarySlot }: PlanFrame): AnswerField["key"] {
+    const { cells } = this.run;
+    if (!primaryKey || primarySlot === undefined) return undefined;
+    const cell = cells.at(primarySlot, this.row);
+    const value = cells.isOk(cell) ? cells.value(cell) : null;
+    return value === null ? undefined : { feature: primaryKey, value };
   }
 }
 
-function rowsField(execution: Execution, cell: number, { path, feature, pick }: PlanOutput): AnswerField {
-  const { cells } = execution;
-  const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell] : undefined;
-  const rows = cells.rowsAt.get(cell);
-  const hit = cells.origin[cell] === CellOrigin.STORED;
+function rowsField(run: Run, cell: CellId, { path, feature, pick }: PlanOutput): AnswerField {
+  const { cells } = run;
+  const failure = cells.state(cell) === CellState.FAILED ? cells.failure(cell) : undefined;
+  const rows = cells.childRows(cell);
+  const hit = cells.origin(cell) === CellOrigin.STORED;
   return {
     path,
     feature,
-    value: cells.state[cell] === CellState.OK ? rowsAsList(rows, pick) : null,
+    value: cells.isOk(cell) ? rowsAsList(rows, pick) : null,
     hit,
-    resolver: hit ? (cells.storedBy[cell] as string) : "",
-    observedAt: failure ? undefined : hit ? (cells.observed[cell] as number) : execution.timeOf(cell % execution.rows).ms,
+    resolver: hit ? cells.storedBy(cell) : "",
+    observedAt: failure ? undefined : hit ? cells.observed(cell) : run.timeOf(cells.rowOf(cell)).ms,
     key: undefined,
     failure,
     inner: listFailures(rows, pick),
@@ -135,27 +158,8 @@ function rowsField(execution: Execution, cell: number, { path, feature, pick }: 
   };
 }
 
-/** The values of an output for every row of a run, with the reasons of those that failed. */
-export function answerCells(
-  { plan, cells, rows }: Execution,
-  position: number,
-): { readonly values: FeatureValue[]; readonly failures: ReadonlyMap<number, CellFailure> } {
-  const { slot: id, pick, feature } = plan.outputs[position] as PlanOutput;
-  const values = new Array<FeatureValue>(rows).fill(null);
-  const failures = new Map<number, CellFailure>();
-  for (let row = 0; id >= 0 && row < rows; row++) {
-    const cell = id * rows + row;
-    if (cells.state[cell] === CellState.FAILED) failures.set(row, cells.failures[cell] as CellFailure);
-    else if (cells.state[cell] !== CellState.OK) continue;
-    else values[row] = plan.slots[id]?.feature.rowsOf ? rowsAsList(cells.rowsAt.get(cell), pick) : (cells.values[cell] as FeatureValue);
-    if (feature.rowsOf)
-      for (const failure of listFailures(cells.rowsAt.get(cell), pick)) if (!failures.has(row)) failures.set(row, failure);
-  }
-  return { values, failures };
-}
-
-function unprovided(path: string, feature: ScalarInfo, message: string): AnswerField {
-  const failure: CellFailure = { code: ErrorCode.RESOLVER_NOT_FOUND, message, path, resolver: "" };
+function unprovided({ path, feature, reason = "" }: PlanOutput): AnswerField {
+  const failure: CellFailure = { code: ErrorCode.RESOLVER_NOT_FOUND, message: reason, path, resolver: "" };
   return { path, feature, value: null, hit: false, resolver: "", observedAt: undefined, key: undefined, failure, isTable: false };
 }
 
@@ -187,46 +191,21 @@ export function failureDetail(failure: CellFailure): ErrorDetail {
   });
 }
 
-/** Where each field came from, for the log: a line each, `+` when the online store served it, then the FQN of the resolver. */
+/**
+ * The origins of the fields, for the log: a line each, `+` when the online store served it, then
+ * the FQN of the resolver.
+ */
 export function answerOrigins({ fields }: Answer): string {
   let lines = "";
   for (const { hit, resolver } of fields) lines += hit ? `+${resolver}\n` : `${resolver}\n`;
   return lines;
 }
 
-/** Outputs whose types are known: without a plan it is not known what the rows of a relation have. */
+/**
+ * Outputs whose types are known: without a plan it is not known what the rows of a relation have.
+ */
 export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: readonly O[]): O[] {
   return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
-}
-
-const told = new WeakMap<DataType, DataType>();
-
-/** A type as answers tell it: enumerations have the type of their values. */
-export function toldType(type: DataType): DataType {
-  let known = told.get(type);
-  if (!known) {
-    known = withoutEnums(type);
-    told.set(type, known);
-  }
-  return known;
-}
-
-function withoutEnums(type: DataType): DataType {
-  const { kind } = type;
-  switch (kind.case) {
-    case "enum":
-      return create(DataTypeSchema, { kind: { case: "primitive", value: kind.value.base } });
-    case "list":
-      return create(DataTypeSchema, {
-        kind: { case: "list", value: { ...kind.value, element: withoutEnums(kind.value.element as DataType) } },
-      });
-    case "struct": {
-      const fields = kind.value.fields.map((field) => ({ ...field, dtype: withoutEnums(field.dtype as DataType) }));
-      return create(DataTypeSchema, { kind: { case: "struct", value: { ...kind.value, fields } } });
-    }
-    default:
-      return type;
-  }
 }
 
 /**
@@ -250,7 +229,7 @@ export function answerMeta(
     url,
     traceId,
     planStages: stages.length,
-    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, toldType(feature.dtype)])),
+    types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, feature.answerType.type])),
   });
 }
 

@@ -1,4 +1,7 @@
-/** The spans of one traced query, gathered while it runs and handed to the telemetry store when it has been answered. */
+/**
+ * The spans of one traced query, gathered while it runs and handed to the telemetry store when it
+ * has been answered.
+ */
 
 import { formatTraceparent, newSpanId, newTraceId, type TraceParent } from "../../../domain/traceparent.ts";
 import type { SpanKind, SpanRecord } from "../../stores/telemetry/store.ts";
@@ -56,7 +59,10 @@ export class SpanRecorder {
     return span;
   }
 
-  /** Ends a span; once. Without one it does nothing, which saves asking where the recorder itself may be missing. */
+  /**
+   * Ends a span; once. Without one it does nothing, which saves asking where the recorder itself
+   * may be missing.
+   */
   end(span: OpenSpan | undefined, facts: SpanFacts = {}, error = ""): void {
     if (!span || !this.#open.delete(span)) return;
     span.facts = { ...span.facts, ...facts };

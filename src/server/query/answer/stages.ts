@@ -1,30 +1,37 @@
-/** What the steps of a query gave, gathered for a query that wants its stages kept: values of features, and nothing else of the query. */
+/**
+ * Stages: the values that the steps of a query gave, gathered for a query that wants them kept.
+ * Nothing else of the query is in them.
+ */
 
 import { toJson } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { type FeatureValue, tagged } from "../../../domain/value.ts";
-import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
-import { providerOf } from "../plan/plan-reasons.ts";
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
+import type { PlanFrame, PlanOp } from "../plan/plan.ts";
 import { QueryRefused, refusal } from "../refusal.ts";
 import { CellState } from "../run/cells.ts";
 import type { ChildColumn } from "../run/child-rows.ts";
-import type { Execution } from "../run/executor.ts";
+import type { Run } from "../run/run.ts";
+import { OP_DESCRIPTIONS } from "./op-descriptions.ts";
 
 /** Most rows of a query whose stages are kept. */
 export const MAX_STAGED_QUERY_ROWS = 1_000;
 /** Most rows of one stage that are kept; of a longer one the figures are. */
 export const MAX_STAGE_ROWS = 10_000;
-/** Size of all stages of a query, in characters of their JSON; of a stage that does not fit any more the figures are kept. */
+/**
+ * Size of all stages of a query, in characters of their JSON; of a stage that does not fit any more
+ * the figures are kept.
+ */
 export const MAX_STAGES_SIZE = 32 * 1024 * 1024;
 /** Most stages of a query. */
 const MAX_STAGES = 1_000;
 
-/** What a step gave. */
+/** The values that a step gave. */
 export interface Stage {
   /** The op's kind, or `stored` for values read from the online store. */
   readonly kind: string;
-  /** What gave the values; empty = a join. */
+  /** The provider of the values; empty = a join. */
   readonly provider: string;
   /** The path whose rows they are. */
   readonly path: string;
@@ -32,9 +39,12 @@ export interface Stage {
   readonly columns: readonly string[];
   /** Types of the columns as JSON. */
   readonly types: readonly unknown[];
-  /** A line for each row, as JSON: the row that it belongs to, the columns' values in tagged form, errors by column. */
+  /**
+   * A line for each row, as JSON: the row that it belongs to, the columns' values in tagged form,
+   * errors by column.
+   */
   readonly lines: readonly string[];
-  /** Why there are no lines; empty when there are. */
+  /** The reason why there are no lines; empty when there are. */
   readonly omitted: string;
 }
 
@@ -56,40 +66,41 @@ interface Column {
 export class StageRecorder {
   readonly stages: Stage[] = [];
   #size = 0;
-  readonly #numbers = new WeakMap<Execution, readonly number[]>();
+  readonly #numbers = new Map<Run, readonly number[]>();
 
   /** Says which rows of the query the rows of a run are. */
-  number(execution: Execution, rows: readonly number[]): void {
-    this.#numbers.set(execution, rows);
+  number(run: Run, queryRows: readonly number[]): void {
+    this.#numbers.set(run, queryRows);
   }
 
   /** Keeps what an op gave for some rows of its run. */
-  op(execution: Execution, op: PlanOp, rows: readonly number[]): void {
-    const { path } = execution.plan.frames[op.frame] as PlanFrame;
-    const head = { kind: op.kind, provider: op.kind === "join" ? "" : providerOf(execution.plan, op), path };
-    if (op.rows) this.#childRows(execution, op, rows, head);
-    else this.#add(head, this.#numbered(execution, rows), slotColumns(execution, op.outputs, rows));
+  op(run: Run, op: PlanOp, rows: readonly Row[]): void {
+    const { path } = run.plan.frame(op.frame);
+    const head = { kind: op.kind, provider: OP_DESCRIPTIONS[op.kind].provider(run.plan, op), path };
+    if (op.rows) this.#childRows(run, op, rows, head);
+    else this.#add(head, this.#numbered(run, rows), slotColumns(run, op.outputs, rows));
   }
 
   /** Keeps what was read of the online store: those of the cells that it had. */
-  stored(execution: Execution, { path }: PlanFrame, cells: readonly number[]): void {
-    const slots = [...new Set(cells.map((cell) => Math.floor(cell / execution.rows)))];
-    const rows = [...new Set(cells.map((cell) => cell % execution.rows))].sort((a, b) => a - b);
+  stored(run: Run, { path }: PlanFrame, cells: readonly CellId[]): void {
+    const slots = [...new Set(cells.map((cell) => run.cells.slotOf(cell)))];
+    const rows = [...new Set(cells.map((cell) => run.cells.rowOf(cell)))].sort((a, b) => a - b);
     if (rows.length > 0)
-      this.#add({ kind: "stored", provider: "online store", path }, this.#numbered(execution, rows), slotColumns(execution, slots, rows));
+      this.#add({ kind: "stored", provider: "online store", path }, this.#numbered(run, rows), slotColumns(run, slots, rows));
   }
 
-  #numbered(execution: Execution, rows: readonly number[]): readonly number[] {
-    const numbers = this.#numbers.get(execution);
+  #numbered(run: Run, rows: readonly Row[]): readonly number[] {
+    const numbers = this.#numbers.get(run);
     return numbers ? rows.map((row) => numbers[row] as number) : rows;
   }
 
-  #childRows(execution: Execution, op: PlanOp, rows: readonly number[], head: Pick<Stage, "kind" | "provider" | "path">): void {
-    const numbers = this.#numbered(execution, rows);
+  #childRows(run: Run, op: PlanOp, rows: readonly Row[], head: Pick<Stage, "kind" | "provider" | "path">): void {
+    const numbers = this.#numbered(run, rows);
     const owners: number[] = [];
     const places: { readonly columns: readonly (readonly [string, ChildColumn])[]; readonly row: number }[] = [];
+    const slot = run.plan.outputOf(op).id;
     for (const [at, row] of rows.entries()) {
-      const found = execution.cells.rowsAt.get((op.outputs[0] as number) * execution.rows + row);
+      const found = run.cells.childRows(run.cells.at(slot, row));
       if (!found) continue;
       const { table, from, to } = found;
       const columns = [...new Map([...table.columns, ...table.whole.map((one) => [one.feature.name, one] as const)])];
@@ -148,16 +159,16 @@ function lineOf(row: number, columns: readonly Column[], at: number): string {
   return JSON.stringify([row, values, errors]);
 }
 
-function slotColumns({ plan, cells, rows: count }: Execution, slots: readonly number[], rows: readonly number[]): Column[] {
+function slotColumns({ plan, cells }: Run, slots: readonly SlotId[], rows: readonly Row[]): Column[] {
   return slots.map((id) => {
-    const slot = plan.slots[id] as PlanSlot;
+    const slot = plan.slot(id);
     return {
       name: slot.path,
       dtype: slot.feature.dtype,
-      at(row) {
-        const cell = id * count + (rows[row] as number);
-        const failure = cells.state[cell] === CellState.FAILED ? cells.failures[cell]?.message : undefined;
-        return { value: cells.state[cell] === CellState.OK ? (cells.values[cell] as FeatureValue) : null, failure };
+      at(at) {
+        const cell = cells.at(id, rows[at] as Row);
+        const failure = cells.state(cell) === CellState.FAILED ? cells.failure(cell)?.message : undefined;
+        return { value: cells.isOk(cell) ? cells.value(cell) : null, failure };
       },
     };
   });

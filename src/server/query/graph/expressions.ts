@@ -10,7 +10,10 @@ import type { NamespaceInfo, ScalarInfo } from "./index-types.ts";
 
 const BOOL = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.BOOL } });
 
-/** Compiles an expression of a feature, or a condition on the rows of a class. Gives the reason in words when it cannot be evaluated. */
+/**
+ * Compiles an expression of a feature, or a condition on the rows of a class. Gives the reason in
+ * words when it cannot be evaluated.
+ */
 export type ExpressionCompiler = (expression: Expression, of: ScalarInfo | NamespaceInfo | undefined) => CompiledExpression | string;
 
 /** The compiler of a graph's expressions. */

@@ -1,4 +1,7 @@
-/** A graph turned into lookup tables, once per deployment: what name resolution, the planner and the executor read. */
+/**
+ * A graph turned into lookup tables, once per deployment: what name resolution, the planner and the
+ * executor read.
+ */
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
@@ -8,16 +11,17 @@ import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
+import { AnswerType } from "./answer-type.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
 import { linkRelations } from "./relation-index.ts";
 import { translationOf } from "./translation.ts";
 
-/** How long a resolver may run when it does not say, in milliseconds. */
+/** Milliseconds that a resolver may run when it does not say. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** What the index takes from the deployment beside its graph. */
+/** Facts of the deployment that the index takes beside its graph. */
 export interface IndexOptions {
   readonly environmentName: string;
   /** Online-store id of every scalar feature and has-many relation, by FQN. */
@@ -36,7 +40,10 @@ export interface GraphIndex {
   readonly relations: ReadonlyMap<string, RelationInfo>;
   /** Resolvers by FQN. */
   readonly resolvers: ReadonlyMap<string, ResolverInfo>;
-  /** Resolvers, and features with an expression, that could need themselves of other rows, by FQN; and the relations that they go through. */
+  /**
+   * Resolvers, and features with an expression, that could need themselves of other rows, by FQN;
+   * and the relations that they go through.
+   */
   readonly recursive: {
     readonly resolvers: ReadonlySet<string>;
     readonly expressions: ReadonlySet<string>;
@@ -51,9 +58,28 @@ export interface GraphIndex {
   compile(expression: Expression, of: ScalarInfo | NamespaceInfo | undefined): CompiledExpression | string;
 }
 
-/** Builds the tables. References that lead nowhere make the resolver that holds them unusable, with the reason; they are lint's to refuse. */
+/**
+ * Builds the tables. References that lead nowhere make the resolver that holds them unusable, with
+ * the reason; they are lint's to refuse.
+ */
 export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
   const scalars = new Map<string, ScalarInfo>();
+  const namespaces = namespacesOf(graph, options, scalars);
+  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  return {
+    environmentName: options.environmentName,
+    namespaces,
+    scalars,
+    relations,
+    resolvers: resolversOf(graph, options, namespaces, scalars),
+    recursive: recursiveOf(graph),
+    namedQueries: namedQueriesOf(graph),
+    compile: rememberingCompiler(graph),
+  };
+}
+
+/** The classes, whose features are added to `scalars`. */
+function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<string, ScalarInfo>): Map<string, NamespaceInfo> {
   const keys = joinedFeatures(graph);
   const namespaces = new Map<string, NamespaceInfo>();
   for (const set of graph.featureSets) {
@@ -61,7 +87,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
     for (const feature of set.features) {
-      const scalar = scalarInfo(feature, options.featureIds, keys);
+      const scalar = scalarInfo(feature, featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
@@ -79,10 +105,19 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
       featureTime: scalars.get(set.featureTime),
     });
   }
-  const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  return namespaces;
+}
+
+/** The resolvers, which are added to what they produce. */
+function resolversOf(
+  graph: Graph,
+  { sources }: IndexOptions,
+  namespaces: ReadonlyMap<string, NamespaceInfo>,
+  scalars: ReadonlyMap<string, ScalarInfo>,
+): Map<string, ResolverInfo> {
   const resolvers = new Map<string, ResolverInfo>();
   for (const resolver of graph.resolvers) {
-    const info = resolverInfo(resolver, namespaces, scalars, options.sources);
+    const info = resolverInfo(resolver, namespaces, scalars, sources);
     resolvers.set(info.fqn, info);
     if (info.shape === "relation") {
       const many = namespaces.get(info.namespace)?.members.get(resolver.relation.slice(info.namespace.length + 1));
@@ -91,33 +126,37 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
     }
     for (const output of info.outputs) scalars.get(output)?.producers.push(info);
   }
-  const namedQueries = new Map<string, Map<string, NamedQuery>>();
+  return resolvers;
+}
+
+function namedQueriesOf(graph: Graph): GraphIndex["namedQueries"] {
+  const named = new Map<string, Map<string, NamedQuery>>();
   for (const query of graph.namedQueries) {
-    const versions = namedQueries.get(query.name) ?? new Map<string, NamedQuery>();
+    const versions = named.get(query.name) ?? new Map<string, NamedQuery>();
     versions.set(query.version, query);
-    namedQueries.set(query.name, versions);
+    named.set(query.name, versions);
   }
-  const { steps, relations: followed } = findRecursion(new Derivation(graph));
+  return named;
+}
+
+function recursiveOf(graph: Graph): GraphIndex["recursive"] {
+  const { steps, relations } = findRecursion(new Derivation(graph));
   const fqnsOf = (isResolver: boolean) =>
     new Set([...steps].flatMap((step) => ((step.resolver !== undefined) === isResolver ? [step.name] : [])));
+  return { resolvers: fqnsOf(true), expressions: fqnsOf(false), relations };
+}
+
+/** A compiler that compiles each expression once. */
+function rememberingCompiler(graph: Graph): GraphIndex["compile"] {
   const compiled = new Map<Expression, CompiledExpression | string>();
   const compile = compilerOf(graph);
-  return {
-    environmentName: options.environmentName,
-    namespaces,
-    scalars,
-    relations,
-    resolvers,
-    recursive: { resolvers: fqnsOf(true), expressions: fqnsOf(false), relations: followed },
-    namedQueries,
-    compile(expression, of) {
-      let known = compiled.get(expression);
-      if (known === undefined) {
-        known = compile(expression, of);
-        compiled.set(expression, known);
-      }
-      return known;
-    },
+  return (expression, of) => {
+    let known = compiled.get(expression);
+    if (known === undefined) {
+      known = compile(expression, of);
+      compiled.set(expression, known);
+    }
+    return known;
   };
 }
 
@@ -145,6 +184,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     name: feature.name,
     namespace: feature.namespace,
     dtype,
+    answerType: new AnswerType(dtype),
     typeName: typeName(dtype),
     nullable,
     defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
@@ -241,6 +281,7 @@ function sqlInfo(
     count: query.count,
     all: query.count === RowCount.ALL,
     total: query.total,
+    learned: {},
     broken: source
       ? undefined
       : `its source '${query.source}' is not configured in this environment (there is ${sources.map((s) => s.name).join(", ") || "none"})`,

@@ -1,9 +1,14 @@
-/** The rows of the graph index: features, relations, classes and resolvers with everything about them resolved. */
+/**
+ * The rows of the graph index: features, relations, classes and resolvers with everything about
+ * them resolved.
+ */
 
 import type { Expression, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
+import type { ColumnType } from "../../sql/condition.ts";
+import type { AnswerType } from "./answer-type.ts";
 
 /** A feature that holds a value. */
 export interface ScalarInfo {
@@ -12,12 +17,16 @@ export interface ScalarInfo {
   readonly name: string;
   readonly namespace: string;
   readonly dtype: DataType;
+  /** Its type in answers. */
+  readonly answerType: AnswerType;
   /** As a Python user writes it. */
   readonly typeName: string;
   readonly nullable: boolean;
   /** Used when no provider gives a value; undefined = none. */
   readonly defaultValue: FeatureValue | undefined;
-  /** Oldest stored value that may be served, milliseconds; Infinity = never expires, 0 = not stored. */
+  /**
+   * Oldest stored value that may be served, milliseconds; Infinity = never expires, 0 = not stored.
+   */
   readonly stalenessMs: number;
   /** Its id in the online store; undefined = it cannot be stored. */
   readonly featureId: number | undefined;
@@ -33,7 +42,7 @@ export interface ScalarInfo {
   readonly lenient: Coercer;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
-  /** How it is computed without code. */
+  /** The expression that computes it without code. */
   readonly expression?: Expression | undefined;
   /** The window of a windowed feature in milliseconds. */
   readonly windowMs?: number | undefined;
@@ -72,13 +81,16 @@ export interface ManyInfo {
   readonly fillers: ResolverInfo[];
 }
 
-/** What a name within a class means. */
+/** The meaning of a name within a class. */
 export type Member = ScalarInfo | RelationInfo | ManyInfo;
 
 /** Rows of a has-many relation as a parameter. */
 export interface RowsParameter {
   readonly many: ManyInfo;
-  /** The child's features that are the columns, as spelled in the resolver with the path from the child; empty = its scalars that can be had. */
+  /**
+   * The child's features that are the columns, as spelled in the resolver with the path from the
+   * child; empty = its scalars that can be had.
+   */
   readonly columns: readonly { readonly name: string; readonly path: string }[];
   readonly filters: readonly Expression[];
   /** 0 = all. */
@@ -112,11 +124,14 @@ export interface ParameterInfo {
   readonly hasDefault: boolean;
   /** Passed instead of null when there is one. */
   readonly defaultValue?: FeatureValue | undefined;
-  /** Why it cannot be passed. */
+  /** The reason why it cannot be passed. */
   readonly broken?: string | undefined;
   /** Set for rows of a has-many relation. */
   readonly rows?: RowsParameter | undefined;
-  /** Set for a column of a table: the parameter of the function that it belongs to, and the column's name there. */
+  /**
+   * Set for a column of a table: the parameter of the function that it belongs to, and the column's
+   * name there.
+   */
   readonly table?: { readonly parameter: string; readonly column: string } | undefined;
 }
 
@@ -129,7 +144,7 @@ export interface SqlInfo {
   readonly bodyLine: number;
   /** One per placeholder, in order of appearance. */
   readonly parameters: readonly ParameterInfo[];
-  /** Where the placeholders stand in the body. */
+  /** The stretches of the body that are placeholders, in characters. */
   readonly places: readonly { readonly offset: number; readonly length: number }[];
   /** Result column by feature FQN. */
   readonly columns: ReadonlyMap<string, string>;
@@ -137,6 +152,25 @@ export interface SqlInfo {
   readonly all: boolean;
   readonly total: boolean;
   readonly broken: string | undefined;
+  readonly learned: LearnedColumns;
+}
+
+/**
+ * A database's account of the columns of a query. The first step that needs it asks for it; it
+ * lives as long as the deployment's tables.
+ */
+export interface LearnedColumns {
+  /** The database's spelling of a column. A description that failed is not kept. */
+  spelling?: Promise<(column: string) => string> | undefined;
+  types?: LearnedTypes | undefined;
+}
+
+/** Types of columns by the database's spelling. */
+export interface LearnedTypes {
+  /** Undefined = the database does not say. */
+  readonly found: Promise<ReadonlyMap<string, ColumnType> | undefined>;
+  /** When they were asked for, by `performance.now()`. */
+  readonly since: number;
 }
 
 /** A resolver. */
@@ -158,14 +192,17 @@ export interface ResolverInfo {
   readonly place: string;
   readonly file: string;
   readonly sql: SqlInfo | undefined;
-  /** What its result is: values for a row, rows of its class, or the rows of a has-many relation. */
+  /**
+   * The shape of its result: values for a row, rows of its class, or the rows of a has-many
+   * relation.
+   */
   readonly shape: "values" | "rows" | "relation";
   /** Whether its rows are all rows of its class. */
   readonly total: boolean;
-  /** Why it can never run in this deployment. */
+  /** The reason why it can never run in this deployment. */
   readonly broken: string | undefined;
   /** For a Python function that the server computes itself where it is sure of the result. */
   readonly translation: CompiledTranslation | undefined;
-  /** Why a Python function has no translation; empty when there is nothing to say. */
+  /** The reason why a Python function has no translation; empty when there is nothing to say. */
   readonly untranslated: string;
 }

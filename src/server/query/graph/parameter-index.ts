@@ -1,4 +1,4 @@
-/** What the parameters of resolvers and the placeholders of queries lead to. */
+/** The features that parameters of resolvers and placeholders of queries read. */
 
 import type { ResolverInput, RowsInput } from "../../../../gen/svc/v1/graph_pb.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
@@ -33,7 +33,10 @@ function rowsParameter(name: string, input: RowsInput, namespace: string, namesp
   };
 }
 
-/** A column's path from the child's class: it is spelled from there, from the child's namespace or from the resolver's class. */
+/**
+ * A column's path from the child's class: it is spelled from there, from the child's namespace or
+ * from the resolver's class.
+ */
 function childPath(column: string, path: string, many: ManyInfo): string {
   for (const prefix of [`${path}.`, `${many.foreign.name}.`]) if (column.startsWith(prefix)) return column.slice(prefix.length);
   return column;
@@ -53,8 +56,8 @@ function followMany(
 }
 
 /**
- * Follows has-one relations from a namespace: those, and the member of the last row that the path names then, if it is not the row itself; or why the path
- * does not begin here.
+ * Follows has-one relations from a namespace: those, and the member of the last row that the path
+ * names then, if it is not the row itself; or why the path does not begin here.
  */
 function followRows(
   path: string,

@@ -5,6 +5,7 @@ import type { Feature, Graph } from "../../../../gen/svc/v1/graph_pb.ts";
 import { DataTypeSchema, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
+import { AnswerType } from "./answer-type.ts";
 import type { ManyInfo, Member, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** Stands for the rows of a relation. */
@@ -16,6 +17,7 @@ function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInf
     name,
     namespace: many.namespace,
     dtype: ROWS_TYPE,
+    answerType: new AnswerType(ROWS_TYPE),
     typeName: "rows",
     nullable: false,
     defaultValue: undefined,
@@ -49,7 +51,10 @@ function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join
   return many;
 }
 
-/** Adds the relations to their classes; gives the has-one relations by FQN. Those that lead nowhere are left out. */
+/**
+ * Adds the relations to their classes; gives the has-one relations by FQN. Those that lead nowhere
+ * are left out.
+ */
 export function linkRelations(
   graph: Graph,
   namespaces: ReadonlyMap<string, NamespaceInfo>,

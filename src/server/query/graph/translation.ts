@@ -1,4 +1,4 @@
-/** What of a graph's translations this server can compute. */
+/** Translations of Python functions that this server can compute. */
 
 import type { Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import {
@@ -12,8 +12,9 @@ import type { ParameterInfo, ScalarInfo } from "./index-types.ts";
 import { pathOf } from "./parameter-index.ts";
 
 /**
- * Compiles a resolver's translation; its values are given in the order of the parameters. Undefined when it has none, or one that this server does not
- * know how to compute all of: the function then runs in Python.
+ * Compiles a resolver's translation; its values are given in the order of the parameters.
+ * Undefined when it has none, or one that this server does not know how to compute all of: the
+ * function then runs in Python.
  */
 export function translationOf(
   resolver: Resolver,

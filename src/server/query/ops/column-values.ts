@@ -13,8 +13,9 @@ const TEXTS: ReadonlySet<string> = new Set(["text", "char", "varchar"]);
 const MAX_SHOWN = 60;
 
 /**
- * Brings what a column holds to a feature's type: leniently, and beyond that whole decimals to integers, text to its bytes in UTF-8, and lengths of time
- * to text as the database writes them. Throws TypeMismatch in the words of the database.
+ * Brings what a column holds to a feature's type: leniently, and beyond that whole decimals to
+ * integers, text to its bytes in UTF-8, and lengths of time to text as the database writes them.
+ * Throws TypeMismatch in the words of the database.
  * @param type undefined = it is not known
  */
 export function columnCoercer(feature: ScalarInfo, type: SqlType | undefined): Coercer {
@@ -42,7 +43,10 @@ function adapterOf(dtype: DataType, type: SqlType | undefined): Adapter | undefi
   return undefined;
 }
 
-/** Lengths of time as seconds, which is how the other types take them; those that have no seconds stay text. */
+/**
+ * Lengths of time as seconds, which is how the other types take them; those that have no seconds
+ * stay text.
+ */
 function lengthAdapter(dtype: DataType): Adapter {
   const element = dtype.kind.case === "list" ? dtype.kind.value.element : dtype;
   const isText = element !== undefined && primitiveOf(element) === PrimitiveType.STRING;

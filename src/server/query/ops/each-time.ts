@@ -1,8 +1,8 @@
 /** Work that is told the time once for all of its rows: done apart for the rows of each time. */
 
 import type { ResolverInfo } from "../graph/index-types.ts";
-import type { Execution } from "../run/executor.ts";
-import type { OpResults, RowFound } from "../run/run-context.ts";
+import type { Row } from "../plan/ids.ts";
+import type { OpResults, RowFound, Run } from "../run/run.ts";
 import { eachOf } from "./run-statement.ts";
 
 /** Whether what a resolver gives may be another at another time. */
@@ -10,33 +10,32 @@ export function takesTime({ inputs, sql }: ResolverInfo): boolean {
   return (sql?.parameters ?? inputs).some((parameter) => parameter.now);
 }
 
-/** Does work for some rows of a run: at once when they have one time, else for those of each time apart. Gives what came of it by the positions of its rows. */
+/**
+ * Does work for some rows of a run: at once when they have one time, else for those of each time
+ * apart. Gives each result with the positions of its rows.
+ */
 export async function eachTime<T>(
-  execution: Execution,
-  rows: readonly number[],
-  work: (rows: readonly number[]) => Promise<T>,
+  run: Run,
+  rows: readonly Row[],
+  work: (rows: readonly Row[]) => Promise<T>,
 ): Promise<readonly { readonly positions: readonly number[]; readonly result: T }[]> {
   const parts = new Map<bigint, number[]>();
   for (const [position, row] of rows.entries()) {
-    const { micros } = execution.timeOf(row);
+    const { micros } = run.timeOf(row);
     const part = parts.get(micros);
     if (part) part.push(position);
     else parts.set(micros, [position]);
   }
   const done: { readonly positions: readonly number[]; readonly result: T }[] = [];
   await eachOf([...parts.values()], async (positions) => {
-    done.push({ positions, result: await work(positions.map((position) => rows[position] as number)) });
+    done.push({ positions, result: await work(positions.map((position) => rows[position] as Row)) });
   });
   return done;
 }
 
 /** The same for the results of an op. */
-export async function callEachTime(
-  execution: Execution,
-  rows: readonly number[],
-  call: (rows: readonly number[]) => Promise<OpResults>,
-): Promise<OpResults> {
-  const parts = await eachTime(execution, rows, call);
+export async function callEachTime(run: Run, rows: readonly Row[], call: (rows: readonly Row[]) => Promise<OpResults>): Promise<OpResults> {
+  const parts = await eachTime(run, rows, call);
   const [only] = parts;
   if (only && parts.length === 1) return only.result;
   const outcomes = (only?.result.outcomes ?? []).map((): OpResults["outcomes"][number][number][] => new Array(rows.length));

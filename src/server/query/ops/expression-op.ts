@@ -4,39 +4,44 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { readableName } from "../../../domain/name.ts";
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ChildRows, CompiledExpression } from "../../expressions/compiled.ts";
+import type { Row } from "../plan/ids.ts";
 import type { PlanOp, PlanSlot } from "../plan/plan.ts";
 import { childRows } from "../run/child-rows.ts";
-import type { Execution } from "../run/executor.ts";
+import { argumentOf, verdictOf } from "../run/op-inputs.ts";
 import { failed } from "../run/outcome.ts";
-import type { OpResults, Outcome } from "../run/run-context.ts";
-import { argumentOf } from "./arguments.ts";
+import type { OpResults, Outcome, Run } from "../run/run.ts";
+import { settleOutcomes } from "../run/settle-results.ts";
+import type { Op } from "./op.ts";
 
-/** Evaluates the expression for all rows at once. */
-export function evaluate(execution: Execution, op: PlanOp, rows: readonly number[]): OpResults {
-  const { context, plan, cells } = execution;
+/** Evaluates the expression of a feature for all rows at once. */
+export const expressionOp: Op<OpResults> = { verdict: verdictOf, run: evaluate, settle: settleOutcomes };
+
+function evaluate(run: Run, op: PlanOp, rows: readonly Row[]): OpResults {
+  const { context, plan, cells } = run;
   const expression = op.expression as CompiledExpression;
-  const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
+  const slot = plan.outputOf(op);
   const started = performance.now();
   const columns = new Map<string, readonly FeatureValue[]>();
   const relations = new Map<string, ChildRows>();
   for (const input of op.inputs) {
     const { name } = input.parameter;
+    const { slot: id } = input;
     const reference = input.needs && expression.references.relations.find((relation) => relation.path === name);
-    if (!reference)
+    if (!reference || id === undefined)
       columns.set(
         name,
-        rows.map((row) => argumentOf(execution, input, row)),
+        rows.map((row) => argumentOf(run, input, row)),
       );
     else
       relations.set(
         name,
         childRows(
-          rows.map((row) => cells.rowsAt.get(input.slot * execution.rows + row)),
+          rows.map((row) => cells.childRows(cells.at(id, row))),
           reference.references,
         ),
       );
   }
-  const { values, errors } = expression.evaluate({ rows: rows.length, columns, relations }, { nowMicros: execution.microsOf(rows) });
+  const { values, errors } = expression.evaluate({ rows: rows.length, columns, relations }, { nowMicros: run.microsOf(rows) });
   context.trace?.ran(op, rows.length, rows.length - errors.size, performance.now() - started);
   return {
     outcomes: [

@@ -8,8 +8,8 @@ import type { SqlType } from "../../sql/source.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 
 /**
- * Gives a text of a key that is the same for equal keys and differs for others: numbers are equal by value, UUIDs however they are spelt, texts only when
- * they are the same.
+ * Gives a text of a key that is the same for equal keys and differs for others: numbers are equal
+ * by value, UUIDs however they are spelt, texts only when they are the same.
  * @param types of the columns that the key is compared with, where they are a database's
  */
 export function keyTextOf(features: readonly ScalarInfo[], types: readonly (SqlType | undefined)[] = []): (key: FeatureValue[]) => string {
@@ -18,7 +18,10 @@ export function keyTextOf(features: readonly ScalarInfo[], types: readonly (SqlT
   return (key) => identity(key.map((value, position) => (typeof value === "string" ? (forms[position]?.(value) ?? value) : value)));
 }
 
-/** Takes a text to the one that stands for all that are equal; undefined = it is equal to itself only. */
+/**
+ * Takes a text to the one that stands for all that are equal; undefined = it is equal to itself
+ * only.
+ */
 function formOf({ dtype }: ScalarInfo, type: SqlType | undefined): ((text: string) => string) | undefined {
   const base = primitiveOf(dtype);
   if (base === PrimitiveType.DECIMAL) return canonicalDecimal;

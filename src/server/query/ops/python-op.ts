@@ -1,45 +1,51 @@
 /** Calling a Python resolver for the rows of an op. */
 
-import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { ResolverCall, ResolverResult, RowError, RowGroups } from "../../python/pool.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
+import type { Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { within } from "../run/deadline.ts";
-import type { Execution } from "../run/executor.ts";
-import { accept, callFailure, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
-import type { OpResults, Outcome } from "../run/run-context.ts";
-import { argumentOf } from "./arguments.ts";
+import { argumentOf, verdictOf } from "../run/op-inputs.ts";
+import { accept, callFailure, failed, observedTime } from "../run/outcome.ts";
+import type { OpResults, Outcome, Run } from "../run/run.ts";
+import { settleOutcomes } from "../run/settle-results.ts";
 import { callEachTime } from "./each-time.ts";
+import type { Op } from "./op.ts";
+import { RowLookup } from "./row-lookup.ts";
 import { rowGroups } from "./rows-argument.ts";
-import { keylessRow, Scan } from "./scan-op.ts";
-import { callWorker } from "./worker-call.ts";
+import { Scan } from "./scan.ts";
+import { callWorker, POOL_GRACE_MS } from "./worker-call.ts";
 
-/** How long after a resolver's own limit the engine waits for the pool to say that it overran. */
-const POOL_GRACE_MS = 150;
-/** A resolver's time is for one row; a call of many rows has it for each, up to this many milliseconds unless one row alone may take longer. */
+/**
+ * A resolver's time is for one row; a call of many rows has it for each, up to this many
+ * milliseconds unless one row alone may take longer.
+ */
 const MAX_CALL_MS = 120_000;
 
-/** Calls the resolver for all rows, equal arguments once, and at most so many rows a call. Never rejects: what goes wrong is in the results. */
-export async function callPython(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
-  const isTable = op.inputs.some((input) => input.parameter.table);
-  if (isTable) return callEachTime(execution, rows, (part) => callOnce(execution, op, part));
-  if (op.resolver?.shape === "rows") return callEachTime(execution, rows, (part) => callMerged(execution, op, part));
-  return callMerged(execution, op, rows);
-}
+/** Calls a resolver for all rows, equal arguments once, and at most `max_batch_rows` a call. */
+export const pythonOp: Op<OpResults> = {
+  verdict: verdictOf,
+  run(run, op, rows) {
+    if (op.inputs.some((input) => input.parameter.table)) return callEachTime(run, rows, (part) => callOnce(run, op, part));
+    if (op.resolver?.shape === "rows") return callEachTime(run, rows, (part) => callMerged(run, op, part));
+    return callMerged(run, op, rows);
+  },
+  settle: settleOutcomes,
+};
 
-async function callMerged(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
-  if (rows.length === 1) return callOnce(execution, op, rows);
-  const { distinct, at } = mergeEqual(execution, op, rows);
-  const size = execution.plan.options.maxBatchRows;
+async function callMerged(run: Run, op: PlanOp, rows: readonly Row[]): Promise<OpResults> {
+  if (rows.length === 1) return callOnce(run, op, rows);
+  const { distinct, at } = mergeEqual(run, op, rows);
+  const size = run.plan.options.maxBatchRows;
   const chunks = inChunks(distinct, size);
   const results = new Array<OpResults>(chunks.length);
   let next = 0;
   const lane = async () => {
     for (let chunk = next++; chunk < chunks.length; chunk = next++)
-      results[chunk] = await callOnce(execution, op, chunks[chunk] as readonly number[]);
+      results[chunk] = await callOnce(run, op, chunks[chunk] as readonly Row[]);
   };
-  const lanes = Math.max(1, execution.context.deployment.pool.health().workers);
+  const lanes = Math.max(1, run.context.deployment.pool.health().workers);
   await Promise.all(Array.from({ length: Math.min(lanes, chunks.length) }, lane));
   const chunkOf = (index: number) => results[Math.floor(index / size)] as OpResults;
   return {
@@ -49,17 +55,19 @@ async function callMerged(execution: Execution, op: PlanOp, rows: readonly numbe
 }
 
 /** Rows in stretches of at most so many. */
-export function inChunks(rows: readonly number[], size: number): (readonly number[])[] {
+export function inChunks(rows: readonly Row[], size: number): (readonly Row[])[] {
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk) => rows.slice(chunk * size, (chunk + 1) * size));
 }
 
-/** The rows with different arguments, and for each row the position of the one that stands for it. */
-function mergeEqual(execution: Execution, op: PlanOp, rows: readonly number[]): { distinct: number[]; at: number[] } {
+/**
+ * The rows with different arguments, and for each row the position of the one that stands for it.
+ */
+function mergeEqual(run: Run, op: PlanOp, rows: readonly Row[]): { distinct: Row[]; at: number[] } {
   if (op.inputs.some((input) => input.parameter.rows)) return { distinct: [...rows], at: rows.map((_, position) => position) };
   const known = new Map<string, number>();
-  const distinct: number[] = [];
+  const distinct: Row[] = [];
   const at = rows.map((row) => {
-    const key = encodeStored(op.inputs.map((input) => argumentOf(execution, input, row)));
+    const key = encodeStored(op.inputs.map((input) => argumentOf(run, input, row)));
     let position = known.get(key);
     if (position === undefined) {
       position = distinct.length;
@@ -71,32 +79,32 @@ function mergeEqual(execution: Execution, op: PlanOp, rows: readonly number[]): 
   return { distinct, at };
 }
 
-async function callOnce(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
-  const { context, plan } = execution;
+async function callOnce(run: Run, op: PlanOp, rows: readonly Row[]): Promise<OpResults> {
+  const { context, plan } = run;
   const resolver = op.resolver as ResolverInfo;
-  const slots = op.outputs.map((id) => plan.slots[id] as PlanSlot);
+  const slots = op.outputs.map((id) => plan.slot(id));
   const started = performance.now();
   let result: ResolverResult;
   try {
-    result = await callPool(execution, op, rows);
+    result = await callPool(run, op, rows);
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
     return { outcomes: slots.map((slot) => rows.map(() => failed(callFailure(error, slot.path, resolver)))), observedAt: [] };
   }
   const errors = new Map(result.errors.map((error) => [error.row, error]));
   context.trace?.ran(op, rows.length, rows.length - errors.size, performance.now() - started);
-  if (resolver.shape === "rows") return takeTable(execution, op, rows, result, errors);
+  if (resolver.shape === "rows") return rowsByKey(run, op, rows, result, errors);
   return {
-    outcomes: slots.map((slot) => outcomesOf(slot, plan.frames[op.frame] as PlanFrame, resolver, result, errors, rows.length)),
-    observedAt: observedTimes(result, plan.frames[op.frame] as PlanFrame, rows.length),
+    outcomes: slots.map((slot) => outcomesOf(slot, plan.frame(op.frame), resolver, result, errors, rows.length)),
+    observedAt: observedTimes(result, plan.frame(op.frame), rows.length),
   };
 }
 
 /** Calls the resolver of an op for some rows. Rejects when the pool does not answer in time. */
-export function callPool(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<ResolverResult> {
-  const { context } = execution;
+export function callPool(run: Run, op: PlanOp, rows: readonly Row[]): Promise<ResolverResult> {
+  const { context } = run;
   const resolver = op.resolver as ResolverInfo;
-  const { columns, groups, tables } = argumentsOf(execution, op, rows);
+  const { columns, groups, tables } = argumentsOf(run, op, rows);
   const calls = tables ? 1 : rows.length;
   const deadlineMs = Math.max(resolver.timeoutMs, Math.min(resolver.timeoutMs * calls, MAX_CALL_MS));
   return within(
@@ -104,7 +112,7 @@ export function callPool(execution: Execution, op: PlanOp, rows: readonly number
     callWorker(context, op, {
       resolver: resolver.fqn,
       rows: rows.length,
-      now: rows.map((row) => execution.timeOf(row).text),
+      now: rows.map((row) => run.timeOf(row).text),
       columns,
       ...(groups ? { groups } : {}),
       ...(tables ? { tables } : {}),
@@ -113,7 +121,7 @@ export function callPool(execution: Execution, op: PlanOp, rows: readonly number
   );
 }
 
-function argumentsOf(execution: Execution, op: PlanOp, rows: readonly number[]): Pick<ResolverCall, "columns" | "groups" | "tables"> {
+function argumentsOf(run: Run, op: PlanOp, rows: readonly Row[]): Pick<ResolverCall, "columns" | "groups" | "tables"> {
   const columns: Record<string, FeatureValue[]> = {};
   let groups: Record<string, RowGroups> | undefined;
   let tables: Record<string, Record<string, FeatureValue[]>> | undefined;
@@ -122,11 +130,11 @@ function argumentsOf(execution: Execution, op: PlanOp, rows: readonly number[]):
     if (parameter.now || parameter.name === "") continue;
     if (parameter.rows) {
       groups ??= {};
-      groups[parameter.name] = rowGroups(execution, input, parameter.rows, rows);
+      groups[parameter.name] = rowGroups(run, input, parameter.rows, rows);
       continue;
     }
     const column = new Array<FeatureValue>(rows.length);
-    for (let i = 0; i < rows.length; i++) column[i] = argumentOf(execution, input, rows[i] as number);
+    for (let i = 0; i < rows.length; i++) column[i] = argumentOf(run, input, rows[i] as Row);
     if (parameter.table) {
       tables ??= {};
       const table = tables[parameter.table.parameter] ?? {};
@@ -138,54 +146,36 @@ function argumentsOf(execution: Execution, op: PlanOp, rows: readonly number[]):
 }
 
 /** Rows of the class that a resolver gave for a batch, matched by primary key. */
-function takeTable(
-  execution: Execution,
+function rowsByKey(
+  run: Run,
   op: PlanOp,
-  rows: readonly number[],
-  result: ResolverResult,
+  rows: readonly Row[],
+  { groups }: ResolverResult,
   errors: ReadonlyMap<number, RowError>,
 ): OpResults {
-  const { plan } = execution;
   const resolver = op.resolver as ResolverInfo;
-  const frame = plan.frames[op.frame] as PlanFrame;
   const [primary] = op.keys;
   const keyInput = op.inputs.find((input) => input.parameter.feature === primary && input.parameter.relations.length === 0);
   const given = new Map(
     resolver.features.flatMap((feature) => {
-      const column = result.groups?.columns[feature.fqn];
+      const column = groups?.columns[feature.fqn];
       return column ? [[feature, column] as const] : [];
     }),
   );
-  const index = primary && new Scan(given, result.groups?.offsets.at(-1) ?? 0).indexOf([primary]);
-  const times = frame.namespace.featureTime && given.get(frame.namespace.featureTime);
-  const found = rows.map((row) => {
-    const key = keyInput ? argumentOf(execution, keyInput, row) : null;
-    const all = index?.find([key]) ?? [];
-    const now = execution.timeOf(row);
-    const matches = all.filter((one) => (observedTime(times?.[one]) ?? now.ms) <= now.ms);
-    return { key, matches, hidden: matches.length === 0 ? all[0] : undefined };
+  const scan = new Scan(given, groups?.offsets.at(-1) ?? 0);
+  const looked = new RowLookup(run, op, rows, scan, (row) => [keyInput ? argumentOf(run, keyInput, row) : null]).results();
+  const outcomes = looked.outcomes.map((column, output) => {
+    const slot = run.plan.slot(op.outputs[output] as SlotId);
+    return column.map((outcome, at) => {
+      const error = errors.get(at);
+      return error ? rowFailed(slot, resolver, error) : outcome;
+    });
   });
-  return {
-    outcomes: op.outputs.map((id) => {
-      const slot = plan.slots[id] as PlanSlot;
-      return found.map(({ key, matches, hidden }, at): Outcome => {
-        const error = errors.get(at);
-        if (error)
-          return failed({ code: error.code, message: error.message, path: slot.path, resolver: resolver.fqn, exception: error.exception });
-        const by =
-          hidden === undefined
-            ? lookedFor(op.keys, [key])
-            : hiddenBy(lookedFor(op.keys, [key]), times?.[hidden], execution.timeOf(rows[at] as number).text);
-        const [only] = matches;
-        if (only === undefined && index?.broken) return failed(keylessRow(slot.path, resolver, by, index.broken));
-        if (only === undefined) return missingRow(slot, frame, { resolver, by, mustExist: resolver.total, isRowSource: false });
-        if (matches.length === 1) return accept(slot, given.get(slot.feature)?.[only], slot.feature.strict, frame, resolver);
-        const message = `${resolver.fqn} gave ${matches.length} rows, expected at most one, with ${by}`;
-        return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
-      });
-    }),
-    observedAt: found.map(({ matches: [only] }) => (only === undefined ? undefined : observedTime(times?.[only]))),
-  };
+  return { outcomes, observedAt: looked.observedAt };
+}
+
+function rowFailed({ path }: PlanSlot, { fqn }: ResolverInfo, { code, message, exception }: RowError): Outcome {
+  return failed({ code, message, path, resolver: fqn, exception });
 }
 
 function outcomesOf(
@@ -200,7 +190,7 @@ function outcomesOf(
   return Array.from({ length: rows }, (_, row) => {
     const error = errors.get(row);
     if (!error) return accept(slot, column?.[row], slot.feature.strict, frame, resolver);
-    return failed({ code: error.code, message: error.message, path: slot.path, resolver: resolver.fqn, exception: error.exception });
+    return rowFailed(slot, resolver, error);
   });
 }
 

@@ -4,16 +4,20 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { RowGroups } from "../../python/pool.ts";
 import type { RowsParameter } from "../graph/index-types.ts";
+import type { Row } from "../plan/ids.ts";
 import type { PlanInput } from "../plan/plan.ts";
 import { type ChildColumn, childRows, gather, type RowsValue } from "../run/child-rows.ts";
-import type { Execution } from "../run/executor.ts";
 import { observedTime } from "../run/outcome.ts";
+import type { Run } from "../run/run.ts";
 
-/** The argument for some rows. A row whose child rows could not be had, where the parameter allows that, has none. */
-export function rowGroups(execution: Execution, input: PlanInput, parameter: RowsParameter, rows: readonly number[]): RowGroups {
-  const values = rows.map((row) => (input.slot < 0 ? undefined : execution.cells.rowsAt.get(input.slot * execution.rows + row)));
+/**
+ * The argument for some rows. A row whose child rows could not be had, where the parameter allows
+ * that, has none.
+ */
+export function rowGroups(run: Run, input: PlanInput, parameter: RowsParameter, rows: readonly Row[]): RowGroups {
+  const values = rows.map((row) => (input.slot === undefined ? undefined : run.cells.childRows(run.cells.at(input.slot, row))));
   const total = values.reduce((sum, value) => sum + (value ? value.to - value.from : 0), 0);
-  const chosen = choose(execution, parameter, rows, values, total);
+  const chosen = choose(run, parameter, rows, values, total);
   const table = values.find((value) => value !== undefined)?.table;
   const names =
     parameter.columns.length > 0
@@ -29,16 +33,16 @@ export function rowGroups(execution: Execution, input: PlanInput, parameter: Row
 
 /** The rows that the parameter's conditions and its limit leave, by position among all rows. */
 function choose(
-  execution: Execution,
+  run: Run,
   { filters, limit, many }: RowsParameter,
-  rows: readonly number[],
+  rows: readonly Row[],
   values: readonly (RowsValue | undefined)[],
   total: number,
 ): { readonly rows: readonly number[]; readonly offsets: readonly number[] } {
-  const nowMicros = execution.times
-    ? values.flatMap((value, at) => new Array<bigint>(value ? value.to - value.from : 0).fill(execution.timeOf(rows[at] as number).micros))
-    : execution.context.now.micros;
-  const compiled = filters.map((filter) => execution.context.compile(filter, many.foreign) as CompiledExpression);
+  const nowMicros = run.times
+    ? values.flatMap((value, at) => new Array<bigint>(value ? value.to - value.from : 0).fill(run.timeOf(rows[at] as Row).micros))
+    : run.context.now.micros;
+  const compiled = filters.map((filter) => run.context.compile(filter, many.foreign) as CompiledExpression);
   const tests = compiled.map((filter) => filter.evaluate({ ...childRows(values, filter.references), rows: total }, { nowMicros }).values);
   const time = many.foreign.featureTime;
   const times =

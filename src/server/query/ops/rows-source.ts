@@ -1,16 +1,21 @@
-/** Where the rows of has-many relations come from in a running query: values given, resolvers of the relation, SQL queries and scans by the join. */
+/**
+ * Sources of the rows of has-many relations: values given, resolvers of the relation, SQL queries
+ * and scans by the join.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import { type Coercer, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { SqlType } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
-import type { PlanOp, PlanRows } from "../plan/plan.ts";
+import type { Row } from "../plan/ids.ts";
+import type { PlanOp, PlanRows, RowsSourceKind } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
+import type { Awaitable } from "../run/awaitable.ts";
 import type { CellFailure } from "../run/cells.ts";
 import { withDeadline } from "../run/deadline.ts";
-import type { Execution } from "../run/executor.ts";
+import { argumentOf } from "../run/op-inputs.ts";
 import { callFailure } from "../run/outcome.ts";
-import { argumentOf } from "./arguments.ts";
+import type { Run } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { eachTime, takesTime } from "./each-time.ts";
 import { callPool, inChunks } from "./python-op.ts";
@@ -29,7 +34,7 @@ export interface SourceRows {
   readonly rows: number;
 }
 
-/** Columns of values as somebody gave them, before they are checked. */
+/** Columns of values as their source gave them, before they are checked. */
 export interface RawColumns {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;
@@ -38,28 +43,46 @@ export interface RawColumns {
   readonly rows: number;
 }
 
-/** The rows of a relation for some parents. Never rejects; at once when they were given. */
-export function fetchRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows | Promise<SourceRows> {
-  const path = pathOf(execution, op, rows);
-  if (rows.source === "given") return givenRows(execution, op, rows, parents);
+/** Rows as a source of one kind has them for some parents. Rejects when they cannot be fetched. */
+type Fetch = (run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]) => Promise<RawColumns>;
+
+/** The fetcher of each kind of source; rows that were given need none. */
+const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
+  relation: relationRows,
+  sql: queriedRows,
+  scan: scannedRows,
+};
+
+/**
+ * The rows of a relation for some parents; at once when they were given. It never rejects: failures
+ * are in the groups.
+ */
+export function fetchRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): Awaitable<SourceRows> {
+  const { source } = rows;
+  return source === "given" ? givenRows(run, op, rows, parents) : fetchedRows(run, op, rows, FETCHES[source], parents);
+}
+
+async function fetchedRows(run: Run, op: PlanOp, rows: PlanRows, fetch: Fetch, parents: readonly Row[]): Promise<SourceRows> {
+  const path = pathOf(run, op, rows);
   const resolver = op.resolver as ResolverInfo;
   const started = performance.now();
-  const fetch = (part: readonly number[]) =>
-    fetchRaw(execution, op, rows, resolver, part).catch((error: unknown): RawColumns => {
+  const fetchPart = (part: readonly Row[]) =>
+    fetch(run, op, rows, resolver, part).catch((error: unknown): RawColumns => {
       const failure = resolver.sql ? sqlFailure(error, path, resolver, resolver.sql) : callFailure(error, path, resolver);
       return { groups: part.map(() => failure), columns: new Map(), rows: 0 };
     });
   const isToldOnce = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
-  const fetchPart = (part: readonly number[]) => (part.length === parents.length ? fetch(part) : fetch(part).then(foundOnly));
-  return (isToldOnce ? eachTime(execution, parents, fetchPart).then((parts) => joined(parts, parents.length)) : fetch(parents)).then(
-    (raw) => {
-      execution.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
-      return checked(raw, wantedOf(execution, op, rows), resolver, path);
-    },
-  );
+  const raw = isToldOnce ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
+  run.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
+  return checked(raw, wantedOf(run, op, rows), resolver, path);
 }
 
-/** Without the rows that are nobody's, of which a scan for each time would keep too many. */
+async function fetchEachTime(run: Run, parents: readonly Row[], fetch: (part: readonly Row[]) => Promise<RawColumns>): Promise<RawColumns> {
+  const parts = await eachTime(run, parents, async (part) => (part.length === parents.length ? fetch(part) : foundOnly(await fetch(part))));
+  return joined(parts, parents.length);
+}
+
+/** Without the rows that no parent has, of which a scan for each time would keep too many. */
 function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
   const places = new Map<number, number>();
   const moved = groups.map((group) => {
@@ -75,7 +98,7 @@ function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
   return { groups: moved, columns: found, ...(types ? { types } : {}), rows: kept.length };
 }
 
-/** What was fetched for the parents of each time, one after another. */
+/** The rows fetched for the parents of each time, one after another. */
 function joined(parts: readonly { readonly positions: readonly number[]; readonly result: RawColumns }[], parents: number): RawColumns {
   const [only] = parts;
   if (only && parts.length === 1) return only.result;
@@ -99,10 +122,10 @@ function joined(parts: readonly { readonly positions: readonly number[]; readonl
   return { groups, columns, types, rows: total };
 }
 
-function givenRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: readonly number[]): SourceRows {
-  const slot = op.inputs.at(-1)?.slot ?? -1;
+function givenRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): SourceRows {
+  const slot = op.inputs.at(-1)?.slot;
   const lists = parents.map((parent) => {
-    const list = execution.cells.values[slot * execution.rows + parent];
+    const list = slot === undefined ? null : run.cells.value(run.cells.at(slot, parent));
     return Array.isArray(list) ? (list as Record<string, FeatureValue>[]) : [];
   });
   const [first = {}] = lists.flatMap((items) => items.slice(0, 1));
@@ -119,56 +142,48 @@ function givenRows(execution: Execution, op: PlanOp, rows: PlanRows, parents: re
   return { groups, columns, broken: new Map(), rows: total };
 }
 
-async function fetchRaw(
-  execution: Execution,
-  op: PlanOp,
-  rows: PlanRows,
-  resolver: ResolverInfo,
-  parents: readonly number[],
-): Promise<RawColumns> {
-  const { context } = execution;
-  if (rows.source === "relation") return relationRows(execution, op, rows, resolver, parents);
-  const args = parents.map((row) => op.inputs.map((input) => argumentOf(execution, input, row)));
-  if (rows.source === "scan") {
-    const scan = await scanOf(execution, op, resolver, execution.timeOf(parents[0] as number));
-    const index = scan.indexOf(op.keys);
-    const failure = index.broken && {
-      code: ErrorCode.VALIDATION_FAILED,
-      message: `${nameResolver(resolver)} cannot say whose rows it gave: ${index.broken}`,
-      path: pathOf(execution, op, rows),
-      resolver: resolver.fqn,
-    };
-    return {
-      groups: args.map((key) => failure || (key.includes(null) ? [] : index.find(key))),
-      columns: scan.columns,
-      rows: scan.rows,
-    };
-  }
+async function scannedRows(run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]): Promise<RawColumns> {
+  const scan = await scanOf(run, op, resolver, run.timeOf(parents[0] as Row));
+  const index = scan.indexOf(op.keys);
+  const failure = index.broken && {
+    code: ErrorCode.VALIDATION_FAILED,
+    message: `${nameResolver(resolver)} cannot say whose rows it gave: ${index.broken}`,
+    path: pathOf(run, op, rows),
+    resolver: resolver.fqn,
+  };
+  return {
+    groups: argumentsOf(run, op, parents).map((key) => failure || (key.includes(null) ? [] : index.find(key))),
+    columns: scan.columns,
+    rows: scan.rows,
+  };
+}
+
+async function queriedRows(run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]): Promise<RawColumns> {
+  const { context } = run;
   const sql = resolver.sql as SqlInfo;
-  const wanted = [...wantedOf(execution, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
+  const wanted = [...wantedOf(run, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
+  const args = argumentsOf(run, op, parents);
   return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
     const source = sourceOf(context, op, sql);
-    const test = isStored(execution, op) ? undefined : rows.test;
-    const path = pathOf(execution, op, rows);
-    const times = parents.map((row) => execution.timeOf(row));
+    const test = isStored(run, op) ? undefined : rows.test;
+    const path = pathOf(run, op, rows);
+    const times = parents.map((row) => run.timeOf(row));
     const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, times, context, signal };
     return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
   });
 }
 
-async function relationRows(
-  execution: Execution,
-  op: PlanOp,
-  rows: PlanRows,
-  resolver: ResolverInfo,
-  parents: readonly number[],
-): Promise<RawColumns> {
-  const path = pathOf(execution, op, rows);
+function argumentsOf(run: Run, op: PlanOp, parents: readonly Row[]): FeatureValue[][] {
+  return parents.map((row) => op.inputs.map((input) => argumentOf(run, input, row)));
+}
+
+async function relationRows(run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]): Promise<RawColumns> {
+  const path = pathOf(run, op, rows);
   const groups: (readonly number[] | CellFailure)[] = [];
   const columns = new Map<ScalarInfo, unknown[]>();
   let total = 0;
-  for (const chunk of inChunks(parents, execution.plan.options.maxBatchRows)) {
-    const result = await callPool(execution, op, chunk);
+  for (const chunk of inChunks(parents, run.plan.options.maxBatchRows)) {
+    const result = await callPool(run, op, chunk);
     const offsets = result.groups?.offsets ?? [];
     const errors = new Map(result.errors.map((error) => [error.row, error]));
     for (let at = 0; at < chunk.length; at++) {
@@ -193,57 +208,64 @@ async function relationRows(
 }
 
 /** The relation's path. */
-function pathOf({ plan }: Execution, op: PlanOp, { many }: PlanRows): string {
-  return `${plan.frames[op.frame]?.path}.${many.name}`;
+function pathOf({ plan }: Run, op: PlanOp, { many }: PlanRows): string {
+  return `${plan.frame(op.frame).path}.${many.name}`;
 }
 
-/** Whether the rows are stored: then all that there is of them is read, so that they serve every query. */
-function isStored({ plan }: Execution, op: PlanOp): boolean {
-  return plan.slots[op.outputs[0] ?? -1]?.stored === true;
+/**
+ * Whether the rows are stored: then all that there is of them is read, so that they serve every
+ * query.
+ */
+function isStored({ plan }: Run, op: PlanOp): boolean {
+  return plan.outputOf(op).stored;
 }
 
-function wantedOf(execution: Execution, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo> {
-  return isStored(execution, op) ? new Set(rows.givens) : rows.used;
+function wantedOf(run: Run, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo> {
+  return isStored(run, op) ? new Set(rows.givens) : rows.used;
 }
 
 /** Brings values to their features' types. */
 function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
-  const broken = new Map<ScalarInfo, Map<number, CellFailure>>();
+  const broken = new Map<ScalarInfo, ReadonlyMap<number, CellFailure>>();
   for (const [feature, given] of raw.columns) {
     if (!wanted.has(feature)) continue;
     const coerce = resolver.sql ? columnCoercer(feature, raw.types?.get(feature)) : feature.strict;
-    const failures = new Map<number, CellFailure>();
-    const values = new Array<FeatureValue>(given.length);
-    for (let row = 0; row < given.length; row++) {
-      const value = given[row];
-      values[row] = null;
-      if (value === null || value === undefined) {
-        if (feature.nullable) continue;
-        if (feature.defaultValue !== undefined) values[row] = feature.defaultValue;
-        else
-          failures.set(
-            row,
-            mismatch(
-              feature,
-              `${path}.${feature.name}: expected ${feature.typeName}, got null from ${resolver.fqn}, and the feature is not optional`,
-              resolver,
-              path,
-            ),
-          );
-        continue;
-      }
-      try {
-        values[row] = coerce(value);
-      } catch (error) {
-        if (!(error instanceof TypeMismatch)) throw error;
-        failures.set(row, mismatch(feature, `${path}.${feature.name}: ${error.message} from ${resolver.fqn}`, resolver, path));
-      }
-    }
+    const { values, failures } = checkedColumn(feature, given, coerce, resolver, path);
     columns.set(feature, values);
     if (failures.size > 0) broken.set(feature, failures);
   }
   return { groups: raw.groups, columns, broken, rows: raw.rows };
+}
+
+/** The values of a column; null where there is none, with the reason where one must be. */
+function checkedColumn(
+  feature: ScalarInfo,
+  given: readonly unknown[],
+  coerce: Coercer,
+  resolver: ResolverInfo,
+  path: string,
+): { readonly values: readonly FeatureValue[]; readonly failures: ReadonlyMap<number, CellFailure> } {
+  const failures = new Map<number, CellFailure>();
+  const fail = (row: number, why: string) => failures.set(row, mismatch(feature, `${path}.${feature.name}: ${why}`, resolver, path));
+  const values = new Array<FeatureValue>(given.length);
+  for (let row = 0; row < given.length; row++) {
+    const value = given[row];
+    values[row] = null;
+    if (value === null || value === undefined) {
+      if (feature.nullable) continue;
+      if (feature.defaultValue !== undefined) values[row] = feature.defaultValue;
+      else fail(row, `expected ${feature.typeName}, got null from ${resolver.fqn}, and the feature is not optional`);
+      continue;
+    }
+    try {
+      values[row] = coerce(value);
+    } catch (error) {
+      if (!(error instanceof TypeMismatch)) throw error;
+      fail(row, `${error.message} from ${resolver.fqn}`);
+    }
+  }
+  return { values, failures };
 }
 
 function mismatch(feature: ScalarInfo, message: string, resolver: ResolverInfo, path: string): CellFailure {

@@ -1,8 +1,11 @@
-/** Statements of a query: the same one with the same values runs once, however many relations it serves. */
+/**
+ * Statements of a query: the same one with the same values runs once, however many relations it
+ * serves.
+ */
 
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { SqlResult, SqlSource } from "../../sql/source.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 
 /** Results with more rows are kept only while their statement runs. */
 const MAX_KEPT_ROWS = 10_000;
@@ -12,9 +15,10 @@ const MAX_KEPT = 64;
 /** Statements of one op that run at the same time. */
 const MAX_STATEMENTS = 8;
 
-const statements = new WeakMap<RunContext, Map<string, Promise<SqlResult>>>();
-
-/** Runs a statement, or takes the result of the same one; what it failed with for somebody else is no answer. Results are not to be changed. */
+/**
+ * Runs a statement, or gives the result of the same one that another step ran; a failure of that
+ * one is not shared. Results are not to be changed.
+ */
 export async function runStatement(
   context: RunContext,
   source: SqlSource,
@@ -22,8 +26,7 @@ export async function runStatement(
   parameters: readonly FeatureValue[],
   signal: AbortSignal,
 ): Promise<SqlResult> {
-  const known = statements.get(context) ?? new Map<string, Promise<SqlResult>>();
-  statements.set(context, known);
+  const known = context.caches.statements;
   const id = `${source.name}\0${text}\0${encodeStored([...parameters])}`;
   const running = known.get(id);
   if (running) {

@@ -3,12 +3,12 @@
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../sql/source.ts";
 import type { SqlInfo } from "../graph/index-types.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import { eachOf, runStatement } from "./run-statement.ts";
 import { relocate, SqlRefusal } from "./sql-refusal.ts";
 import { boundStatement, parameterName } from "./sql-statement.ts";
 
-/** What a body is run with. */
+/** The parameters of a run of a body. */
 export interface BodyRun {
   readonly sql: SqlInfo;
   readonly source: SqlSource;
@@ -18,7 +18,8 @@ export interface BodyRun {
 
 /**
  * Runs a body.
- * @returns for each set of arguments its rows, the same object for the same arguments, or why these arguments have none, for `sqlFailure`
+ * @returns for each set of arguments its rows, the same object for the same arguments, or why
+ * these arguments have none, for `sqlFailure`
  */
 export async function runBodies(
   { sql, source, context, signal }: BodyRun,
@@ -40,7 +41,7 @@ export async function runBodies(
   return ids.map((id) => results.get(id) as SqlResult | SqlRefusal);
 }
 
-/** Where a column stands in a result, whatever its case. Throws SqlError. */
+/** The position of a column in a result, whatever its case. Throws SqlError. */
 export function columnPosition(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name);
   const position = exact >= 0 ? exact : columns.findIndex((column) => column.toLowerCase() === name.toLowerCase());

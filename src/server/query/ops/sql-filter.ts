@@ -7,7 +7,7 @@ import { type FeatureValue, primitiveOf } from "../../../domain/value.ts";
 import { allOf, anyOf, type RowTest, type TestOperator, type TestValue } from "../../expressions/row-test.ts";
 import { type AddParameter, type ColumnType, comparisonSql } from "../../sql/condition.ts";
 import type { SqlSource } from "../../sql/source.ts";
-import type { NamespaceInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import type { LearnedTypes, NamespaceInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { TimeRange } from "../run/query-time.ts";
 import { boundStatement } from "./sql-statement.ts";
 
@@ -20,7 +20,7 @@ export interface SqlFilter {
   text(from: number): string;
 }
 
-/** What a filter is made for. */
+/** The target of a filter: the query whose rows it tests. */
 export interface FilterTarget {
   readonly sql: SqlInfo;
   readonly source: SqlSource;
@@ -55,31 +55,30 @@ export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<Sq
   };
 }
 
-/** How long what is known of a body's columns is taken to hold: tables may be changed under a running deployment. */
+/**
+ * Milliseconds for which the types of a body's columns are taken to hold: tables may be changed
+ * under a running deployment.
+ */
 const KEPT_MS = 60_000;
 
-interface KnownTypes {
-  readonly types: Promise<ReadonlyMap<string, ColumnType> | undefined>;
-  readonly since: number;
-}
-
-const known = new WeakMap<SqlInfo, KnownTypes>();
-
-/** The types of a body's columns; undefined when the database does not say, which the query itself will show. */
-function columnTypes(sql: SqlInfo, source: SqlSource): KnownTypes["types"] {
-  const before = known.get(sql);
-  if (before && performance.now() - before.since < KEPT_MS) return before.types;
-  const types = source.columnTypes(boundStatement(sql, source)).catch(() => {
+/**
+ * The types of a body's columns; undefined when the database does not say, which the query itself
+ * will show.
+ */
+function columnTypes(sql: SqlInfo, source: SqlSource): LearnedTypes["found"] {
+  const before = sql.learned.types;
+  if (before && performance.now() - before.since < KEPT_MS) return before.found;
+  const found = source.columnTypes(boundStatement(sql, source)).catch(() => {
     forgetTypes(sql);
     return undefined;
   });
-  known.set(sql, { types, since: performance.now() });
-  return types;
+  sql.learned.types = { found, since: performance.now() };
+  return found;
 }
 
 /** Has the types of a body's columns looked up anew. */
 export function forgetTypes(sql: SqlInfo): void {
-  known.delete(sql);
+  sql.learned.types = undefined;
 }
 
 /** The part of a test that the source can be asked: what passes the test passes it. */
@@ -111,8 +110,9 @@ function typeOf(feature: ScalarInfo, target: FilterTarget, types: ReadonlyMap<st
 }
 
 /**
- * Whether a key's column is converted to be compared, as MySQL does with text and numbers. Then a row that has no key of its type, which is a failure, can be
- * among the rows, and a filter would hide it.
+ * Whether a key's column is converted to be compared, as MySQL does with text and numbers. Then a
+ * row that has no key of its type, which is a failure, can be among the rows, and a filter would
+ * hide it.
  */
 function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): boolean {
   const isNumber = NUMBERS.has(primitiveOf(key.dtype));
@@ -121,7 +121,10 @@ function isConverted(key: ScalarInfo, target: FilterTarget, types: ReadonlyMap<s
 
 const NUMBERS: ReadonlySet<PrimitiveType> = new Set([PrimitiveType.INT64, PrimitiveType.FLOAT64, PrimitiveType.BOOL]);
 
-/** Instants are compared with instants alone. Of several times it is the one at which most rows pass; null when there is no such. */
+/**
+ * Instants are compared with instants alone. Of several times it is the one at which most rows
+ * pass; null when there is no such.
+ */
 function boundValue(value: TestValue, base: PrimitiveType, operator: TestOperator, { earliest, latest }: TimeRange): FeatureValue {
   if ("literal" in value) return value.literal;
   if ((operator === "eq" || operator === "ne") && earliest !== latest) return null;

@@ -1,19 +1,20 @@
 /**
- * Looking up rows of SQL queries by key. A database is asked for the keys, and what it answers is compared once more, by the types of the features:
- * collations, blanks at the end and conversions make a database give rows of other keys too.
+ * Looking up rows of SQL queries by key. A database is asked for the keys, and what it answers is
+ * compared once more, by the types of the features: collations, blanks at the end and conversions
+ * make a database give rows of other keys too.
  */
 
 import { type Coercer, describeBare, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { SqlSource, SqlType } from "../../sql/source.ts";
 import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { keyTextOf } from "./key-text.ts";
 import { eachOf, runStatement } from "./run-statement.ts";
 import { ForeignRow, relocate, SqlRefusal } from "./sql-refusal.ts";
 import { MAX_KEYS, paddedCount, type ScanStatement } from "./sql-statement.ts";
 
-/** What keys are looked up with. */
+/** The parameters of a lookup of keys. */
 export interface KeyLookup {
   readonly sql: SqlInfo;
   readonly source: SqlSource;
@@ -22,7 +23,7 @@ export interface KeyLookup {
   readonly keys: readonly ScalarInfo[];
   /** The values of the statement's further condition; undefined = it has none. */
   readonly filterValues: readonly FeatureValue[] | undefined;
-  /** What stands for each `${now}`: a canonical datetime. */
+  /** The value of each `${now}`: a canonical datetime. */
   readonly nowText: string;
   readonly context: RunContext;
   readonly signal: AbortSignal;
@@ -45,8 +46,10 @@ interface Asked {
 }
 
 /**
- * Looks up keys; those with null have no rows. A key that the database refuses, or for which it gives a row that has no key of the type, fails alone: a
- * statement of several keys that meets one is split. Rejects when the statement itself is refused, and with a further condition whatever is refused.
+ * Looks up keys; those with null have no rows. A key that the database refuses, or for which it
+ * gives a row that has no key of the type, fails alone: a statement of several keys that meets one
+ * is split. Rejects when the statement itself is refused, and with a further condition whatever is
+ * refused.
  */
 export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[][]): Promise<KeyedRows> {
   const { sql, source, statement, filterValues, nowText, context, signal } = lookup;
@@ -90,7 +93,10 @@ export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[]
   return { rows, types, groups: ids.map((id = "") => refused.get(id) ?? groups.get(id) ?? []) };
 }
 
-/** For each row the ids of the keys that are equal to its own. Throws ForeignRow for a row that has no key of the type. */
+/**
+ * For each row the ids of the keys that are equal to its own. Throws ForeignRow for a row that has
+ * no key of the type.
+ */
 function idsOf(
   keys: readonly ScalarInfo[],
   asked: readonly Asked[],

@@ -5,23 +5,24 @@ import { RowCount } from "../../../../gen/svc/v1/graph_pb.ts";
 import { type Coercer, describeBare, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
-import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
-import { CellState } from "../run/cells.ts";
+import type { Row, SlotId } from "../plan/ids.ts";
+import type { PlanFrame, PlanOp } from "../plan/plan.ts";
 import { withDeadline } from "../run/deadline.ts";
-import type { Execution } from "../run/executor.ts";
+import { argumentOf, verdictOf } from "../run/op-inputs.ts";
 import { accept, failed, hiddenBy, lookedFor, missingRow, observedTime } from "../run/outcome.ts";
-import type { OpResults, Outcome } from "../run/run-context.ts";
-import { argumentOf } from "./arguments.ts";
+import type { OpResults, Outcome, Run } from "../run/run.ts";
+import { settleOutcomes } from "../run/settle-results.ts";
 import { columnCoercer } from "./column-values.ts";
 import { callEachTime, takesTime } from "./each-time.ts";
 import { keyTextOf } from "./key-text.ts";
+import type { Op } from "./op.ts";
 import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { rowsByKey } from "./sql-keys.ts";
 import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
 import { columnSpelling, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
-/** Where a feature stands in a result, and how it is read. */
+/** The column of a feature in a result. */
 interface ReadColumn {
   readonly position: number;
   readonly type: SqlType | undefined;
@@ -39,14 +40,17 @@ class Hidden {
   constructor(readonly time: unknown) {}
 }
 
-/** `undefined` = there is none; a text = why there is no single one; an error = why it cannot be had. */
+/**
+ * `undefined` = there is none; a text = why there is no single one; an error = why it cannot be
+ * had.
+ */
 type Found = FoundRow | Hidden | undefined | string | Error;
 
 interface SqlCall {
-  readonly execution: Execution;
+  readonly run: Run;
   readonly op: PlanOp;
   /** The rows of the run. */
-  readonly rows: readonly number[];
+  readonly rows: readonly Row[];
   readonly resolver: ResolverInfo;
   readonly sql: SqlInfo;
   readonly frame: PlanFrame;
@@ -54,28 +58,32 @@ interface SqlCall {
   readonly wanted: readonly ScalarInfo[];
 }
 
-/** Runs the query for all rows. Never rejects: what goes wrong is in the results. */
-export function callSql(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
-  const query = (part: readonly number[]) => queryRows(execution, op, part);
-  return op.keys.length > 0 && takesTime(op.resolver as ResolverInfo) ? callEachTime(execution, rows, query) : query(rows);
-}
+/** Runs a query for all rows. */
+export const sqlOp: Op<OpResults> = {
+  verdict: verdictOf,
+  run(run, op, rows) {
+    const query = (part: readonly Row[]) => queryRows(run, op, part);
+    return op.keys.length > 0 && takesTime(op.resolver as ResolverInfo) ? callEachTime(run, rows, query) : query(rows);
+  },
+  settle: settleOutcomes,
+};
 
-async function queryRows(execution: Execution, op: PlanOp, rows: readonly number[]): Promise<OpResults> {
-  const { context, plan } = execution;
+async function queryRows(run: Run, op: PlanOp, rows: readonly Row[]): Promise<OpResults> {
+  const { context, plan } = run;
   const resolver = op.resolver as ResolverInfo;
   const sql = resolver.sql as SqlInfo;
-  const frame = plan.frames[op.frame] as PlanFrame;
-  const slots = op.outputs.map((id) => plan.slots[id] as PlanSlot);
+  const frame = plan.frame(op.frame);
+  const slots = op.outputs.map((id) => plan.slot(id));
   const time = frame.namespace.featureTime;
   const wanted = [...new Set([...slots.map((slot) => slot.feature), ...(time && sql.columns.has(time.fqn) ? [time] : [])])];
-  const args = rows.map((row) => op.inputs.map((input) => argumentOf(execution, input, row)));
-  const call: SqlCall = { execution, op, rows, resolver, sql, frame, wanted };
+  const args = rows.map((row) => op.inputs.map((input) => argumentOf(run, input, row)));
+  const call: SqlCall = { run, op, rows, resolver, sql, frame, wanted };
   const started = performance.now();
   let found: readonly Found[];
   try {
     const source = sourceOf(context, op, sql);
     found = await withDeadline(resolver.timeoutMs, context.signal, (signal) =>
-      op.keys.length > 0 ? scan(call, source, args, signal) : takeBodies(call, source, args, signal),
+      op.keys.length > 0 ? scan(call, source, args, signal) : queryBodies(call, source, args, signal),
     );
   } catch (error) {
     context.trace?.ran(op, rows.length, 0, performance.now() - started);
@@ -96,7 +104,7 @@ async function queryRows(execution: Execution, op: PlanOp, rows: readonly number
           return accept(slot, row.values[position], coerce, frame, resolver);
         }
         const key = describeKeys(op, args[index] as FeatureValue[]);
-        const by = row instanceof Hidden ? hiddenBy(key, row.time, execution.timeOf(rows[index] as number).text) : key;
+        const by = row instanceof Hidden ? hiddenBy(key, row.time, run.timeOf(rows[index] as Row).text) : key;
         if (typeof row !== "string") return missingRow(slot, frame, { resolver, by, mustExist, isRowSource: op.isRowSource });
         const message = `${resolver.fqn} gave ${row} with ${by}`;
         return failed({ code: ErrorCode.RESOLVER_FAILED, message, path: slot.path, resolver: resolver.fqn });
@@ -118,8 +126,8 @@ function rawValue({ values, columns }: FoundRow, feature: ScalarInfo): unknown {
 /** Looks up the rows of a body that takes no features by key. */
 async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { op, rows, sql } = call;
-  const { context } = call.execution;
-  const nowText = call.execution.timeOf(rows[0] as number).text;
+  const { context } = call.run;
+  const nowText = call.run.timeOf(rows[0] as Row).text;
   const spelling = columnSpelling(sql, source);
   const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
   const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
@@ -128,26 +136,29 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   return found.groups.map((group, index) => {
     if (group instanceof Error) return group;
     const own = group.map((position) => ({ values: found.rows[position] ?? [], columns }));
-    return single(call, own, rows[index] as number);
+    return single(call, own, rows[index] as Row);
   });
 }
 
-/** Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is taken. */
-async function takeBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
-  const { sql, wanted, execution, frame, rows } = call;
-  const { context } = execution;
+/**
+ * Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is
+ * taken.
+ */
+async function queryBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
+  const { sql, wanted, run, frame, rows } = call;
+  const { context } = run;
   const primary = frame.namespace.primaryKey;
-  const key = primary && sql.all && sql.columns.has(primary.fqn) && frame.primarySlot >= 0 ? primary : undefined;
+  const key = primary && sql.all && sql.columns.has(primary.fqn) && frame.primarySlot !== undefined ? primary : undefined;
   const read = key ? [...new Set([...wanted, key])] : wanted;
   const known = new Map<SqlResult, readonly FoundRow[]>();
   return (await runBodies({ sql, source, context, signal }, args)).map((result, index) => {
     if (result instanceof SqlRefusal) return result;
     const found = known.get(result) ?? rowsOf(call, result, read);
     known.set(result, found);
-    const row = rows[index] as number;
-    const cell = frame.primarySlot * execution.rows + row;
-    if (!key || execution.cells.state[cell] !== CellState.OK) return single(call, found, row);
-    return withKey(call, key, execution.cells.values[cell] as FeatureValue, found, row);
+    const row = rows[index] as Row;
+    const cell = key && run.cells.at(frame.primarySlot as SlotId, row);
+    if (!key || cell === undefined || !run.cells.isOk(cell)) return single(call, found, row);
+    return withKey(call, key, run.cells.value(cell), found, row);
   });
 }
 
@@ -171,8 +182,10 @@ function readColumns(
   );
 }
 
-/** The row with a key. When there is none, a row whose own key is not of its type may have been it. */
-function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: number): Found {
+/**
+ * The row with a key. When there is none, a row whose own key is not of its type may have been it.
+ */
+function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: Row): Found {
   const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
   if (!coerce) return undefined;
   const textOf = keyTextOf([primary], [type]);
@@ -201,8 +214,8 @@ function isVisible({ frame }: SqlCall, row: FoundRow, nowMs: number): boolean {
 }
 
 /** The one of a key's rows that is seen by a row of the run. */
-function single(call: SqlCall, rows: readonly FoundRow[], of: number): Found {
-  const { ms } = call.execution.timeOf(of);
+function single(call: SqlCall, rows: readonly FoundRow[], of: Row): Found {
+  const { ms } = call.run.timeOf(of);
   const seen = rows.filter((row) => isVisible(call, row, ms));
   if (seen.length > 1) return `${seen.length} rows, expected at most one,`;
   const [hidden] = rows;
@@ -210,11 +223,10 @@ function single(call: SqlCall, rows: readonly FoundRow[], of: number): Found {
   return seen[0] ?? (hidden && time ? new Hidden(rawValue(hidden, time)) : undefined);
 }
 
-const statements = new WeakMap<PlanOp, { readonly source: SqlSource; readonly statement: ScanStatement }>();
-
 function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) => string): ScanStatement {
   const { op, sql, wanted } = call;
-  const known = statements.get(op);
+  const { lookups } = call.run.plan;
+  const known = lookups.get(op.id);
   if (known?.source === source) return known.statement;
   const keys = op.keys;
   const statement = scanStatement(
@@ -224,7 +236,7 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
     wanted.filter((feature) => !keys.includes(feature)),
     spell,
   );
-  statements.set(op, { source, statement });
+  lookups.set(op.id, { source, statement });
   return statement;
 }
 

@@ -1,4 +1,4 @@
-/** Why SQL queries gave nothing, with the line of the file that it is about. */
+/** Failures of SQL queries, with the line of the file that they are about. */
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, ExceptionInfoSchema } from "../../../../gen/svc/v1/error_pb.ts";
@@ -35,11 +35,13 @@ export interface RunText {
   readonly text: string;
   /** Lines of it before the body's first. */
   readonly linesBefore: number;
-  /** What stands at a position of its parameters, from 0, as users know it. */
+  /** The name that users know the parameter at a position by, from 0. */
   parameterName(position: number): string;
 }
 
-/** Throws a database's refusal with the line of the file in place of the offset in the statement. */
+/**
+ * Throws a database's refusal with the line of the file in place of the offset in the statement.
+ */
 export function relocate(error: unknown, sql: SqlInfo, { text, linesBefore, parameterName }: RunText): never {
   if (!(error instanceof SqlError)) throw error;
   const before = error.offset === undefined ? 0 : text.slice(0, error.offset).split("\n").length - 1 - linesBefore;
@@ -48,7 +50,7 @@ export function relocate(error: unknown, sql: SqlInfo, { text, linesBefore, para
   throw new SqlRefusal(message, sql.bodyLine + Math.min(Math.max(before, 0), lines - 1), error.fault);
 }
 
-/** What a feature fails with when its SQL resolver failed. */
+/** The failure of a feature whose SQL resolver failed. */
 export function sqlFailure(error: unknown, path: string, resolver: ResolverInfo, sql: SqlInfo): CellFailure {
   const message = `${resolver.fqn}: ${error instanceof Error ? error.message : error}`;
   if (error instanceof ForeignRow) return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };

@@ -1,4 +1,7 @@
-/** Rows of SQL queries for has-many relations: by the columns of the join, or from bodies that take them. */
+/**
+ * Rows of SQL queries for has-many relations: by the columns of the join, or from bodies that take
+ * them.
+ */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { type RowTest, testText } from "../../expressions/row-test.ts";
@@ -6,7 +9,7 @@ import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import { type QueryTime, rangeOf } from "../run/query-time.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 import type { RawColumns } from "./rows-source.ts";
 import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { forgetTypes, type SqlFilter, sqlFilter } from "./sql-filter.ts";
@@ -14,7 +17,7 @@ import { rowsByKey } from "./sql-keys.ts";
 import { SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { columnSpelling, scanStatement } from "./sql-statement.ts";
 
-/** What a query is run with. */
+/** The parameters of one query for child rows. */
 export interface RowsQuery {
   readonly op: PlanOp;
   readonly sql: SqlInfo;
@@ -26,9 +29,12 @@ export interface RowsQuery {
   readonly resolver: ResolverInfo;
   /** Of the relation, for failures. */
   readonly path: string;
-  /** What rows have to pass to be of any use. */
+  /** The test without which a row is of no use. */
   readonly test: RowTest | undefined;
-  /** For each set of arguments, the time that it is asked about at; the same for all when the query takes the time. */
+  /**
+   * For each set of arguments, the time that it is asked about at; the same for all when the query
+   * takes the time.
+   */
   readonly times: readonly QueryTime[];
   readonly context: RunContext;
   readonly signal: AbortSignal;
@@ -41,8 +47,9 @@ export function sourceOf({ deployment, observer }: RunContext, op: PlanOp, sql: 
 }
 
 /**
- * The rows of a body that takes no features, for each key. Keys with null have none. Rows that do not pass the call's test may be among them. A database that refuses
- * what is asked beside the keys, for a table that was changed, is asked for the keys alone.
+ * The rows of a body that takes no features, for each key. Keys with null have none. Rows that do
+ * not pass the call's test may be among them. A database that refuses what is asked beside the
+ * keys, for a table that was changed, is asked for the keys alone.
  */
 export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][]): Promise<RawColumns> {
   const { op, sql, source, namespace, test, times, context } = call;

@@ -1,4 +1,7 @@
-/** Statements of SQL resolvers: placeholders bound, keys pushed down, the user's body never rewritten inside. */
+/**
+ * Statements of SQL resolvers: placeholders bound, keys pushed down, the user's body never
+ * rewritten inside.
+ */
 
 import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
@@ -14,14 +17,18 @@ export interface ScanStatement {
   readonly features: readonly ScalarInfo[];
   /** Lines of the statement before the body's first. */
   readonly linesBefore: number;
-  /** The text for a number of keys; parameters are the time for each `${now}`, then the keys' values, key after key. */
+  /**
+   * The text for a number of keys; parameters are the time for each `${now}`, then the keys'
+   * values, key after key.
+   */
   text(keys: number): string;
-  /** What stands at a position of the parameters, from 0. */
+  /** The name of the parameter at a position, from 0. */
   parameterName(position: number): string;
 }
 
 /**
- * Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`. Its `${now}` placeholders come first.
+ * Wraps a body that takes no features: `select <columns> from (<body>) q where q.<key> in (...)`.
+ * Its `${now}` placeholders come first.
  * @param filter a further condition; its values come last
  */
 export function scanStatement(
@@ -93,7 +100,7 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
   return withoutTerminator(text + sql.body.slice(at));
 }
 
-/** What stands at a position of a bound body's parameters, from 0. */
+/** The name of a bound body's parameter at a position, from 0. */
 export function parameterName({ parameters }: SqlInfo, position: number): string {
   const parameter = parameters[position];
   return parameter?.now ? "now" : (parameter?.feature?.fqn ?? parameter?.name ?? "");
@@ -117,23 +124,24 @@ export function withoutTerminator(statement: string): string {
   return semicolon >= 0 ? statement.slice(0, end) : statement.trimEnd();
 }
 
-const spellings = new WeakMap<SqlInfo, Promise<(column: string) => string>>();
-
 /**
- * How the database spells a body's columns. PostgreSQL folds names that were not quoted, so a name with capitals is looked up once in the body's
- * description; everywhere else names are not told apart by case.
+ * How the database spells a body's columns. PostgreSQL folds names that were not quoted, so a name
+ * with capitals is looked up once in the body's description; everywhere else names are not told
+ * apart by case.
  */
 export function columnSpelling(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
   if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
-  let spelling = spellings.get(sql);
-  if (!spelling) {
-    spelling = source.describe(boundStatement(sql, source)).then((names) => {
+  const { learned } = sql;
+  if (!learned.spelling) {
+    const spelling = source.describe(boundStatement(sql, source)).then((names) => {
       const exact = new Set(names);
       const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
-      return (column) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
+      return (column: string) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
     });
-    spellings.set(sql, spelling);
-    spelling.catch(() => spellings.delete(sql));
+    learned.spelling = spelling;
+    spelling.catch(() => {
+      learned.spelling = undefined;
+    });
   }
-  return spelling;
+  return learned.spelling;
 }

@@ -2,9 +2,18 @@
 
 import type { ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { PlanOp } from "../plan/plan.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/run.ts";
 
-/** Calls a resolver for an op, telling it what it may know of the query. Rejects when the pool breaks. */
+/**
+ * Milliseconds after a resolver's own limit that the engine waits for the pool to say that it
+ * overran.
+ */
+export const POOL_GRACE_MS = 150;
+
+/**
+ * Calls a resolver for an op, telling it what it may know of the query. Rejects when the pool
+ * breaks.
+ */
 export function callWorker(context: RunContext, op: PlanOp, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, tags, queryContext } = context;
   const whole: ResolverCall = {

@@ -55,7 +55,7 @@ export function resolverCall(graph: GoalGraph, frame: FrameNode, resolver: Resol
   return { key, kind, frame, resolver, inputs, required: [...required], keys: [], needs };
 }
 
-/** What a parameter reads of child rows, or why it cannot. */
+/** The child features that a parameter reads, or why it cannot. */
 function parameterNeeds(graph: GoalGraph, rows: RowsParameter): RowsNeeds | string {
   const filters = [];
   for (const filter of rows.filters) {
@@ -124,12 +124,18 @@ export function joinCall(frame: FrameNode, local: Goal, feature: ScalarInfo): Ca
   };
 }
 
-/** Whether a resolver's rows have a feature; a query's columns may be more than what it is said to resolve. */
+/**
+ * Whether a resolver's rows have a feature; a query's columns may be more than what it is said to
+ * resolve.
+ */
 export function gives(resolver: ResolverInfo, feature: ScalarInfo): boolean {
   return resolver.sql ? resolver.sql.columns.has(feature.fqn) : resolver.outputs.has(feature.fqn);
 }
 
-/** What the rows of a SQL query that takes no features are looked up by: the join's far side unless that is the primary key alone, else the key. */
+/**
+ * The features that the rows of a resolver without inputs are looked up by: the join's far side
+ * unless that is the primary key alone, else the key.
+ */
 function scanKeys(frame: FrameNode, resolver: ResolverInfo): readonly ScalarInfo[] | string {
   const { relation } = frame;
   const byKeyAlone = relation?.onPrimaryKey && relation.join.length === 1;

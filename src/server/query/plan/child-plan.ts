@@ -1,4 +1,7 @@
-/** Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it from what their source gives. */
+/**
+ * Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it
+ * from what their source gives.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { CompiledExpression, RelationReference } from "../../expressions/compiled.ts";
@@ -8,14 +11,18 @@ import type { ManyInfo, RowsParameter, ScalarInfo } from "../graph/index-types.t
 import { guesses, QueryRefused, refusal } from "../refusal.ts";
 import { resolveName } from "../request/names.ts";
 import { outputFeatures } from "../request/resolve.ts";
+import type { SlotId } from "./ids.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
-/** How often a relation of what could need itself of other rows may be passed on the way to child rows: once more than none, so that circles end. */
+/**
+ * How often a relation of what could need itself of other rows may be passed on the way to child
+ * rows: once more than none, so that circles end.
+ */
 const MAX_PASSES = 2;
 /** Most relations passed on the way to child rows. */
 const MAX_NESTING = 8;
 
-/** What an expression reads of child rows. */
+/** The needs of an expression that reads child rows. */
 export function needsOfRelation({ references, test }: Pick<RelationReference, "references" | "test">): RowsNeeds {
   return {
     paths: new Set(references.columns),
@@ -25,7 +32,7 @@ export function needsOfRelation({ references, test }: Pick<RelationReference, "r
   };
 }
 
-/** What a parameter reads of child rows; `filters` are its conditions. */
+/** The needs of a parameter that reads child rows; `filters` are its conditions. */
 export function needsOfParameter(rows: RowsParameter, filters: readonly CompiledExpression[]): RowsNeeds {
   const time = rows.limit > 0 ? rows.many.foreign.featureTime : undefined;
   const own: RowsNeeds = {
@@ -52,7 +59,7 @@ export function needsKey({ paths, all, relations, test }: RowsNeeds): string {
   return `${[...paths].sort().join(" ")}${all ? "*" : ""} ${inner.sort().join(" ")}${test ? ` if ${testText(test)}` : ""}`;
 }
 
-/** Where the rows of a relation come from, and what it gives of them. */
+/** A source of the rows of a relation, with the features that it gives. */
 export interface RowsSource {
   readonly kind: RowsSourceKind;
   /** Features of the child that are known of every row; those of the join are the parent's. */
@@ -61,7 +68,7 @@ export interface RowsSource {
   readonly nested?: GivenChildren;
 }
 
-/** Why rows of a relation are not looked for once more; undefined = they are. */
+/** The reason why rows of a relation are not looked for once more; undefined = they are. */
 export function passedTooOften(index: GraphIndex, many: ManyInfo, shape: PlanShape): string | undefined {
   if ((shape.nesting?.length ?? 0) >= MAX_NESTING) return `its rows lie below ${MAX_NESTING} other has-many relations`;
   const passes = shape.nesting?.filter((passed) => passed === many).length ?? 0;
@@ -102,7 +109,7 @@ export function planChildren(
   const positions = new Map<string, number>();
   for (const [position, path] of [...columns.keys()].entries()) positions.set(path, position);
   for (const [position, feature] of extra.entries())
-    if ((child.outputs[wanted.length + position]?.slot ?? -1) >= 0) positions.set(feature.name, wanted.length + position);
+    if (child.outputs[wanted.length + position]?.slot !== undefined) positions.set(feature.name, wanted.length + position);
   const whole = needs.all
     ? root.scalars.flatMap((feature) => {
         const position = positions.get(feature.name);
@@ -114,19 +121,19 @@ export function planChildren(
     source: source.kind,
     givens,
     test: source.kind === "sql" && !parent.options.disablePushdown ? restricted(needs.test, (path) => known.has(path)) : undefined,
-    used: new Set(givens.filter((_, position) => isUsed(child, child.givenSlots[position] as number))),
+    used: new Set(givens.filter((_, position) => isUsed(child, child.givenSlots[position]))),
     child,
     columns: positions,
     relations: new Map([...relations.keys()].map((path, position) => [path, columns.size + position])),
     whole,
-    isComplete: child.outputs.every((output) => output.slot < 0 || (child.slots[output.slot]?.given ?? -1) >= 0),
+    isComplete: child.outputs.every(({ slot }) => slot === undefined || child.slot(slot).given >= 0),
   };
 }
 
 /** Whether anybody reads a given slot. */
-function isUsed(plan: Plan, id: number): boolean {
-  const slot = plan.slots[id];
-  if (!slot) return false;
+function isUsed(plan: Plan, id: SlotId | undefined): boolean {
+  if (id === undefined) return false;
+  const slot = plan.slot(id);
   if (slot.takers.length > 0 || slot.gates.length > 0 || plan.outputs.some((output) => output.slot === id)) return true;
   return slot.isKey && plan.slots.some((other) => other.frame === slot.frame && (other.readMs > 0 || other.stored));
 }

@@ -1,8 +1,14 @@
-/** Which goals can be derived: the least set that holds what is given and every goal with a candidate whose needs are in the set. */
+/**
+ * Which goals can be derived: the least set that holds what is given and every goal with a
+ * candidate whose needs are in the set.
+ */
 
 import type { Candidate, Goal } from "./goal-nodes.ts";
 
-/** What counts as a provider. `weak` also takes values that may turn out to be in the online store. */
+/**
+ * The kinds of provider that count. `weak` also takes values that may turn out to be in the online
+ * store.
+ */
 export type Strength = "strong" | "weak";
 
 /**

@@ -1,4 +1,4 @@
-/** What the goal graph is made of: rows, features wanted of them, and the ways to have those. */
+/** The nodes of the goal graph: rows, features wanted of them, and what could provide those. */
 
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
@@ -29,7 +29,7 @@ export interface Goal {
   readonly path: string;
   /** Position among the given values, or -1. */
   readonly given: number;
-  /** What could provide it. */
+  /** Its possible providers. */
   candidates: readonly Candidate[];
   /** Resolvers that produce the feature but are out of the question here, and why. */
   rejected: readonly Rejection[];
@@ -37,7 +37,7 @@ export interface Goal {
   key: Goal | undefined;
   /** Effective staleness in milliseconds. */
   staleMs: number;
-  /** Why its expression cannot be evaluated here. */
+  /** The reason why its expression cannot be evaluated here. */
   obstacle?: string;
 }
 
@@ -47,7 +47,10 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** A way to provide a goal. `stored` = only from the online store, `default` = only by the feature's default. */
+/**
+ * A possible provider of a goal. `stored` = only from the online store, `default` = only by the
+ * feature's default.
+ */
 export interface Candidate {
   readonly kind: "join" | "expression" | "resolver" | "default" | "stored";
   readonly call: CallNode | undefined;
@@ -68,10 +71,29 @@ export interface CallNode {
   readonly required: readonly Goal[];
   readonly keys: readonly ScalarInfo[];
   readonly expression?: CompiledExpression | undefined;
-  /** Where the rows of a has-many relation come from. */
+  /** The source of the rows of a has-many relation. */
   readonly source?: RowsSource | undefined;
-  /** What the call reads of the rows of has-many relations. */
+  /** The features that the call reads of the rows of has-many relations. */
   readonly needs?: readonly { readonly goal: Goal; readonly needs: RowsNeeds }[] | undefined;
+}
+
+/** The provider chosen for a goal. */
+export interface Decision {
+  readonly goal: Goal;
+  /** Undefined when the goal is given, absent, or has only a default or the store. */
+  readonly call: CallNode | undefined;
+  /** Whether the online store is read first. */
+  readonly readStore: boolean;
+  /** Reasons why other providers were not chosen. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * A call with the goals that fill its inputs; undefined where an optional input cannot be derived.
+ */
+export interface BuiltCall {
+  readonly call: CallNode;
+  readonly inputs: readonly (Goal | undefined)[];
 }
 
 /** The query has more possible goals than are planned. */

@@ -21,7 +21,9 @@ export class GoalGraph {
   readonly #calls = new Map<string, CallNode | string>();
   readonly #modes = new Map<string, FrameMode>();
   readonly #givens = new Map<string, number>();
-  /** Why child rows cannot have what is needed of them, by call and needs; null = they can. */
+  /**
+   * Reasons why child rows cannot have what is needed of them, by call and needs; null = they can.
+   */
   readonly childProblems = new Map<string, string | null>();
   readonly #unfit = new Map<ResolverInfo, string | null>();
   readonly #expanded = new Set<Goal>();
@@ -113,7 +115,8 @@ export class GoalGraph {
 
   /**
    * The frame at the end of relations, or why the planner does not go there.
-   * @param isRecursive whether this is for what could need itself of other rows: then a relation is followed once more than the query follows it, and no further
+   * @param isRecursive whether this is for what could need itself of other rows: then a relation
+   * is followed once more than the query follows it, and no further
    */
   descend(from: FrameNode, relations: readonly RelationInfo[], isRecursive: boolean): FrameNode | string {
     let frame = from;
@@ -139,11 +142,11 @@ export class GoalGraph {
     const candidates: Candidate[] = [];
     const rejected: Rejection[] = [];
     if (feature.rowsOf) {
-      const { candidates: ways, rejected: others, obstacle } = rowsCandidates(this, goal, feature.rowsOf);
-      goal.candidates = ways;
+      const { candidates: paths, rejected: others, obstacle } = rowsCandidates(this, goal, feature.rowsOf);
+      goal.candidates = paths;
       goal.rejected = others;
       if (obstacle !== undefined) goal.obstacle = obstacle;
-      if (!ways.some((way) => way.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
+      if (!paths.some((path) => path.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
       return;
     }
     const pair = frame.mode === "join" || frame.mode === "open" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;
@@ -169,7 +172,10 @@ export class GoalGraph {
     goal.rejected = rejected;
   }
 
-  /** For the primary key of a row that is joined on something else, the calls of queries that find the row by that and have its key as a column. */
+  /**
+   * For the primary key of a row that is joined on something else, the calls of queries that find
+   * the row by that and have its key as a column.
+   */
   #keyFinders(goal: Goal): CallNode[] {
     const { frame, feature } = goal;
     if (!feature.primary || frame.mode !== "join" || frame.relation?.onPrimaryKey) return [];
@@ -188,13 +194,16 @@ export class GoalGraph {
     return frame.mode === "root" && !this.#givens.has(`${frame.path}.${primary.name}`) ? undefined : this.lookupGoal(frame, primary);
   }
 
-  /** The goal by whose value a row is looked up: of a join's far side the near side, which is known before the row is. */
+  /**
+   * The goal by whose value a row is looked up: of a join's far side the near side, which is known
+   * before the row is.
+   */
   lookupGoal(frame: FrameNode, feature: ScalarInfo): Goal {
     const pair = frame.mode === "join" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;
     return pair && frame.parent ? this.goal(frame.parent, pair.local) : this.goal(frame, feature);
   }
 
-  /** Why a resolver cannot serve this query whatever its inputs. */
+  /** The reason why a resolver cannot serve this query whatever its inputs. */
   unfit(resolver: ResolverInfo): string | undefined {
     let reason = this.#unfit.get(resolver);
     if (reason === undefined) {

@@ -1,19 +1,34 @@
-/** From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can reach. */
+/**
+ * From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can
+ * reach.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import { typeName } from "../../../domain/value.ts";
+import { AnswerType } from "../graph/answer-type.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { outputPath } from "../request/resolve.ts";
 import { mergeNeeds, planChildren } from "./child-plan.ts";
-import type { CallNode, FrameNode, Goal } from "./goal-nodes.ts";
+import type { BuiltCall, CallNode, Decision, FrameNode, Goal } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
-import type { OutputFeature, Plan, PlanFrame, PlanOp, PlanOutput, PlanRows, PlanShape, PlanSlot, RowsNeeds } from "./plan.ts";
-import type { BuiltCall, Decision } from "./planner.ts";
+import type { FrameId, OpId, SlotId } from "./ids.ts";
+import {
+  type OutputFeature,
+  Plan,
+  type PlanFrame,
+  type PlanInput,
+  type PlanOp,
+  type PlanOutput,
+  type PlanRows,
+  type PlanShape,
+  type PlanSlot,
+  type RowsNeeds,
+} from "./plan.ts";
 import { rowSources } from "./row-sources.ts";
 
-/** What the search found. */
+/** The result of the search. */
 export interface SearchResult {
   readonly graph: GoalGraph;
   readonly shape: PlanShape;
@@ -26,118 +41,164 @@ export interface SearchResult {
   readonly plan: (shape: PlanShape) => Plan;
 }
 
-/** What holds for a given value that no output needs. */
+/** The decision about a given value that no output needs. */
 const UNUSED: Pick<Decision, "call" | "readStore" | "notes"> = { call: undefined, readStore: false, notes: [] };
 
-/** Makes the plan. */
+/** The plan of what the search decided. */
 export function emitPlan(result: SearchResult): Plan {
-  const { graph, shape, decisions } = result;
-  const goals = reachable(result);
-  const slotOf = new Map(goals.map((goal, slot) => [goal, slot]));
-  const frameNodes = [...new Set([graph.root, ...goals.map((goal) => goal.frame)])];
-  const frameOf = new Map(frameNodes.map((node, frame) => [node, frame]));
-  const ops: PlanOp[] = [];
-  const opOf = new Map<string, number>();
-  const opOutputs: number[][] = [];
-  const needs = rowsNeeds(result, goals);
-  const sources = new Map(frameNodes.map((node) => [node, rowSources(graph, node)]));
-  const emit = (call: CallNode, inputs: BuiltCall["inputs"], rows: PlanRows | undefined): number => {
-    const id = ops.length;
-    const [source, ...others] = sources.get(call.frame) ?? [];
-    const isRowSource = source === call && others.length === 0;
-    opOf.set(call.key, id);
-    opOutputs.push([]);
-    ops.push({ ...emitOp(id, call, inputs, slotOf, frameOf, opOutputs[id] as number[]), isRowSource, rows });
-    return id;
-  };
-  for (const goal of goals) {
-    const call = decisions.get(goal)?.call;
-    if (!call) continue;
-    let op = opOf.get(call.key);
-    if (op === undefined) {
-      const many = goal.feature.rowsOf;
-      const rows =
-        many && call.source
-          ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, result.plan)
-          : undefined;
-      op = emit(call, (result.calls.get(call.key) as BuiltCall).inputs, rows);
-    }
-    (opOutputs[op] as number[]).push(slotOf.get(goal) as number);
+  return new Emission(result).plan();
+}
+
+/** Numbers goals as slots, rows as frames and calls as ops. */
+class Emission {
+  readonly #goals: readonly Goal[];
+  readonly #slotOf: ReadonlyMap<Goal, SlotId>;
+  readonly #nodes: readonly FrameNode[];
+  readonly #frameOf: ReadonlyMap<FrameNode, FrameId>;
+  /** The calls that tell whether the row of a frame exists. */
+  readonly #sources: ReadonlyMap<FrameNode, readonly CallNode[]>;
+  readonly #ops: PlanOp[] = [];
+  readonly #opOf = new Map<string, OpId>();
+  /** The slots that each op provides. */
+  readonly #provided: SlotId[][] = [];
+
+  constructor(readonly result: SearchResult) {
+    this.#goals = reachable(result);
+    this.#slotOf = new Map(this.#goals.map((goal, slot) => [goal, slot as SlotId]));
+    this.#nodes = [...new Set([result.graph.root, ...this.#goals.map((goal) => goal.frame)])];
+    this.#frameOf = new Map(this.#nodes.map((node, frame) => [node, frame as FrameId]));
+    this.#sources = new Map(this.#nodes.map((node) => [node, rowSources(result.graph, node)]));
   }
-  const needsRow = (goal: Goal): boolean => {
-    const tell = sources.get(goal.frame) ?? [];
-    const call = decisions.get(goal)?.call;
-    return tell.length > 0 && goal.given < 0 && !(call && tell.includes(call));
-  };
-  const looked = new Set(goals.filter(needsRow).map((goal) => goal.frame));
-  const frames = frameNodes.map((node, id) => {
-    const calls = looked.has(node) ? (sources.get(node) ?? []) : [];
-    const called = calls.filter((call) => opOf.has(call.key));
-    const rowOps = [...new Set([...called, ...calls])].map(
-      (call) =>
-        opOf.get(call.key) ??
-        emit(
-          call,
-          call.inputs.map((input) => input.goal),
-          undefined,
-        ),
-    );
-    return emitFrame(id, node, slotOf, rowOps);
-  });
-  const takers: number[][] = goals.map(() => []);
-  for (const op of ops) for (const slot of op.inputSlots) takers[slot]?.push(op.id);
-  const gates: number[][] = goals.map(() => []);
-  for (const frame of frames) for (const slot of frame.gateSlots) gates[slot]?.push(frame.id);
-  const slots = goals.map((goal, id): PlanSlot => {
-    const decision = decisions.get(goal) ?? UNUSED;
-    const frame = frameOf.get(goal.frame) as number;
-    const { featureId, stalenessMs } = goal.feature;
-    const keySlot = (frames[frame] as PlanFrame).keySlot;
-    return {
-      id,
-      frame,
-      feature: goal.feature,
-      path: goal.path,
-      given: goal.given,
-      op: decision.call ? (opOf.get(decision.call.key) as number) : -1,
-      readMs: decision.readStore && keySlot >= 0 ? goal.staleMs : 0,
-      stored:
-        !shape.options.disableCacheWrites &&
-        featureId !== undefined &&
-        goal.feature.storesOnline &&
-        decision.call?.source?.kind !== "given" &&
-        !goal.feature.primary &&
-        keySlot >= 0 &&
-        (stalenessMs > 0 || (shape.staleness.get(goal.feature.fqn) ?? 0) > 0),
-      takers: takers[id] as number[],
-      gates: gates[id] as number[],
-      isKey: keySlot === id,
-      needsRow: needsRow(goal),
-      notes: decision.notes,
-    };
-  });
-  const outputs = result.outputs.map((goal, position): PlanOutput => {
-    const reason = result.unprovided.get(goal);
-    const wanted = shape.outputs[position] as OutputFeature;
-    if (goal.feature.rowsOf && reason === undefined) {
-      const slot = slotOf.get(goal) as number;
-      const rows = ops[(slots[slot] as PlanSlot).op]?.rows;
-      return { path: outputPath(shape.root.name, wanted), feature: rowsFeature(goal.feature, rows, wanted.pick), slot, pick: wanted.pick };
+
+  plan(): Plan {
+    const { shape, graph } = this.result;
+    this.#emitProviders();
+    const frames = this.#frames();
+    const slots = this.#slots(frames);
+    const given = this.#goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
+    return new Plan({
+      hash: shapeHash(shape, graph.index.environmentName),
+      options: shape.options,
+      frames,
+      slots,
+      ops: this.#ops,
+      outputs: this.result.outputs.map((goal, position) => this.#output(goal, shape.outputs[position] as OutputFeature, slots)),
+      givenSlots: given.map((goal) => this.#slotOf.get(goal) as SlotId),
+      storedSlots: slots.filter((slot) => slot.stored && !slot.feature.rowsOf).map((slot) => slot.id),
+    });
+  }
+
+  /** The ops that provide goals. */
+  #emitProviders(): void {
+    const { graph, shape, decisions, calls, plan } = this.result;
+    const needs = rowsNeeds(this.result, this.#goals);
+    for (const goal of this.#goals) {
+      const call = decisions.get(goal)?.call;
+      if (!call) continue;
+      let op = this.#opOf.get(call.key);
+      if (op === undefined) {
+        const many = goal.feature.rowsOf;
+        const rows =
+          many && call.source ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, plan) : undefined;
+        op = this.#emit(call, (calls.get(call.key) as BuiltCall).inputs, rows);
+      }
+      (this.#provided[op] as SlotId[]).push(this.#slotOf.get(goal) as SlotId);
     }
-    const base = { path: outputPath(shape.root.name, wanted), feature: goal.feature };
-    return reason === undefined ? { ...base, slot: slotOf.get(goal) as number } : { ...base, slot: -1, reason };
-  });
-  const givenSlots = goals.filter((goal) => goal.given >= 0).sort((a, b) => a.given - b.given);
-  return {
-    hash: shapeHash(shape, graph.index.environmentName),
-    options: shape.options,
-    frames,
-    slots,
-    ops,
-    outputs,
-    givenSlots: givenSlots.map((goal) => slotOf.get(goal) as number),
-    storedSlots: slots.filter((slot) => slot.stored && !slot.feature.rowsOf).map((slot) => slot.id),
-  };
+  }
+
+  #emit(call: CallNode, goals: BuiltCall["inputs"], rows?: PlanRows): OpId {
+    const id = this.#ops.length as OpId;
+    const [source, ...others] = this.#sources.get(call.frame) ?? [];
+    const outputs: SlotId[] = [];
+    const inputs = call.inputs.map(({ parameter, nullable }, position): PlanInput => {
+      const goal = goals[position];
+      const needs = call.needs?.find((one) => one.goal === goal)?.needs;
+      return { parameter, slot: goal && this.#slotOf.get(goal), nullable, needs };
+    });
+    this.#opOf.set(call.key, id);
+    this.#provided.push(outputs);
+    this.#ops.push({
+      id,
+      kind: call.kind,
+      frame: this.#frameOf.get(call.frame) as FrameId,
+      resolver: call.resolver,
+      inputs,
+      inputSlots: [...new Set(inputs.flatMap((input) => input.slot ?? []))],
+      outputs,
+      keys: call.keys,
+      expression: call.expression,
+      isRowSource: source === call && others.length === 0,
+      rows,
+    });
+    return id;
+  }
+
+  /** The frames, with ops that tell whether their rows exist where a slot depends on it. */
+  #frames(): PlanFrame[] {
+    const looked = new Set(this.#goals.filter((goal) => this.#needsRow(goal)).map((goal) => goal.frame));
+    return this.#nodes.map((node, id) => {
+      const calls = looked.has(node) ? (this.#sources.get(node) ?? []) : [];
+      const called = calls.filter((call) => this.#opOf.has(call.key));
+      const rowOps = [...new Set([...called, ...calls])].map((call) => this.#opOf.get(call.key) ?? this.#emit(call, goalsOf(call)));
+      return emitFrame(id as FrameId, node, this.#slotOf, rowOps);
+    });
+  }
+
+  /** Whether a goal could have a value although its row does not exist. */
+  #needsRow(goal: Goal): boolean {
+    const tell = this.#sources.get(goal.frame) ?? [];
+    const call = this.result.decisions.get(goal)?.call;
+    return tell.length > 0 && goal.given < 0 && !(call && tell.includes(call));
+  }
+
+  #slots(frames: readonly PlanFrame[]): PlanSlot[] {
+    const takers = this.#goals.map((): OpId[] => []);
+    for (const op of this.#ops) for (const slot of op.inputSlots) takers[slot]?.push(op.id);
+    const gates = this.#goals.map((): FrameId[] => []);
+    for (const frame of frames) for (const slot of frame.gateSlots) gates[slot]?.push(frame.id);
+    return this.#goals.map((goal, position): PlanSlot => {
+      const id = position as SlotId;
+      const decision = this.result.decisions.get(goal) ?? UNUSED;
+      const frame = this.#frameOf.get(goal.frame) as FrameId;
+      const keySlot = frames[frame]?.keySlot;
+      return {
+        id,
+        frame,
+        feature: goal.feature,
+        path: goal.path,
+        given: goal.given,
+        op: decision.call && this.#opOf.get(decision.call.key),
+        readMs: decision.readStore && keySlot !== undefined ? goal.staleMs : 0,
+        stored: keySlot !== undefined && isStored(this.result.shape, goal, decision.call),
+        takers: takers[id] as OpId[],
+        gates: gates[id] as FrameId[],
+        isKey: keySlot === id,
+        needsRow: this.#needsRow(goal),
+        notes: decision.notes,
+      };
+    });
+  }
+
+  #output(goal: Goal, wanted: OutputFeature, slots: readonly PlanSlot[]): PlanOutput {
+    const path = outputPath(this.result.shape.root.name, wanted);
+    const reason = this.result.unprovided.get(goal);
+    if (reason !== undefined) return { path, feature: goal.feature, slot: undefined, reason };
+    const slot = this.#slotOf.get(goal) as SlotId;
+    if (!goal.feature.rowsOf) return { path, feature: goal.feature, slot };
+    const { rows } = this.#ops[slots[slot]?.op ?? -1] ?? {};
+    return { path, feature: rowsFeature(goal.feature, rows, wanted.pick), slot, pick: wanted.pick };
+  }
+}
+
+function goalsOf({ inputs }: CallNode): BuiltCall["inputs"] {
+  return inputs.map((input) => input.goal);
+}
+
+/** Whether fresh values of a goal go to the online store where its row's key is known. */
+function isStored({ options, staleness }: PlanShape, { feature }: Goal, call: CallNode | undefined): boolean {
+  if (options.disableCacheWrites || feature.featureId === undefined || !feature.storesOnline || feature.primary) return false;
+  if (call?.source?.kind === "given") return false;
+  return feature.stalenessMs > 0 || (staleness.get(feature.fqn) ?? 0) > 0;
 }
 
 /** What is needed of the rows of has-many relations by outputs and by the calls of a plan. */
@@ -177,7 +238,7 @@ function rowsFeature(feature: ScalarInfo, rows: PlanRows | undefined, pick: stri
         })
       : outputAt(rows.columns.get(pick))?.feature.dtype;
   const dtype = create(DataTypeSchema, { kind: { case: "list", value: element ? { element } : {} } });
-  return { ...feature, dtype, typeName: typeName(dtype) };
+  return { ...feature, dtype, answerType: new AnswerType(dtype), typeName: typeName(dtype) };
 }
 
 /** Every goal that is given or that an output can come to need, in a stable order. */
@@ -194,37 +255,11 @@ function reachable({ graph, outputs, decisions, calls }: SearchResult): Goal[] {
   return [...found].filter((goal) => decisions.has(goal) || goal.given >= 0);
 }
 
-function emitOp(
-  id: number,
-  call: CallNode,
-  goals: BuiltCall["inputs"],
-  slotOf: ReadonlyMap<Goal, number>,
-  frameOf: ReadonlyMap<FrameNode, number>,
-  outputs: readonly number[],
-): Omit<PlanOp, "isRowSource" | "rows"> {
-  const inputs = call.inputs.map(({ parameter, nullable }, position) => {
-    const goal = goals[position];
-    const needs = call.needs?.find((one) => one.goal === goal)?.needs;
-    return { parameter, slot: goal ? (slotOf.get(goal) as number) : -1, nullable, needs };
-  });
-  return {
-    id,
-    kind: call.kind,
-    frame: frameOf.get(call.frame) as number,
-    resolver: call.resolver,
-    inputs,
-    inputSlots: [...new Set(inputs.map((input) => input.slot).filter((slot) => slot >= 0))],
-    outputs,
-    keys: call.keys,
-    expression: call.expression,
-  };
-}
-
-function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number>, rowOps: readonly number[]): PlanFrame {
+function emitFrame(id: FrameId, node: FrameNode, slotOf: ReadonlyMap<Goal, SlotId>, rowOps: readonly OpId[]): PlanFrame {
   const primary = node.namespace.primaryKey;
   const near = node.mode === "join" ? node.relation?.join.find((pair) => pair.foreign === primary)?.local : undefined;
   const primaryGoal = near ? node.parent?.goals.get(near) : primary && node.goals.get(primary);
-  const primarySlot = primaryGoal ? (slotOf.get(primaryGoal) ?? -1) : -1;
+  const primarySlot = primaryGoal && slotOf.get(primaryGoal);
   const known = node.mode !== "root" || (primaryGoal?.given ?? -1) >= 0;
   return {
     id,
@@ -233,8 +268,8 @@ function emitFrame(id: number, node: FrameNode, slotOf: ReadonlyMap<Goal, number
     relation: node.relation,
     mode: node.mode,
     optional: node.optional,
-    gateSlots: [...new Set(node.gates.map((gate) => slotOf.get(gate) ?? -1))].filter((slot) => slot >= 0),
-    keySlot: known ? primarySlot : -1,
+    gateSlots: [...new Set(node.gates.flatMap((gate) => slotOf.get(gate) ?? []))],
+    keySlot: known ? primarySlot : undefined,
     primarySlot,
     rowOps,
   };

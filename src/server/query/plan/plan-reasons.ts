@@ -1,23 +1,18 @@
-/** What the planner says about providers that it did not choose, and about goals that have none or too many. */
+/**
+ * Words about providers that the planner did not choose, and about goals that have none or too
+ * many.
+ */
 
 import { readableName } from "../../../domain/name.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { Candidate, Goal } from "./goal-nodes.ts";
-import type { Plan, PlanOp, PlanShape } from "./plan.ts";
+import type { PlanShape } from "./plan.ts";
 
 const MAX_CHAIN = 4;
 
 /** A resolver with its place: `risk.score (risk.py:12)`. */
 export function nameResolver(resolver: ResolverInfo): string {
   return resolver.place ? `${resolver.fqn} (${resolver.place})` : resolver.fqn;
-}
-
-/** What gives an op's values, in a few words: a resolver's FQN, the feature of an expression, the relation of a join or of rows. */
-export function providerOf({ frames, slots }: Plan, { resolver, kind, rows, frame, outputs }: PlanOp): string {
-  if (resolver) return resolver.fqn;
-  if (rows) return rows.many.fqn;
-  if (kind === "join") return frames[frame]?.relation?.fqn ?? frames[frame]?.path ?? "";
-  return slots[outputs[0] ?? -1]?.feature.fqn ?? "";
 }
 
 /** Several resolvers fit and nothing separates them. */
@@ -67,7 +62,7 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
   return `no resolver can produce ${readableName(goal.path)}${from}:${lines.join("")}`;
 }
 
-/** Why the others lost against the chosen candidate, one line each. */
+/** The reasons why the others lost against the chosen candidate, one line each. */
 export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candidate[], can: (goal: Goal) => boolean): string[] {
   const notes = goal.rejected.map(({ resolver, reason }) => `not ${nameResolver(resolver)}: ${reason}`);
   for (const candidate of goal.candidates) {
@@ -83,11 +78,11 @@ export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candid
 function lostTo(resolver: ResolverInfo, chosen: Candidate): string {
   const winner = chosen.call?.resolver;
   if (chosen.kind === "expression") return "its expression gives the value";
-  if (chosen.call?.kind === "rows" && !winner) return "the rows were given";
+  if (chosen.call?.source && !winner) return "the rows were given";
   if (!winner) return "the join gives the value";
   if (winner.tags.length > resolver.tags.length) return `${winner.fqn} matches more tags`;
   if (winner.total && !resolver.total) return `${winner.fqn} has all rows (total)`;
-  return `${winner.fqn} ${chosen.call?.kind === "rows" ? "comes before it" : "is called for another feature anyway"}`;
+  return `${winner.fqn} ${chosen.call?.source ? "comes before it" : "is called for another feature anyway"}`;
 }
 
 function whyImpossible(candidate: Candidate, can: (goal: Goal) => boolean, trail: readonly Goal[]): string {

@@ -1,9 +1,15 @@
-/** What the planner makes and the executor runs. A plan holds no values: queries of the same shape share it. */
+/**
+ * Plans: the planner makes them and the executor runs them. A plan holds no values, so that queries
+ * of the same shape share it.
+ */
 
 import type { PlannerOptions } from "../../../domain/planner-options.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { RowTest } from "../../expressions/row-test.ts";
+import type { SqlSource } from "../../sql/source.ts";
 import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { ScanStatement } from "../ops/sql-statement.ts";
+import type { FrameId, OpId, SlotId } from "./ids.ts";
 
 /** The shape of a request: everything of it that the choice of providers can depend on. */
 export interface PlanShape {
@@ -31,7 +37,7 @@ export interface PathFeature {
   readonly given?: GivenChildren;
 }
 
-/** What every row of those given for a has-many relation has. */
+/** The features that every row given for a has-many relation has. */
 export interface GivenChildren {
   readonly columns: readonly GivenColumn[];
   /** Rows of has-one relations that are given in each, or given as null in each. */
@@ -43,7 +49,10 @@ export interface GivenColumn {
   /** The way from the child's class. */
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
-  /** Stands for its values; named by the path from the child's class. The feature itself where that is its own. */
+  /**
+   * Stands for its values; named by the path from the child's class. The feature itself where that
+   * is its own.
+   */
   readonly key: ScalarInfo;
 }
 
@@ -71,7 +80,10 @@ export interface OutputFeature extends PathFeature {
   readonly named: boolean;
   /** For rows of a has-many relation, what is needed of them. */
   readonly needs?: RowsNeeds;
-  /** For rows of a has-many relation, the child's feature whose values are wanted as a list; undefined = whole rows. */
+  /**
+   * For rows of a has-many relation, the child's feature whose values are wanted as a list;
+   * undefined = whole rows.
+   */
   readonly pick?: string | undefined;
 }
 
@@ -79,7 +91,8 @@ export interface OutputFeature extends PathFeature {
  * How the row of a relation path is found.
  * - `root`: it is the query's row.
  * - `join`: by the values of the join's features on the near side.
- * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join says.
+ * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join
+ *   says.
  * - `given`: it was given whole.
  * - `absent`: it was given as null.
  */
@@ -87,7 +100,7 @@ export type FrameMode = "root" | "join" | "open" | "given" | "absent";
 
 /** The rows of a relation path, one for each row of the query. */
 export interface PlanFrame {
-  readonly id: number;
+  readonly id: FrameId;
   /** `flight`, `flight.origin`. */
   readonly path: string;
   readonly namespace: NamespaceInfo;
@@ -96,48 +109,62 @@ export interface PlanFrame {
   readonly mode: FrameMode;
   /** Whether a relation on the way is optional: reads are then nullable. */
   readonly optional: boolean;
-  /** The slots whose values must be known before the row can be looked for; empty unless the mode is `join`. */
-  readonly gateSlots: readonly number[];
-  /** The slot with the value of the primary key for the online store, of the near side where a join is on it; -1 = the key is not known, nothing is read or stored. */
-  readonly keySlot: number;
-  /** The slot with the value of the primary key if the plan has it, for answers; else -1. */
-  readonly primarySlot: number;
-  /** Ops that tell whether the row exists, asked one after another until one has it; empty = none tells or none has to. */
-  readonly rowOps: readonly number[];
+  /**
+   * The slots whose values must be known before the row can be looked for; empty unless the mode is
+   * `join`.
+   */
+  readonly gateSlots: readonly SlotId[];
+  /**
+   * The slot with the value of the primary key for the online store, of the near side where a join
+   * is on it; undefined = the key is not known, and nothing is read or stored.
+   */
+  readonly keySlot: SlotId | undefined;
+  /**
+   * The slot with the value of the primary key, for answers; undefined = the plan does not have it.
+   */
+  readonly primarySlot: SlotId | undefined;
+  /**
+   * Ops that tell whether the row exists, asked one after another until one has it; empty = none
+   * tells or none has to.
+   */
+  readonly rowOps: readonly OpId[];
 }
 
 /** A feature of a frame. */
 export interface PlanSlot {
-  readonly id: number;
-  readonly frame: number;
+  readonly id: SlotId;
+  readonly frame: FrameId;
   readonly feature: ScalarInfo;
   /** FQN from the root: `flight.origin.latitude`. */
   readonly path: string;
   /** Position among the given values; -1 = not given. */
   readonly given: number;
-  /** The op that produces it; -1 = none. */
-  readonly op: number;
+  /** The op that produces it; undefined = none. */
+  readonly op: OpId | undefined;
   /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
   readonly readMs: number;
   /** Whether a fresh value is stored; of rows of a has-many relation, whether all of them are. */
   readonly stored: boolean;
   /** Ops that take it, each once. */
-  readonly takers: readonly number[];
+  readonly takers: readonly OpId[];
   /** Frames that it gates. */
-  readonly gates: readonly number[];
+  readonly gates: readonly FrameId[];
   /** Whether it is the key of its frame for the online store. */
   readonly isKey: boolean;
-  /** Whether it could have a value although its row does not exist, so that the ops that tell are asked first. */
+  /**
+   * Whether it could have a value although its row does not exist, so that the ops that tell are
+   * asked first.
+   */
   readonly needsRow: boolean;
-  /** Why other providers were not chosen, one line each. */
+  /** Reasons why other providers were not chosen, one line each. */
   readonly notes: readonly string[];
 }
 
 /** An argument of an op. */
 export interface PlanInput {
   readonly parameter: ParameterInfo;
-  /** -1 = the query's time, or an optional feature that nothing provides. */
-  readonly slot: number;
+  /** Undefined = the query's time, or an optional feature that nothing provides. */
+  readonly slot: SlotId | undefined;
   /** Whether the way from the op's frame to the feature's goes through an optional relation. */
   readonly nullable: boolean;
   /** For rows of a has-many relation, what the op reads of them. */
@@ -146,19 +173,22 @@ export interface PlanInput {
 
 /** One call of a resolver for a frame, or the copy of a join's value to the far side. */
 export interface PlanOp {
-  readonly id: number;
+  readonly id: OpId;
   readonly kind: OpKind;
-  readonly frame: number;
+  readonly frame: FrameId;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
   /** Whether a row that it does not find does not exist, nothing else telling. */
   readonly isRowSource: boolean;
   readonly inputs: readonly PlanInput[];
   /** Distinct slots among the inputs. */
-  readonly inputSlots: readonly number[];
+  readonly inputSlots: readonly SlotId[];
   /** The slots it provides. */
-  readonly outputs: readonly number[];
-  /** For a SQL query that takes no features: the features that its rows are looked up by, in the order of the inputs. */
+  readonly outputs: readonly SlotId[];
+  /**
+   * For a SQL query that takes no features: the features that its rows are looked up by, in the
+   * order of the inputs.
+   */
   readonly keys: readonly ScalarInfo[];
   /** Of kind `expression`: the computation. */
   readonly expression?: CompiledExpression | undefined;
@@ -167,23 +197,27 @@ export interface PlanOp {
 }
 
 /**
- * What an op does. `translated` computes a Python function without Python where that is sure to be the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows` has the rows of a has-many relation found
- * and their features computed.
+ * The kinds of ops. `translated` computes a Python function without Python where that is sure to be
+ * the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows`
+ * has the rows of a has-many relation found and their features computed.
  */
 export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
 
-/** Where the rows of a has-many relation come from. */
+/** The source of the rows of a has-many relation. */
 export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
 
-/** How child rows are found, and the plan that is run on all of them together. */
+/** The source of child rows, and the plan that is run on all of them together. */
 export interface PlanRows {
   readonly many: ManyInfo;
   readonly source: RowsSourceKind;
   /** Features of the child that the source has; of the join, the parent's values. */
   readonly givens: readonly ScalarInfo[];
-  /** Those among them that somebody reads. */
+  /** Those among them that are read. */
   readonly used: ReadonlySet<ScalarInfo>;
-  /** What a query's rows have to pass to be of any use, as far as the database can be asked; what comes is filtered all the same. */
+  /**
+   * The test that a database is asked to apply, because rows that do not pass it are of no use.
+   * Rows that come are filtered all the same.
+   */
   readonly test: RowTest | undefined;
   /** The plan of the child rows; its given slots are those of `givens`. */
   readonly child: Plan;
@@ -201,15 +235,25 @@ export interface PlanRows {
 export interface PlanOutput {
   readonly path: string;
   readonly feature: ScalarInfo;
-  readonly slot: number;
-  /** Set, with slot -1, when nothing provides it. */
+  /** Undefined when nothing provides it. */
+  readonly slot: SlotId | undefined;
+  /** The reason why nothing provides it. */
   readonly reason?: string;
   /** For rows of a has-many relation: the child's feature that is listed; empty = whole rows. */
   readonly pick?: string | undefined;
 }
 
-/** A plan. */
-export interface Plan {
+/** The statement by which an op looks rows up in a source. */
+export interface PlanLookup {
+  readonly source: SqlSource;
+  readonly statement: ScanStatement;
+}
+
+/**
+ * A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work
+ * that these have in common.
+ */
+export class Plan {
   /** Same for queries of the same shape, hex. */
   readonly hash: string;
   readonly options: PlannerOptions;
@@ -218,7 +262,45 @@ export interface Plan {
   readonly ops: readonly PlanOp[];
   readonly outputs: readonly PlanOutput[];
   /** The slot of each given value, in order. */
-  readonly givenSlots: readonly number[];
+  readonly givenSlots: readonly SlotId[];
   /** The slots whose fresh values are stored, rows of has-many relations aside. */
-  readonly storedSlots: readonly number[];
+  readonly storedSlots: readonly SlotId[];
+  /**
+   * Statements of ops as the last query made them, which serve the next: they live as long as the
+   * plan.
+   */
+  readonly lookups = new Map<OpId, PlanLookup>();
+
+  constructor(parts: Omit<Plan, "lookups" | "slot" | "frame" | "op" | "outputOf" | "providerOf">) {
+    this.hash = parts.hash;
+    this.options = parts.options;
+    this.frames = parts.frames;
+    this.slots = parts.slots;
+    this.ops = parts.ops;
+    this.outputs = parts.outputs;
+    this.givenSlots = parts.givenSlots;
+    this.storedSlots = parts.storedSlots;
+  }
+
+  slot(id: SlotId): PlanSlot {
+    return this.slots[id] as PlanSlot;
+  }
+
+  frame(id: FrameId): PlanFrame {
+    return this.frames[id] as PlanFrame;
+  }
+
+  op(id: OpId): PlanOp {
+    return this.ops[id] as PlanOp;
+  }
+
+  /** The slot of an op that provides one. */
+  outputOf({ outputs: [only] }: PlanOp): PlanSlot {
+    return this.slots[only ?? -1] as PlanSlot;
+  }
+
+  /** The op that provides a slot; undefined = none does. */
+  providerOf({ op }: PlanSlot): PlanOp | undefined {
+    return op === undefined ? undefined : this.ops[op];
+  }
 }

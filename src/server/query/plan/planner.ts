@@ -1,40 +1,28 @@
 /**
- * The planner: a pure function of the graph's index and a request's shape. It searches from the outputs back to the inputs, chooses one provider for
- * every goal on the way, and never chooses in a circle: a candidate is possible only if its inputs can be derived without the goals that wait for it.
+ * The planner: a pure function of the graph's index and a request's shape. It searches from the
+ * outputs back to the inputs, chooses one provider for every goal on the way, and never chooses in
+ * a circle: a candidate is possible only if its inputs can be derived without the goals that wait
+ * for it.
  */
 
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { findKnots } from "../../../domain/knots.ts";
+import { findComponents } from "../../../domain/components.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { QueryRefused } from "../refusal.ts";
 import { outputPath } from "../request/resolve.ts";
 import { needsKey } from "./child-plan.ts";
 import { derive, type Strength, waitsFor } from "./derivable.ts";
-import { type CallNode, type Candidate, type Goal, PlanTooLarge } from "./goal-nodes.ts";
+import { type BuiltCall, type CallNode, type Candidate, type Decision, type Goal, PlanTooLarge } from "./goal-nodes.ts";
 import { GoalGraph } from "./goals.ts";
 import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
 import { ambiguousMessage, lostNotes, missingMessage } from "./plan-reasons.ts";
 
-/** The provider chosen for a goal. */
-export interface Decision {
-  readonly goal: Goal;
-  /** Undefined when the goal is given, absent, or has only a default or the store. */
-  readonly call: CallNode | undefined;
-  /** Whether the online store is read first. */
-  readonly readStore: boolean;
-  /** Why other providers were not chosen. */
-  readonly notes: readonly string[];
-}
-
-/** A call with the goals that fill its inputs; undefined where an optional input cannot be derived. */
-export interface BuiltCall {
-  readonly call: CallNode;
-  readonly inputs: readonly (Goal | undefined)[];
-}
-
-/** Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that nothing separates. */
+/**
+ * Plans a shape. Throws QueryRefused when an output that was named has no provider, or several that
+ * nothing separates.
+ */
 export function planQuery(index: GraphIndex, shape: PlanShape): Plan {
   const children = new Map<string, Plan | QueryRefused>();
   const planChild = (child: PlanShape): Plan => {
@@ -100,7 +88,7 @@ class Ambiguous extends Error {
 class Search {
   readonly #graph: GoalGraph;
   readonly #outputs: readonly Goal[];
-  readonly #knots: ReadonlyMap<Goal, ReadonlySet<Goal>>;
+  readonly #components: ReadonlyMap<Goal, ReadonlySet<Goal>>;
   readonly #derivable: Readonly<Record<Strength, ReadonlySet<Goal>>>;
   readonly #decisions = new Map<Goal, Decision>();
   readonly #calls = new Map<string, BuiltCall>();
@@ -113,7 +101,7 @@ class Search {
   ) {
     this.#graph = new GoalGraph(index, shape, planChild);
     this.#outputs = this.#graph.outputs();
-    this.#knots = findKnots(this.#graph.goals, waitsFor);
+    this.#components = findComponents(this.#graph.goals, waitsFor);
     this.#derivable = { strong: derive(this.#graph.goals, "strong", isBase), weak: derive(this.#graph.goals, "weak", isBase) };
   }
 
@@ -138,7 +126,10 @@ class Search {
     });
   }
 
-  /** Solves every output; gives for each the goal if nothing provides it. Ambiguous ones are tried again when others have chosen resolvers. */
+  /**
+   * Solves every output; gives for each the goal if nothing provides it. Ambiguous ones are tried
+   * again when others have chosen resolvers.
+   */
   #solveOutputs(): (Goal | undefined)[] {
     const failed: (Goal | undefined)[] = this.#outputs.map(() => undefined);
     let open = this.#outputs.map((_, position) => position);
@@ -168,7 +159,10 @@ class Search {
     }
   }
 
-  /** Decides a goal and all it needs; false when it cannot be derived without the goals that wait for it. */
+  /**
+   * Decides a goal and all it needs; false when it cannot be derived without the goals that wait
+   * for it.
+   */
   #solve(goal: Goal): boolean {
     if (this.#decisions.has(goal)) return true;
     if (this.#stack.has(goal)) return false;
@@ -217,7 +211,10 @@ class Search {
     if (!this.#calls.has(call.key)) this.#calls.set(call.key, { call, inputs });
   }
 
-  /** The candidates that are possible here, of the best class there is: computed, computed from what may be stored, default, stored. */
+  /**
+   * The candidates that are possible here, of the best class there is: computed, computed from what
+   * may be stored, default, stored.
+   */
   #viable(goal: Goal): readonly Candidate[] {
     for (const strength of ["strong", "weak"] as const) {
       const can = this.#tester(goal, strength);
@@ -234,16 +231,16 @@ class Search {
 
   #tester(goal: Goal, strength: Strength): (needed: Goal) => boolean {
     const anywhere = this.#derivable[strength];
-    const knot = this.#knots.get(goal);
-    if (!knot) return (needed) => isBase(needed) || this.#decisions.has(needed) || anywhere.has(needed);
+    const component = this.#components.get(goal);
+    if (!component) return (needed) => isBase(needed) || this.#decisions.has(needed) || anywhere.has(needed);
     const excluded = new Set([goal]);
-    for (const waiting of this.#stack) if (knot.has(waiting)) excluded.add(waiting);
-    const settled = (needed: Goal) => isBase(needed) || this.#decisions.has(needed) || (!knot.has(needed) && anywhere.has(needed));
+    for (const waiting of this.#stack) if (component.has(waiting)) excluded.add(waiting);
+    const settled = (needed: Goal) => isBase(needed) || this.#decisions.has(needed) || (!component.has(needed) && anywhere.has(needed));
     let derived: ReadonlySet<Goal> | undefined;
     return (needed) => {
       if (excluded.has(needed)) return false;
       if (settled(needed)) return true;
-      derived ??= derive(knot, strength, settled, excluded);
+      derived ??= derive(component, strength, settled, excluded);
       return derived.has(needed);
     };
   }
@@ -270,7 +267,10 @@ class Search {
   }
 }
 
-/** Of the sources of child rows those that come first: given, a resolver of the relation, the one with all rows, queries by key, scans. */
+/**
+ * Of the sources of child rows those that come first: given, a resolver of the relation, the one
+ * with all rows, queries by key, scans.
+ */
 function rowsSources(viable: readonly Candidate[]): readonly Candidate[] {
   const rank = Math.min(...viable.map((candidate) => candidate.rank ?? 0));
   const total = rank < 2 ? [] : viable.filter((candidate) => candidate.call?.resolver?.total);

@@ -1,9 +1,12 @@
-/** Whether a resolver can serve a query at all: its environment, its tags, and what the query's planner options say. */
+/**
+ * Whether a resolver can serve a query at all: its environment, its tags, and what the query's
+ * planner options say.
+ */
 
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanShape } from "./plan.ts";
 
-/** Why a resolver cannot serve a query whatever its inputs; undefined = it can. */
+/** The reason why a resolver cannot serve a query whatever its inputs; undefined = it can. */
 export function whyUnfit(resolver: ResolverInfo, environment: string, shape: PlanShape): string | undefined {
   if (resolver.broken) return resolver.broken;
   if (resolver.offline) return "it is offline only";

@@ -6,9 +6,10 @@ import type { CallNode, FrameNode } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 
 /**
- * The calls that look a frame's row up by its join, and tell with that whether it exists: it does when one of them has it. The one that has all rows (`total`)
- * tells alone; else those that give a feature which every row must have; else, where nothing makes values of the key alone, all of them. Empty = no source
- * tells. A key is all there is of such a row then, and stands.
+ * The calls that look a frame's row up by its join, and tell with that whether it exists: it does
+ * when one of them has it. The one that has all rows (`total`) tells alone; else those that give a
+ * feature which every row must have; else, where nothing makes values of the key alone, all of
+ * them. Empty = no source tells. A key is all there is of such a row then, and stands.
  */
 export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNode[] {
   const { namespace, relation } = frame;
@@ -25,11 +26,15 @@ export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNod
 
 /** A query before a resolver of Python rows, else by name. */
 function bySpeed(a: CallNode, b: CallNode): number {
-  if (a.kind !== b.kind) return a.kind === "sql" ? -1 : 1;
-  return (a.resolver?.fqn ?? "") < (b.resolver?.fqn ?? "") ? -1 : 1;
+  const [first, second] = [a.resolver as ResolverInfo, b.resolver as ResolverInfo];
+  if (Boolean(first.sql) !== Boolean(second.sql)) return first.sql ? -1 : 1;
+  return first.fqn < second.fqn ? -1 : 1;
 }
 
-/** The call of a resolver whose rows are found by nothing but the join and have its far side or the primary key. */
+/**
+ * The call of a resolver whose rows are found by nothing but the join and have its far side or the
+ * primary key.
+ */
 function lookup(graph: GoalGraph, frame: FrameNode, resolver: ResolverInfo, joined: readonly ScalarInfo[]): CallNode | undefined {
   const { primaryKey } = frame.namespace;
   if (!resolver.sql && resolver.shape !== "rows") return undefined;

@@ -1,4 +1,4 @@
-/** The ways to the rows of a has-many relation. */
+/** The access paths to the rows of a has-many relation. */
 
 import type { ManyInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { QueryRefused } from "../refusal.ts";
@@ -8,18 +8,20 @@ import { type CallNode, type Candidate, type Goal, hiddenParameter, keyParameter
 import type { GoalGraph } from "./goals.ts";
 import type { RowsNeeds } from "./plan.ts";
 
-/** What there is for a goal of child rows. */
+/** The candidates for a goal of child rows. */
 export interface RowsCandidates {
   readonly candidates: readonly Candidate[];
   readonly rejected: readonly Rejection[];
-  /** Why nothing is looked for. */
+  /** The reason why nothing is looked for. */
   readonly obstacle?: string;
 }
 
 type Inputs = CallNode["inputs"];
 
-/** A way to the rows: what is called with which inputs, what it gives, and how its rows are told apart. */
-interface Way {
+/**
+ * An access path: what is called with which inputs, what it gives, and how its rows are told apart.
+ */
+interface AccessPath {
   readonly source: RowsSource;
   readonly resolver?: ResolverInfo;
   readonly inputs: Inputs;
@@ -28,12 +30,14 @@ interface Way {
   readonly needs?: CallNode["needs"];
 }
 
-/** Given rows; else resolvers that return them, then queries by the join, then scans filtered by it. */
+/**
+ * Given rows; else resolvers that return them, then queries by the join, then scans filtered by it.
+ */
 export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): RowsCandidates {
   const { frame } = goal;
   const candidates: Candidate[] = [];
   const rejected: Rejection[] = [];
-  const take = (rank: number, { source, resolver, inputs, required, keys = [], needs }: Way) => {
+  const add = (rank: number, { source, resolver, inputs, required, keys = [], needs }: AccessPath) => {
     const key = `${frame.id}|rows|${many.fqn}|${resolver?.fqn ?? ""}`;
     const all = [...new Set([...frame.gates, ...required])];
     const call: CallNode = { key, kind: "rows", frame, resolver, inputs, required: all, keys, source, needs };
@@ -46,7 +50,7 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
     const own = columns.flatMap(({ relations, feature }) => (relations.length === 0 ? [feature] : []));
     const known = parentKeys(graph, goal, many, own);
     const nested = columns.filter((column) => column.relations.length > 0);
-    take(0, {
+    add(0, {
       source: { kind: "given", givens: [...own, ...known.features], nested: { columns: nested, rows } },
       inputs: [...known.inputs, { parameter: keyParameter(many.given), goal: list, nullable: true }],
       required: [list, ...known.goals],
@@ -56,16 +60,19 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   const obstacle = passedTooOften(graph.index, many, graph.shape);
   if (obstacle) return { candidates, rejected, obstacle };
   for (const resolver of new Set([...many.fillers, ...many.foreign.scalars.flatMap((feature) => feature.producers)])) {
-    const way = resolver.shape === "relation" ? relationWay(graph, goal, many, resolver) : joinedWay(graph, goal, many, resolver);
-    if (way === undefined) continue;
-    const reason = graph.unfit(resolver) ?? (typeof way === "string" ? way : undefined);
+    const path = resolver.shape === "relation" ? relationPath(graph, goal, many, resolver) : joinPath(graph, goal, many, resolver);
+    if (path === undefined) continue;
+    const reason = graph.unfit(resolver) ?? (typeof path === "string" ? path : undefined);
     if (reason !== undefined) rejected.push({ resolver, reason });
-    else if (typeof way !== "string") take(resolver.shape === "relation" ? 1 : resolver.sql ? 2 : 3, way);
+    else if (typeof path !== "string") add(resolver.shape === "relation" ? 1 : resolver.sql ? 2 : 3, path);
   }
   return { candidates, rejected };
 }
 
-/** Features of the join that the rows do not have themselves, where the parent's values are given with the query. */
+/**
+ * Features of the join that the rows do not have themselves, where the parent's values are given
+ * with the query.
+ */
 function parentKeys(
   graph: GoalGraph,
   { frame }: Goal,
@@ -84,7 +91,7 @@ function parentKeys(
 }
 
 /** A resolver that returns the rows of the relation. */
-function relationWay(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: ResolverInfo): Way | string {
+function relationPath(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string {
   const call = resolverCall(graph, goal.frame, resolver, "");
   if (typeof call === "string") return call;
   const known = parentKeys(graph, goal, many, resolver.features);
@@ -97,8 +104,11 @@ function relationWay(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: Res
   };
 }
 
-/** Rows of the child's class by the join: a scan, a query, or a query that takes the join's features. Undefined = the resolver gives no rows. */
-function joinedWay(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): Way | string | undefined {
+/**
+ * Rows of the child's class by the join: a scan, a query, or a query that takes the join's
+ * features. Undefined = the resolver gives no rows.
+ */
+function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string | undefined {
   if (many.join.length === 0) return undefined;
   const joined = many.join.map((pair) => pair.foreign);
   const locals = many.join.map((pair) => ({ parameter: keyParameter(pair.local), goal: graph.goal(frame, pair.local), nullable: false }));
@@ -125,7 +135,10 @@ function samePath(a: readonly RelationInfo[], b: readonly RelationInfo[]): boole
   return a.length === b.length && a.every((relation, position) => relation === b[position]);
 }
 
-/** Why what is needed of child rows cannot be had from any source of them; undefined = it can, or there is no source, which is the goal's to say. */
+/**
+ * Why what is needed of child rows cannot be had from any source of them; undefined = it can, or
+ * there is no source, which is the goal's to say.
+ */
 export function rowsProblem(graph: GoalGraph, goal: Goal, needs: RowsNeeds): string | undefined {
   graph.expand(goal);
   const many = goal.feature.rowsOf;

@@ -5,7 +5,7 @@ import { describeValue, type FeatureValue, parseExactJson } from "../../../domai
 import type { ManyInfo, NamespaceInfo, RelationInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { GivenChildren, GivenColumn, GivenRow } from "../plan/plan.ts";
 import { BadGiven, givenRow, givenValue } from "./given.ts";
-import type { AskInput } from "./request.ts";
+import type { RequestInput } from "./request.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,10 +16,11 @@ export interface GivenRows {
 }
 
 /**
- * Rows given as a list of objects of the child's features, or as the columns of such objects; in place of a has-one relation's key each may have the other row as an object, or each null. Every row must
- * have the same features. Of no rows every feature is known. Throws BadGiven.
+ * Rows given as a list of objects of the child's features, or as the columns of such objects; in
+ * place of a has-one relation's key each may have the other row as an object, or each null. Every
+ * row must have the same features. Of no rows every feature is known. Throws BadGiven.
  */
-export function givenChildren(path: string, many: ManyInfo, input: AskInput): GivenRows {
+export function givenChildren(path: string, many: ManyInfo, input: RequestInput): GivenRows {
   let { value } = input;
   if (input.form !== "typed" && typeof value === "string") {
     try {

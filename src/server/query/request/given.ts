@@ -5,11 +5,13 @@ import { parseWindow, readableName } from "../../../domain/name.ts";
 import { describeValue, type FeatureValue, parseExactJson, TypeMismatch } from "../../../domain/value.ts";
 import type { ManyInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { Guess } from "../refusal.ts";
-import type { AskInput } from "./request.ts";
+import type { RequestInput } from "./request.ts";
 
 const NO_NAMES = () => "";
 
-/** A given value does not fit; the message names the feature, the type wanted and the value given. */
+/**
+ * A given value does not fit; the message names the feature, the type wanted and the value given.
+ */
 export class BadGiven extends Error {
   override readonly name = "BadGiven";
   constructor(
@@ -28,7 +30,7 @@ export class BadGiven extends Error {
 }
 
 /** The value of a feature. Throws BadGiven. */
-export function givenValue(feature: ScalarInfo, path: string, input: AskInput): FeatureValue {
+export function givenValue(feature: ScalarInfo, path: string, input: RequestInput): FeatureValue {
   const value = input.form === "text" ? decodeText(feature, path, input.value) : input.value;
   if (value === null || value === undefined) {
     if (value === undefined) throw new BadGiven(path, `${path}: expected ${feature.typeName}, got no value`);
@@ -50,7 +52,7 @@ export function givenValue(feature: ScalarInfo, path: string, input: AskInput): 
 }
 
 /** The fields of a row given whole, or null. Throws BadGiven. */
-export function givenRow(path: string, className: string, input: AskInput): Readonly<Record<string, unknown>> | null {
+export function givenRow(path: string, className: string, input: RequestInput): Readonly<Record<string, unknown>> | null {
   let { value } = input;
   if (input.form !== "typed" && typeof value === "string") {
     try {
@@ -73,7 +75,7 @@ export interface GivenList {
 }
 
 /** The values of a child's feature, a list with one per row. Throws BadGiven. */
-export function givenList(many: ManyInfo, name: string, path: string, input: AskInput): GivenList {
+export function givenList(many: ManyInfo, name: string, path: string, input: RequestInput): GivenList {
   const feature = many.foreign.members.get(name);
   if (feature?.kind !== "scalar") throw new BadGiven(path, `${path} is no value of a row of ${many.fqn}`);
   const value = decoded(input);
@@ -83,8 +85,8 @@ export function givenList(many: ManyInfo, name: string, path: string, input: Ask
   return { path, feature, values };
 }
 
-/** What was given, out of its JSON when it came as text; undefined when that is none. */
-function decoded({ form, value }: AskInput): unknown {
+/** The given value, parsed when it came as text; undefined when that is no JSON. */
+function decoded({ form, value }: RequestInput): unknown {
   if (form === "typed" || typeof value !== "string") return value;
   try {
     return parseExactJson(value);
@@ -107,8 +109,15 @@ export function zipped(path: string, lists: readonly GivenList[]): FeatureValue 
   );
 }
 
-/** Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`). Throws BadGiven. */
-export function givenWindows(features: readonly ScalarInfo[], path: string, input: AskInput): (readonly [ScalarInfo, string, AskInput])[] {
+/**
+ * Values of a windowed feature given under its bare name: an object by window (`{"10m": 1}`).
+ * Throws BadGiven.
+ */
+export function givenWindows(
+  features: readonly ScalarInfo[],
+  path: string,
+  input: RequestInput,
+): (readonly [ScalarInfo, string, RequestInput])[] {
   const value = decoded(input);
   const windows = features.map((feature) => readableName(feature.name).replace(/^.*\[(.*)\]$/, "$1"));
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
@@ -135,8 +144,9 @@ function isText(feature: ScalarInfo): boolean {
 }
 
 /**
- * Text of a command line as a value. What is JSON is decoded, except that a decimal keeps its digits and that for a
- * string only a JSON string or null is decoded, so that `007` stays as it is. What is no JSON is left to the coercion.
+ * Text of a command line as a value. What is JSON is decoded, except that a decimal keeps its
+ * digits and that for a string only a JSON string or null is decoded, so that `007` stays as it
+ * is. What is no JSON is left to the coercion.
  */
 function decodeText(feature: ScalarInfo, path: string, text: unknown): unknown {
   if (typeof text !== "string") return text;

@@ -1,4 +1,4 @@
-/** What the names in a request mean. */
+/** Resolution of the names in a request. */
 
 import { closestNames } from "../../../domain/closest.ts";
 import { rawName, readableName } from "../../../domain/name.ts";
@@ -41,21 +41,24 @@ export interface RowsTarget {
   readonly picks: readonly string[] | undefined;
 }
 
-/** What a name means. */
+/** The meaning of a name. */
 export type Target = FeatureTarget | RowTarget | GroupTarget | RowsTarget;
 
 /** A name that means nothing, or nothing that an online query can use. */
 export interface UnknownName {
   readonly kind: "unknown";
-  /** `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when it is not to be guessed. */
+  /**
+   * `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when it is not
+   * to be guessed.
+   */
   readonly describe: (guess: Guess) => string;
   /** Whether the name exists but cannot be asked for here. */
   readonly unsupported?: boolean;
 }
 
 /**
- * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace; every other name is relative to `root`. Windows
- * may be written in either spelling.
+ * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace;
+ * every other name is relative to `root`. Windows may be written in either spelling.
  */
 export function resolveName(index: GraphIndex, text: string, root: string | undefined): Target | UnknownName {
   const name = rawName(text.trim());

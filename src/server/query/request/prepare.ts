@@ -1,4 +1,7 @@
-/** From a query as written to a plan and the values that it runs on. Everything but the values is remembered by the request's shape. */
+/**
+ * From a query as written to a plan and the values that it runs on. Everything but the values is
+ * remembered by the request's shape.
+ */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
@@ -12,7 +15,7 @@ import { planQuery } from "../plan/planner.ts";
 import { type Guess, guesses, QueryRefused, type Refusal, Refusals, refusal } from "../refusal.ts";
 import { BadGiven, type GivenList, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
 import { givenChildren, ownColumn } from "./given-children.ts";
-import type { Ask, AskInput, BulkColumnAsk } from "./request.ts";
+import type { BulkInput, QueryRequest, RequestInput } from "./request.ts";
 import { outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } from "./resolve.ts";
 
 /** Plans and resolved names that are kept per deployment. */
@@ -70,18 +73,20 @@ export class Preparer {
 
   constructor(readonly index: GraphIndex) {}
 
-  /** Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong. */
-  prepare(ask: Ask): Prepared {
-    const key = this.#keyOf(ask);
-    const remembered = this.#remember(ask, key);
+  /**
+   * Resolves names, converts values and plans. Throws QueryRefused with everything that is wrong.
+   */
+  prepare(request: QueryRequest): Prepared {
+    const key = this.#keyOf(request);
+    const remembered = this.#remember(request, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
-    if (hasRows) return this.#prepareRows(ask, key, remembered.resolved, guesses());
-    const values: FeatureValue[] = new Array(ask.inputs.length);
+    if (hasRows) return this.#prepareRows(request, key, remembered.resolved, guesses());
+    const values: FeatureValue[] = new Array(request.inputs.length);
     const wrong = new Refusals();
     for (let i = 0; i < values.length; i++) {
       const { target, path } = inputs[i] as ResolvedInput;
       try {
-        if (target.kind === "feature") values[i] = givenValue(target.feature, path, ask.inputs[i] as AskInput);
+        if (target.kind === "feature") values[i] = givenValue(target.feature, path, request.inputs[i] as RequestInput);
       } catch (error) {
         addBadGiven(wrong, error);
       }
@@ -93,16 +98,16 @@ export class Preparer {
   }
 
   /**
-   * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the same shape share a plan. Throws QueryRefused when
-   * the query is wrong whatever its values.
-   * @param ask its inputs have the names, and no values that count
+   * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the
+   * same shape share a plan. Throws QueryRefused when the query is wrong whatever its values.
+   * @param request its inputs have the names, and no values that count
    * @param from the first row
    * @param to the row after the last
    * @param guess shared by all rows of the query
    */
-  prepareRows(ask: Ask, columns: readonly BulkColumnAsk[], from: number, to: number, guess: Guess = guesses()): PreparedRows {
-    const key = this.#keyOf(ask);
-    const remembered = this.#remember(ask, key);
+  prepareRows(request: QueryRequest, columns: readonly BulkInput[], from: number, to: number, guess: Guess = guesses()): PreparedRows {
+    const key = this.#keyOf(request);
+    const remembered = this.#remember(request, key);
     const { shape, inferred, inputs, hasRows } = remembered.resolved;
     const refused = new Map<number, readonly Refusal[]>();
     const groups = new Map<Plan, RowGroup>();
@@ -117,7 +122,7 @@ export class Preparer {
         for (let i = 0; i < columns.length; i++) {
           const { target, path } = inputs[i] as ResolvedInput;
           try {
-            if (target.kind === "feature") values[i] = givenValue(target.feature, path, (columns[i] as BulkColumnAsk).at(row));
+            if (target.kind === "feature") values[i] = givenValue(target.feature, path, (columns[i] as BulkInput).at(row));
           } catch (error) {
             addBadGiven(wrong, error);
           }
@@ -130,7 +135,12 @@ export class Preparer {
     let planned = false;
     for (let row = from; row < to; row++) {
       try {
-        const prepared = this.#prepareRows({ ...ask, inputs: columns.map((column) => column.at(row)) }, key, remembered.resolved, guess);
+        const prepared = this.#prepareRows(
+          { ...request, inputs: columns.map((column) => column.at(row)) },
+          key,
+          remembered.resolved,
+          guess,
+        );
         planned ||= prepared.planned;
         let group = groups.get(prepared.plan);
         if (!group) {
@@ -151,33 +161,33 @@ export class Preparer {
   }
 
   /** Throws QueryRefused when there are too many names. */
-  #keyOf(ask: Ask): string {
-    if (this.#latest && hasNames(ask, this.#latest.names)) return this.#latest.key;
-    checkNames(ask);
-    const key = keyOf(ask);
-    const { outputs, tags, staleness, queryName, queryNameVersion, plannerOptions } = ask;
-    const inputs = ask.inputs.map(({ name }) => name);
+  #keyOf(request: QueryRequest): string {
+    if (this.#latest && hasNames(request, this.#latest.names)) return this.#latest.key;
+    checkNames(request);
+    const key = keyOf(request);
+    const { outputs, tags, staleness, queryName, queryNameVersion, plannerOptions } = request;
+    const inputs = request.inputs.map(({ name }) => name);
     this.#latest = { names: { inputs, outputs, tags, staleness, queryName, queryNameVersion, plannerOptions }, key };
     return key;
   }
 
-  #remember(ask: Ask, key: string): Remembered {
+  #remember(request: QueryRequest, key: string): Remembered {
     let remembered = this.#requests.get(key);
     if (!remembered) {
-      remembered = { resolved: resolveRequest(this.index, ask), plan: undefined };
+      remembered = { resolved: resolveRequest(this.index, request), plan: undefined };
       this.#requests.set(key, remembered);
     }
     return remembered;
   }
 
   /** Rows given whole become features given by path, so that the shape is known only now. */
-  #prepareRows(ask: Ask, requestKey: string, resolved: ResolvedRequest, guess: Guess): Prepared {
+  #prepareRows(request: QueryRequest, requestKey: string, resolved: ResolvedRequest, guess: Guess): Prepared {
     const givens: (PathFeature & { readonly value: FeatureValue })[] = [];
     const rows: GivenRow[] = [];
     const lists = new Map<string, { relations: readonly RelationInfo[]; many: ManyInfo; columns: GivenList[] }>();
     const wrong = new Refusals(guess);
     for (const [position, { target, path }] of resolved.inputs.entries()) {
-      const input = ask.inputs[position] as AskInput;
+      const input = request.inputs[position] as RequestInput;
       if (target.kind === "row") expandRow(target.namespace, target.relations, path, input, givens, rows, wrong);
       else if (target.kind === "rows" && target.picks)
         collect(wrong, () => {
@@ -230,7 +240,7 @@ export class Preparer {
   }
 }
 
-/** What rows of a has-many relation are given with, as text. */
+/** The features and rows that child rows are given with, as text. */
 function givenKey({ columns, rows }: GivenChildren): string {
   const paths = rows.map(({ relations, absent }) => `${relations.map(({ name }) => name).join(".")}${absent ? "!" : "="}`);
   return [...columns.map(({ key }) => key.name), ...paths].join("\u0002");
@@ -241,13 +251,13 @@ function givenRows(
   relations: readonly RelationInfo[],
   many: ManyInfo,
   path: string,
-  input: AskInput,
+  input: RequestInput,
 ): PathFeature & { readonly value: FeatureValue } {
   const { given, rows } = givenChildren(path, many, input);
   return { relations, feature: many.given, given, value: rows as FeatureValue };
 }
 
-function checkNames({ inputs, outputs, staleness, plannerOptions, tags }: Ask): void {
+function checkNames({ inputs, outputs, staleness, plannerOptions, tags }: QueryRequest): void {
   let names = inputs.length + outputs.length + tags.length;
   for (const _ in staleness) names++;
   for (const _ in plannerOptions) names++;
@@ -261,31 +271,35 @@ export function tooManyNames(names: number): Refusal {
 }
 
 /** Everything of a request that names and plans depend on, as one string. */
-function keyOf(ask: Ask): string {
+function keyOf(request: QueryRequest): string {
   let key = "";
-  for (const { name } of ask.inputs) key += `${name.length}:${name}`;
+  for (const { name } of request.inputs) key += `${name.length}:${name}`;
   key += "|";
-  for (const name of ask.outputs) key += `${name.length}:${name}`;
+  for (const name of request.outputs) key += `${name.length}:${name}`;
   key += "|";
-  for (const tag of ask.tags) key += `${tag.length}:${tag}`;
+  for (const tag of request.tags) key += `${tag.length}:${tag}`;
   key += "|";
-  for (const name in ask.staleness) key += `${name.length}:${name}=${ask.staleness[name]},`;
-  if (ask.queryName !== "") key += `|${ask.queryName.length}:${ask.queryName}@${ask.queryNameVersion}`;
-  for (const name in ask.plannerOptions) key += `|${name.length}:${name}=${ask.plannerOptions[name]?.length}:${ask.plannerOptions[name]}`;
+  for (const name in request.staleness) key += `${name.length}:${name}=${request.staleness[name]},`;
+  if (request.queryName !== "") key += `|${request.queryName.length}:${request.queryName}@${request.queryNameVersion}`;
+  for (const name in request.plannerOptions)
+    key += `|${name.length}:${name}=${request.plannerOptions[name]?.length}:${request.plannerOptions[name]}`;
   return key;
 }
 
-/** What `keyOf` is made of. */
-interface Names extends Pick<Ask, "outputs" | "tags" | "staleness" | "queryName" | "queryNameVersion" | "plannerOptions"> {
+/** The facts of a request that `keyOf` writes down. */
+interface Names extends Pick<QueryRequest, "outputs" | "tags" | "staleness" | "queryName" | "queryNameVersion" | "plannerOptions"> {
   readonly inputs: readonly string[];
 }
 
-/** Whether a query is known to have names, which takes less than its key does. Of one with options it is not known. */
-function hasNames(ask: Ask, names: Names): boolean {
-  if (ask.queryName !== names.queryName || ask.queryNameVersion !== names.queryNameVersion) return false;
-  if (ask.inputs.length !== names.inputs.length) return false;
-  for (let i = 0; i < names.inputs.length; i++) if (ask.inputs[i]?.name !== names.inputs[i]) return false;
-  return areSame(ask.outputs, names.outputs) && areSame(ask.tags, names.tags) && !hasOptions(ask) && !hasOptions(names);
+/**
+ * Whether a query is known to have names, which takes less than its key does. Of one with options
+ * it is not known.
+ */
+function hasNames(request: QueryRequest, names: Names): boolean {
+  if (request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion) return false;
+  if (request.inputs.length !== names.inputs.length) return false;
+  for (let i = 0; i < names.inputs.length; i++) if (request.inputs[i]?.name !== names.inputs[i]) return false;
+  return areSame(request.outputs, names.outputs) && areSame(request.tags, names.tags) && !hasOptions(request) && !hasOptions(names);
 }
 
 function areSame(a: readonly string[], b: readonly string[]): boolean {
@@ -294,7 +308,7 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
   return true;
 }
 
-function hasOptions({ staleness, plannerOptions }: Pick<Ask, "staleness" | "plannerOptions">): boolean {
+function hasOptions({ staleness, plannerOptions }: Pick<QueryRequest, "staleness" | "plannerOptions">): boolean {
   for (const _ in staleness) return true;
   for (const _ in plannerOptions) return true;
   return false;
@@ -309,7 +323,7 @@ function expandRow(
   namespace: NamespaceInfo,
   relations: readonly RelationInfo[],
   path: string,
-  input: AskInput,
+  input: RequestInput,
   givens: (PathFeature & { readonly value: FeatureValue })[],
   rows: GivenRow[],
   wrong: Refusals,
@@ -322,7 +336,7 @@ function expandRow(
     for (const [name, value] of Object.entries(fields ?? {})) {
       const member = namespace.members.get(name);
       const at = `${path}.${name}`;
-      const typed: AskInput = { name: at, form: "typed", value };
+      const typed: RequestInput = { name: at, form: "typed", value };
       if (member === undefined) {
         wrong.add((guess) => {
           const near = guess() ? closestNames(name, namespace.members.keys()) : [];

@@ -1,14 +1,14 @@
-/** A query as the engine takes it, whichever door it came through. */
+/** A query as the engine takes it, whichever endpoint it came to. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import type { QueryBulkRequest, QueryInput, QueryRequest } from "../../../../gen/svc/v1/query_pb.ts";
+import type { QueryInput as InputMessage, QueryBulkRequest, QueryRequest as RequestMessage } from "../../../../gen/svc/v1/query_pb.ts";
 import { durationToMs, timestampToMicros } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { QueryRefused, refusal } from "../refusal.ts";
 
 /** A value given for a feature or a row. */
-export interface AskInput {
+export interface RequestInput {
   readonly name: string;
   /**
    * - `typed`: a value; lengths of time are `{$micros: n}` or a number of seconds.
@@ -19,10 +19,12 @@ export interface AskInput {
   readonly value: unknown;
 }
 
-/** A query. */
-export interface Ask {
-  readonly inputs: readonly AskInput[];
-  /** Features or classes as written; empty = those of the named query, or the class of the inputs. */
+/** An online query. */
+export interface QueryRequest {
+  readonly inputs: readonly RequestInput[];
+  /**
+   * Features or classes as written; empty = those of the named query, or the class of the inputs.
+   */
   readonly outputs: readonly string[];
   /** Milliseconds by name as written; Infinity = any age. */
   readonly staleness: Readonly<Record<string, number>>;
@@ -43,31 +45,34 @@ export interface Ask {
 }
 
 /** One input column of a bulk query. */
-export interface BulkColumnAsk {
+export interface BulkInput {
   readonly name: string;
   readonly length: number;
   /** The value of a row; a column of length 1 has it for every row. */
-  at(row: number): AskInput;
+  at(row: number): RequestInput;
 }
 
 /** A bulk query: a query whose inputs are columns. */
-export interface BulkAsk {
+export interface BulkRequest {
   /** Its inputs are empty. */
-  readonly ask: Ask;
-  readonly columns: readonly BulkColumnAsk[];
-  /** The time to answer each row as of, microseconds since 1970, or one for all rows; undefined = what the query says. */
+  readonly request: QueryRequest;
+  readonly columns: readonly BulkInput[];
+  /**
+   * The time to answer each row as of, microseconds since 1970, or one for all rows; undefined =
+   * what the query says.
+   */
   readonly now?: readonly bigint[] | undefined;
 }
 
 /** A column of typed values. */
-export function bulkColumn(name: string, values: readonly unknown[]): BulkColumnAsk {
+export function bulkColumn(name: string, values: readonly unknown[]): BulkInput {
   const single = values.length === 1;
   return { name, length: values.length, at: (row) => ({ name, form: "typed", value: values[single ? 0 : row] }) };
 }
 
 /** The columns of a bulk request message. */
-export function bulkColumnsFromProto(request: QueryBulkRequest): BulkColumnAsk[] {
-  return request.inputs.map(({ feature, values }) => ({
+export function bulkColumnsFromProto(message: QueryBulkRequest): BulkInput[] {
+  return message.inputs.map(({ feature, values }) => ({
     name: feature,
     length: values.length,
     at: (row) => inputFromProto(feature, values[values.length === 1 ? 0 : row]?.value),
@@ -75,19 +80,20 @@ export function bulkColumnsFromProto(request: QueryBulkRequest): BulkColumnAsk[]
 }
 
 /**
- * A bulk query of a message, its columns and its times. Throws QueryRefused when it has inputs that are no columns, or two kinds of times.
+ * A bulk query of a message, its columns and its times. Throws QueryRefused when it has inputs
+ * that are no columns, or two kinds of times.
  * @param now microseconds since 1970; empty = the query's
  */
-export function bulkAskFromProto(query: QueryRequest, columns: readonly BulkColumnAsk[], now: readonly bigint[]): BulkAsk {
+export function bulkRequestFromProto(query: RequestMessage, columns: readonly BulkInput[], now: readonly bigint[]): BulkRequest {
   if (query.inputs.length > 0)
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "the inputs of a bulk query are columns; query.inputs must be empty")]);
   if (query.now && now.length > 0)
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "query.now is for all rows, and now for each row; give one of them")]);
-  return { ask: askFromProto(query), columns, now: now.length > 0 ? now : undefined };
+  return { request: requestFromProto(query), columns, now: now.length > 0 ? now : undefined };
 }
 
-/** Reads an input's value. */
-export function inputFromProto(name: string, value: QueryInput["value"] | undefined): AskInput {
+/** The input of a message. */
+export function inputFromProto(name: string, value: InputMessage["value"] | undefined): RequestInput {
   switch (value?.case) {
     case "text":
       return { name, form: "text", value: value.value };
@@ -100,23 +106,23 @@ export function inputFromProto(name: string, value: QueryInput["value"] | undefi
   }
 }
 
-/** Reads a request message. */
-export function askFromProto(request: QueryRequest): Ask {
+/** The query of a message. */
+export function requestFromProto(message: RequestMessage): QueryRequest {
   return {
-    inputs: request.inputs.map(({ feature, value }) => inputFromProto(feature, value)),
-    outputs: request.outputs,
-    staleness: mapValues(request.staleness, durationToMs),
-    tags: request.tags,
-    queryContext: mapValues(request.queryContext, (value) => fromProtoValue(value)),
-    queryName: request.queryName,
-    queryNameVersion: request.queryNameVersion,
-    correlationId: request.correlationId,
-    now: request.now ? timestampToMicros(request.now) : undefined,
-    plannerOptions: request.plannerOptions,
-    explain: request.explain,
-    includeMeta: request.includeMeta,
-    trace: request.trace,
-    storePlanStages: request.storePlanStages,
+    inputs: message.inputs.map(({ feature, value }) => inputFromProto(feature, value)),
+    outputs: message.outputs,
+    staleness: mapValues(message.staleness, durationToMs),
+    tags: message.tags,
+    queryContext: mapValues(message.queryContext, (value) => fromProtoValue(value)),
+    queryName: message.queryName,
+    queryNameVersion: message.queryNameVersion,
+    correlationId: message.correlationId,
+    now: message.now ? timestampToMicros(message.now) : undefined,
+    plannerOptions: message.plannerOptions,
+    explain: message.explain,
+    includeMeta: message.includeMeta,
+    trace: message.trace,
+    storePlanStages: message.storePlanStages,
   };
 }
 

@@ -22,9 +22,9 @@ import {
   type Target,
   type UnknownName,
 } from "./names.ts";
-import type { Ask } from "./request.ts";
+import type { QueryRequest } from "./request.ts";
 
-/** What an input's name means. */
+/** The meaning of an input's name. */
 export interface ResolvedInput {
   readonly target: FeatureTarget | RowTarget | RowsTarget | GroupTarget;
   /** Its FQN from the root. */
@@ -44,21 +44,55 @@ export interface ResolvedRequest {
 }
 
 /** Resolves the names of a request. Throws QueryRefused with everything that is wrong. */
-export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
-  const named = namedQueryOf(index, ask);
+export function resolveRequest(index: GraphIndex, request: QueryRequest): ResolvedRequest {
+  const named = namedQueryOf(index, request);
   const wrong = new Refusals();
-  const outputNames = ask.outputs.length > 0 ? ask.outputs : (named?.outputs ?? []);
-  const rootName =
-    firstRoot(
-      index,
-      ask.inputs.map((input) => input.name),
-    ) ??
-    firstRoot(index, named?.inputs ?? []) ??
-    firstRoot(index, outputNames);
-  const inputs: ResolvedInput[] = [];
-  const rooted: { name: string; target: Target }[] = [];
-  for (const { name } of ask.inputs) {
-    const target = resolveName(index, name, rootName);
+  const outputNames = request.outputs.length > 0 ? request.outputs : (named?.outputs ?? []);
+  const inputNames = request.inputs.map((input) => input.name);
+  const rootName = firstRoot(index, inputNames) ?? firstRoot(index, named?.inputs ?? []) ?? firstRoot(index, outputNames);
+  const inputs = resolveInputs(index, inputNames, rootName, wrong);
+  checkOnce(inputs, wrong);
+  const root = rootName === undefined ? undefined : index.namespaces.get(rootName);
+  const inferred = outputNames.length === 0 && root ? [root.name] : [];
+  const wanted = resolveOutputs(index, outputNames.length > 0 ? outputNames : inferred, rootName, wrong);
+  if (root) checkRoot(index, root, [...inputs, ...wanted], wrong);
+  const staleness = stalenessOf(index, request, named, rootName, wrong);
+  const options = optionsOf(request, named, wrong);
+  if (wrong.isEmpty && !root)
+    wrong.add(() => refusal(ErrorCode.INVALID_QUERY, "the query has no inputs and no outputs; give at least one input or one output"));
+  if (!wrong.isEmpty || !root) throw new QueryRefused(wrong.list());
+  return {
+    inputs,
+    hasRows: inputs.some((input) => input.target.kind !== "feature"),
+    inferred,
+    shape: {
+      root,
+      givens: inputs.flatMap(({ target }) => (target.kind === "feature" ? [{ relations: target.relations, feature: target.feature }] : [])),
+      rows: [],
+      outputs: outputFeatures(wanted.map((one) => one.target)),
+      tags: [...new Set([...(named?.tags ?? []), ...request.tags])],
+      staleness,
+      options,
+    },
+  };
+}
+
+/** A name with its meaning. */
+interface NamedTarget {
+  readonly name: string;
+  readonly target: Target;
+}
+
+/** The inputs that a query can give; `wrong` has the others. */
+function resolveInputs(
+  index: GraphIndex,
+  names: readonly string[],
+  root: string | undefined,
+  wrong: Refusals,
+): (ResolvedInput & NamedTarget)[] {
+  const inputs: (ResolvedInput & NamedTarget)[] = [];
+  for (const name of names) {
+    const target = resolveName(index, name, root);
     if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "inputs", guess));
     else if (target.kind === "rows" && target.picks && (target.picks.length > 1 || target.picks[0]?.includes(".")))
       wrong.add(() =>
@@ -72,11 +106,12 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
       wrong.add(() =>
         refusal(ErrorCode.PARSE_FAILED, `input '${name}' is a class; give its features, for example ${exampleOf(target.namespace)}`, name),
       );
-    else {
-      inputs.push({ target, path: pathOfTarget(target) });
-      rooted.push({ name, target });
-    }
+    else inputs.push({ name, target, path: pathOfTarget(target) });
   }
+  return inputs;
+}
+
+function checkOnce(inputs: readonly ResolvedInput[], wrong: Refusals): void {
   const seen = new Set<string>();
   for (const { path } of inputs) {
     if (seen.has(path))
@@ -85,44 +120,32 @@ export function resolveRequest(index: GraphIndex, ask: Ask): ResolvedRequest {
       );
     seen.add(path);
   }
-  const root = rootName === undefined ? undefined : index.namespaces.get(rootName);
-  const inferred = outputNames.length === 0 && root ? [root.name] : [];
-  const wanted: { name: string; target: Target }[] = [];
-  for (const name of outputNames.length > 0 ? outputNames : inferred) {
-    const target = resolveName(index, name, rootName);
+}
+
+function resolveOutputs(index: GraphIndex, names: readonly string[], root: string | undefined, wrong: Refusals): NamedTarget[] {
+  const wanted: NamedTarget[] = [];
+  for (const name of names) {
+    const target = resolveName(index, name, root);
     if (target.kind === "unknown") wrong.add((guess) => unknownName(target, name, "outputs", guess));
     else wanted.push({ name, target });
   }
-  for (const { name, target } of [...rooted, ...wanted])
-    if (root && target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
-  const staleness = stalenessOf(index, ask, named, rootName, wrong);
-  const options = optionsOf(ask, named, wrong);
-  if (wrong.isEmpty && !root)
-    wrong.add(() => refusal(ErrorCode.INVALID_QUERY, "the query has no inputs and no outputs; give at least one input or one output"));
-  if (!wrong.isEmpty || !root) throw new QueryRefused(wrong.list());
-  return {
-    inputs,
-    hasRows: inputs.some((input) => input.target.kind !== "feature"),
-    inferred,
-    shape: {
-      root,
-      givens: inputs.flatMap(({ target }) => (target.kind === "feature" ? [{ relations: target.relations, feature: target.feature }] : [])),
-      rows: [],
-      outputs: outputFeatures(wanted.map((one) => one.target)),
-      tags: [...new Set([...(named?.tags ?? []), ...ask.tags])],
-      staleness,
-      options,
-    },
-  };
+  return wanted;
 }
 
-/** The named query that a request means, without a version its latest; undefined when the name is only a label. */
-function namedQueryOf(index: GraphIndex, ask: Ask): NamedQuery | undefined {
-  if (ask.queryName === "") return undefined;
-  const versions = index.namedQueries.get(ask.queryName);
-  const found = versions?.get(ask.queryNameVersion) ?? (ask.queryNameVersion === "" ? latestOf(versions) : undefined);
-  if (found || ask.outputs.length > 0) return found;
-  const wanted = `'${ask.queryName}'${ask.queryNameVersion && ` in version ${ask.queryNameVersion}`}`;
+function checkRoot(index: GraphIndex, root: NamespaceInfo, targets: readonly NamedTarget[], wrong: Refusals): void {
+  for (const { name, target } of targets) if (target.root !== root.name) wrong.add(() => foreignRoot(index, name, target, root));
+}
+
+/**
+ * The named query that a request means, without a version its latest; undefined when the name is
+ * only a label.
+ */
+function namedQueryOf(index: GraphIndex, request: QueryRequest): NamedQuery | undefined {
+  if (request.queryName === "") return undefined;
+  const versions = index.namedQueries.get(request.queryName);
+  const found = versions?.get(request.queryNameVersion) ?? (request.queryNameVersion === "" ? latestOf(versions) : undefined);
+  if (found || request.outputs.length > 0) return found;
+  const wanted = `'${request.queryName}'${request.queryNameVersion && ` in version ${request.queryNameVersion}`}`;
   if (versions) {
     const known = [...versions.keys()]
       .sort(compareVersions)
@@ -130,7 +153,7 @@ function namedQueryOf(index: GraphIndex, ask: Ask): NamedQuery | undefined {
       .join(", ");
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `no named query ${wanted}; its versions are ${known}`)]);
   }
-  const near = closestNames(ask.queryName, index.namedQueries.keys());
+  const near = closestNames(request.queryName, index.namedQueries.keys());
   const hint = near.length > 0 ? `did you mean ${near.map((name) => `'${name}'`).join(", ")}?` : "name outputs to use it as a label";
   throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `no named query ${wanted}; ${hint}`)]);
 }
@@ -140,23 +163,23 @@ function latestOf(versions: ReadonlyMap<string, NamedQuery> | undefined): NamedQ
 }
 
 /** The request's planner options come before the named query's. */
-function optionsOf(ask: Ask, named: NamedQuery | undefined, wrong: Refusals): PlannerOptions {
-  const own = Object.entries(named?.plannerOptions ?? {}).filter(([name]) => !(name in ask.plannerOptions));
+function optionsOf(request: QueryRequest, named: NamedQuery | undefined, wrong: Refusals): PlannerOptions {
+  const own = Object.entries(named?.plannerOptions ?? {}).filter(([name]) => !(name in request.plannerOptions));
   for (const problem of readPlannerOptions(Object.fromEntries(own)).problems)
     wrong.add(() => refusal(ErrorCode.INVALID_QUERY, `named query '${named?.name}': ${problem}`));
-  for (const problem of readPlannerOptions(ask.plannerOptions).problems) wrong.add(() => refusal(ErrorCode.INVALID_QUERY, problem));
-  return readPlannerOptions({ ...Object.fromEntries(own), ...ask.plannerOptions }).options;
+  for (const problem of readPlannerOptions(request.plannerOptions).problems) wrong.add(() => refusal(ErrorCode.INVALID_QUERY, problem));
+  return readPlannerOptions({ ...Object.fromEntries(own), ...request.plannerOptions }).options;
 }
 
 function stalenessOf(
   index: GraphIndex,
-  ask: Ask,
+  request: QueryRequest,
   named: NamedQuery | undefined,
   root: string | undefined,
   wrong: Refusals,
 ): ReadonlyMap<string, number> {
   const given: [string, number][] = Object.entries(named?.staleness ?? {}).map(([name, duration]) => [name, durationToMs(duration)]);
-  given.push(...Object.entries(ask.staleness));
+  given.push(...Object.entries(request.staleness));
   const result = new Map<string, number>();
   for (const [name, ms] of given) {
     const target = resolveName(index, name, root);
@@ -167,7 +190,10 @@ function stalenessOf(
   return result;
 }
 
-/** What a name means by itself: features of the rows of a relation are those of the child's class. */
+/**
+ * The meanings of a name by itself: features of the rows of a relation are those of the child's
+ * class.
+ */
 function ownTargets(index: GraphIndex, target: Target): Target[] {
   if (target.kind !== "rows" || !target.picks) return [target];
   return target.picks.flatMap((pick) => {

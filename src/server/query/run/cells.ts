@@ -2,7 +2,7 @@
 
 import type { ErrorCode, ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { RowsValue } from "./child-rows.ts";
 
 /** What is known of a cell. From `OK` on it is settled. */
@@ -16,10 +16,10 @@ export const CellState = {
   FAILED: 4,
 } as const;
 
-/** Where a settled value came from. `NULLED`: a default in place of the null that was computed. */
+/** Origins of settled values. `NULLED`: a default in place of the null that was computed. */
 export const CellOrigin = { NONE: 0, GIVEN: 1, STORED: 2, COMPUTED: 3, JOINED: 4, DEFAULT: 5, NULLED: 6 } as const;
 
-/** Why a cell has no value. */
+/** The reason why a cell has no value. */
 export interface CellFailure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -32,43 +32,135 @@ export interface CellFailure {
   readonly cause?: CellFailure | undefined;
 }
 
-/** The cells. The cell of a slot and a row is `slot * rows + row`. */
+/** The cells of a run. Each goes from idle through waiting to settled, and is settled once. */
 export class Cells {
-  readonly values: FeatureValue[];
-  readonly state: Uint8Array;
-  readonly origin: Uint8Array;
-  /** Epoch milliseconds. */
-  readonly observed: Float64Array;
-  readonly failures: (CellFailure | undefined)[];
-  /** FQN of the resolver that computed a stored value; empty for other cells. */
-  readonly storedBy: string[];
-  /** The child rows of cells that stand for rows of has-many relations. */
-  readonly rowsAt = new Map<number, RowsValue>();
-  /** Whether any was computed in this run: only then is there something to store. */
-  hasFresh = false;
+  readonly #values: FeatureValue[];
+  readonly #state: Uint8Array;
+  readonly #origin: Uint8Array;
+  readonly #observed: Float64Array;
+  readonly #failures: (CellFailure | undefined)[] = [];
+  readonly #storedBy: string[];
+  /** Made with the first of them: most runs have none. */
+  #childRows: Map<CellId, RowsValue> | undefined;
+  #hasFresh = false;
 
+  /** @param rows the number of rows of the run */
   constructor(
     slots: number,
     readonly rows: number,
   ) {
     const size = slots * rows;
-    this.values = new Array<FeatureValue>(size).fill(null);
-    this.state = new Uint8Array(size);
-    this.origin = new Uint8Array(size);
-    this.observed = new Float64Array(size);
-    this.failures = [];
-    this.storedBy = new Array<string>(size).fill("");
+    this.#values = new Array<FeatureValue>(size).fill(null);
+    this.#state = new Uint8Array(size);
+    this.#origin = new Uint8Array(size);
+    this.#observed = new Float64Array(size);
+    this.#storedBy = new Array<string>(size).fill("");
   }
 
-  settle(cell: number, value: FeatureValue, origin: number, observed: number): void {
-    this.values[cell] = value;
-    this.state[cell] = CellState.OK;
-    this.origin[cell] = origin;
-    if (origin === CellOrigin.COMPUTED || origin === CellOrigin.NULLED) this.hasFresh = true;
-    this.observed[cell] = observed;
+  /** The cell of a slot and a row. */
+  at(slot: SlotId, row: Row): CellId {
+    return (slot * this.rows + row) as CellId;
   }
 
-  settled(cell: number): boolean {
-    return (this.state[cell] as number) >= CellState.OK;
+  rowOf(cell: CellId): Row {
+    return (cell % this.rows) as Row;
+  }
+
+  slotOf(cell: CellId): SlotId {
+    return ((cell / this.rows) | 0) as SlotId;
+  }
+
+  /** One of `CellState`. */
+  state(cell: CellId): number {
+    return this.#state[cell] as number;
+  }
+
+  isSettled(cell: CellId): boolean {
+    return this.state(cell) >= CellState.OK;
+  }
+
+  /** Whether it has a value, which may be null. */
+  isOk(cell: CellId): boolean {
+    return this.#state[cell] === CellState.OK;
+  }
+
+  /** The value; null where there is none. */
+  value(cell: CellId): FeatureValue {
+    return this.#values[cell] as FeatureValue;
+  }
+
+  /** One of `CellOrigin`. */
+  origin(cell: CellId): number {
+    return this.#origin[cell] as number;
+  }
+
+  /** When the value was observed, epoch milliseconds. */
+  observed(cell: CellId): number {
+    return this.#observed[cell] as number;
+  }
+
+  /** The reason why it has no value; undefined unless it failed. */
+  failure(cell: CellId): CellFailure | undefined {
+    return this.#failures[cell];
+  }
+
+  /** FQN of the resolver that computed a stored value; empty for other cells. */
+  storedBy(cell: CellId): string {
+    return this.#storedBy[cell] as string;
+  }
+
+  /** The child rows of a cell that stands for rows of a has-many relation. */
+  childRows(cell: CellId): RowsValue | undefined {
+    return this.#childRows?.get(cell);
+  }
+
+  /** Whether any was computed in this run: only then is there something to store. */
+  get hasFresh(): boolean {
+    return this.#hasFresh;
+  }
+
+  /** Has an idle cell wait; false when it was wanted before. */
+  want(cell: CellId): boolean {
+    if (this.#state[cell] !== CellState.IDLE) return false;
+    this.#state[cell] = CellState.WAITING;
+    return true;
+  }
+
+  /**
+   * Settles a cell with a value.
+   * @param origin one of `CellOrigin`
+   * @param observed epoch milliseconds
+   */
+  settle(cell: CellId, value: FeatureValue, origin: number, observed: number): void {
+    this.#values[cell] = value;
+    this.#state[cell] = CellState.OK;
+    this.#origin[cell] = origin;
+    if (origin === CellOrigin.COMPUTED || origin === CellOrigin.NULLED) this.#hasFresh = true;
+    this.#observed[cell] = observed;
+  }
+
+  /**
+   * Settles a cell whose row does not exist, which is known since `observed`, epoch milliseconds.
+   */
+  settleAbsent(cell: CellId, observed: number): void {
+    this.#state[cell] = CellState.ABSENT;
+    this.#observed[cell] = observed;
+  }
+
+  /** Settles a cell without a value. */
+  fail(cell: CellId, failure: CellFailure): void {
+    this.#failures[cell] = failure;
+    this.#state[cell] = CellState.FAILED;
+  }
+
+  /** Keeps who computed a value that is taken from the online store: a resolver's FQN, or empty. */
+  keepResolver(cell: CellId, resolver: string): void {
+    this.#storedBy[cell] = resolver;
+  }
+
+  /** Keeps the child rows of a cell that stands for rows of a has-many relation. */
+  keepChildRows(cell: CellId, rows: RowsValue): void {
+    this.#childRows ??= new Map();
+    this.#childRows.set(cell, rows);
   }
 }

@@ -1,4 +1,7 @@
-/** The rows of has-many relations in a running query: tables of child rows, of which each parent row has a stretch. */
+/**
+ * The rows of has-many relations in a running query: tables of child rows, of which each parent row
+ * has a stretch.
+ */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { ChildRows, References } from "../../expressions/compiled.ts";
@@ -32,6 +35,9 @@ export interface RowsValue {
   readonly from: number;
   readonly to: number;
 }
+
+/** For each parent row its child rows, or why they cannot be had. */
+export type RowsResults = readonly (RowsValue | CellFailure)[];
 
 /** The first failure among what is needed of child rows. */
 export function firstFailure(value: RowsValue | undefined, needs: RowsNeeds): CellFailure | undefined {
@@ -116,7 +122,7 @@ export function rowsAsList(value: RowsValue | undefined, pick: string | undefine
   );
 }
 
-/** Why values of an output of child rows are null. */
+/** The reasons why values of an output of child rows are null. */
 export function listFailures(value: RowsValue | undefined, pick: string | undefined): CellFailure[] {
   if (!value) return [];
   const column = pick === undefined ? undefined : value.table.columns.get(pick);

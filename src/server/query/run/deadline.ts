@@ -26,8 +26,9 @@ export function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Waits for a call, at most `limitMs`. The call is handed a signal that is aborted when time is up or the caller goes away; the promise then rejects at once,
- * with Overran or the caller's reason, whether the call heeds the signal or not.
+ * Waits for a call, at most `limitMs`. The call is handed a signal that is aborted when time is up
+ * or the caller goes away; the promise then rejects at once, with Overran or the caller's reason,
+ * whether the call heeds the signal or not.
  */
 export function withDeadline<T>(limitMs: number, caller: AbortSignal | undefined, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -1,7 +1,9 @@
 /**
- * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output needs is looked up in the online store if the plan says so,
- * and only if that misses are the op that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have their inputs, so that
- * independent ones run at the same time. Without asynchronous work nothing is awaited.
+ * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output
+ * needs is looked up in the online store if the plan says so, and only if that misses are the op
+ * that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have
+ * their inputs, so that independent ones run at the same time. Without asynchronous work nothing
+ * is awaited.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -9,129 +11,115 @@ import { readableName } from "../../../domain/name.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { isDeadlinePassed } from "../../failure.ts";
 import type { RowsWrite } from "../../stores/online/store.ts";
-import { upstreamFailure, verdictOf } from "../ops/arguments.ts";
-import { evaluate } from "../ops/expression-op.ts";
-import { callPython } from "../ops/python-op.ts";
-import { findRows } from "../ops/rows-op.ts";
-import { callScan } from "../ops/scan-op.ts";
-import { callSql } from "../ops/sql-op.ts";
-import { computeTranslated } from "../ops/translated-op.ts";
+import type { Op } from "../ops/op.ts";
+import { OPS } from "../ops/registry.ts";
+import { type CellId, FIRST_ROW, type FrameRow, type Row, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
-import { type CellFailure, CellOrigin, CellState, Cells } from "./cells.ts";
+import { type Awaitable, isPending } from "./awaitable.ts";
+import { type CellFailure, CellOrigin, Cells } from "./cells.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
+import { upstreamFailure } from "./op-inputs.ts";
 import { OpQueue } from "./op-queue.ts";
 import type { QueryTime } from "./query-time.ts";
-import { takeJoin, takeResults, takeRows, takeStored, takeStoredRows, takeVerdict } from "./results.ts";
-import type { RowFound, RunContext } from "./run-context.ts";
+import type { GivenFailures, RowFound, Run, RunContext } from "./run.ts";
+import { settleRows, settleStored, settleVerdict } from "./settle-results.ts";
 import { Settlement } from "./settlement.ts";
 import { type FoundOf, readStore } from "./store-access.ts";
 import { type StoreFound, type StoreRead, StoreReads } from "./store-reads.ts";
-import { Waiters } from "./waiters.ts";
+import { Awaited, Waiters } from "./waiters.ts";
 
-/** How resolvers are called. */
-const CALLS = { python: callPython, sql: callSql, scan: callScan };
-
-/** One run of a plan. */
-export class Execution {
+/** The executor: one run of a plan. */
+export class Execution implements Run {
   readonly cells: Cells;
-  /** Runs of child rows. */
   readonly children: Execution[] = [];
-  /** Rows of has-many relations that were found and are to be stored. */
   readonly foundRows: RowsWrite[] = [];
   readonly #settlement: Settlement;
-  readonly #wanted: number[] = [];
+  readonly #wanted: CellId[] = [];
   readonly #frames: FrameStates;
   readonly #queue: OpQueue;
   readonly #reads = new StoreReads();
-  /** Cells that wait for a frame's row, and for its key, by frame and row. */
-  readonly #frameWaiters = new Waiters();
-  readonly #keyWaiters = new Waiters();
-  /** Cells that wait for what a source of their class says of their row, by frame and row. */
-  readonly #rowWaiters = new Waiters();
+  readonly #waiters = new Waiters();
+  /** Calls that are under way. */
   #running = 0;
   #over = false;
-  #finish: () => void = () => {};
-  #abort: (reason: unknown) => void = () => {};
+  /** The promise that `execute` gave; undefined while nothing is waited for. */
+  #ended: PromiseWithResolvers<void> | undefined;
 
+  /** @param times of each row; undefined = all have the query's */
   constructor(
     readonly plan: Plan,
     readonly rows: number,
     readonly context: RunContext,
-    /** The time of each row; undefined = all have the query's. */
-    readonly times?: readonly QueryTime[],
+    readonly times: readonly QueryTime[] | undefined = undefined,
   ) {
     this.cells = new Cells(plan.slots.length, rows);
-    this.#settlement = new Settlement(
-      plan,
-      this.cells,
-      (row) => this.timeOf(row).ms,
-      (slot, row) => this.#notify(slot, row),
-    );
+    this.#settlement = new Settlement(this, (slot, row) => this.#notify(slot, row));
     this.#frames = new FrameStates(plan, rows);
-    this.#queue = new OpQueue(plan.ops, rows);
+    this.#queue = new OpQueue(plan, rows);
   }
 
-  /** The time that a row is answered as of. */
-  timeOf(row: number): QueryTime {
+  timeOf(row: Row): QueryTime {
     return this.times?.[row] ?? this.context.now;
   }
 
-  /** The times of rows that are made of some of this run; undefined = all have the query's. */
-  timesOf(rows: readonly number[]): readonly QueryTime[] | undefined {
+  timesOf(rows: readonly Row[]): readonly QueryTime[] | undefined {
     return this.times && rows.map((row) => this.timeOf(row));
   }
 
-  /** The times of rows in microseconds since 1970; one for all when they have the query's. */
-  microsOf(rows: readonly number[]): bigint | readonly bigint[] {
+  microsOf(rows: readonly Row[]): bigint | readonly bigint[] {
     return this.times ? rows.map((row) => this.timeOf(row).micros) : this.context.now.micros;
   }
 
-  /** Failures that a default covered. */
   get covered(): readonly CellFailure[] {
     return this.children.length === 0
       ? this.#settlement.covered
       : [...this.#settlement.covered, ...this.children.flatMap((run) => run.covered)];
   }
 
-  /**
-   * Settles every output.
-   * @param columns for each given slot of the plan, a value per row
-   * @param failures cells of given slots that have no value, and why
-   * @returns a promise only when something has to be waited for
-   */
-  run(columns: readonly (readonly FeatureValue[])[], failures?: ReadonlyMap<number, CellFailure>): undefined | Promise<void> {
-    const { plan, rows, cells } = this;
-    for (let position = 0; position < plan.givenSlots.length; position++)
-      for (let row = 0; row < rows; row++) {
-        const cell = (plan.givenSlots[position] as number) * rows + row;
-        const failure = failures?.get(cell);
-        if (failure) {
-          cells.failures[cell] = failure;
-          cells.state[cell] = CellState.FAILED;
-        } else cells.settle(cell, columns[position]?.[row] ?? null, CellOrigin.GIVEN, this.timeOf(row).ms);
-      }
-    for (const { slot } of plan.outputs) for (let row = 0; slot >= 0 && row < rows; row++) this.#want(slot * rows + row);
+  nested(op: PlanOp, plan: Plan, rows: number, times: readonly QueryTime[] | undefined): Run {
+    const child = new Execution(plan, rows, this.context, times);
+    this.children.push(child);
+    this.context.observer?.nested(child, op);
+    return child;
+  }
+
+  execute(columns: readonly (readonly FeatureValue[])[], failures?: GivenFailures): Awaitable<void> {
+    this.#give(columns, failures);
+    for (const { slot } of this.plan.outputs)
+      if (slot !== undefined) for (let row = FIRST_ROW; row < this.rows; row++) this.#want(this.cells.at(slot, row));
     this.#drain();
     if (this.#running > 0) return this.#wait();
     this.#conclude();
-    return undefined;
+  }
+
+  /** Settles the given slots. */
+  #give(columns: readonly (readonly FeatureValue[])[], failures: GivenFailures | undefined): void {
+    const { plan, rows, cells } = this;
+    for (let position = 0; position < plan.givenSlots.length; position++) {
+      const slot = plan.givenSlots[position] as SlotId;
+      const column = columns[position];
+      const failed = failures?.get(slot);
+      for (let row = FIRST_ROW; row < rows; row++) {
+        const cell = cells.at(slot, row);
+        const failure = failed?.get(row);
+        if (failure) cells.fail(cell, failure);
+        else cells.settle(cell, column?.[row] ?? null, CellOrigin.GIVEN, this.timeOf(row).ms);
+      }
+    }
   }
 
   #wait(): Promise<void> {
     const { signal } = this.context;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#ended = Promise.withResolvers<void>();
+    const { promise } = this.#ended;
     const leave = () => this.#cancel();
-    this.#finish = resolve;
-    this.#abort = reject;
     if (signal?.aborted) leave();
     else signal?.addEventListener("abort", leave, { once: true });
     return signal ? promise.finally(() => signal.removeEventListener("abort", leave)) : promise;
   }
 
-  #want(cell: number): void {
-    if (this.cells.state[cell] !== CellState.IDLE) return;
-    this.cells.state[cell] = CellState.WAITING;
-    this.#wanted.push(cell);
+  #want(cell: CellId): void {
+    if (this.cells.want(cell)) this.#wanted.push(cell);
   }
 
   #drain(): void {
@@ -141,14 +129,14 @@ export class Execution {
   }
 
   /** Goes as far as possible with a wanted cell. */
-  #begin(cell: number): void {
-    if (this.cells.settled(cell)) return;
-    const row = cell % this.rows;
+  #begin(cell: CellId): void {
+    if (this.cells.isSettled(cell)) return;
+    const row = this.cells.rowOf(cell);
     const slot = this.#slotOf(cell);
-    const frame = this.plan.frames[slot.frame] as PlanFrame;
+    const frame = this.plan.frame(slot.frame);
     if (this.#frames.get(frame.id, row) === FrameState.IDLE) this.#enterFrame(frame, row);
     const state = this.#frames.get(frame.id, row);
-    if (state === FrameState.WAITING) this.#frameWaiters.add(frame.id * this.rows + row, cell);
+    if (state === FrameState.WAITING) this.#waiters.add(Awaited.JOIN, this.#frames.at(frame.id, row), cell);
     else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
     else if (state === FrameState.FAILED) {
       const cause = this.#frames.failure(frame.id, row);
@@ -157,12 +145,15 @@ export class Execution {
     else if (slot.readMs === 0 || !this.#lookUp(cell, slot, frame, row)) this.#compute(cell, slot, row);
   }
 
-  /** Whether the row of a cell exists. Where that is not known yet the cell waits; where it does not, the cell is settled. */
-  #isThere(cell: number, slot: PlanSlot, frame: PlanFrame, row: number): boolean {
+  /**
+   * Whether the row of a cell exists. Where that is not known yet the cell waits; where it does
+   * not, the cell is settled.
+   */
+  #isThere(cell: CellId, slot: PlanSlot, frame: PlanFrame, row: Row): boolean {
     if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#seekRow(frame, row);
     const state = this.#frames.rowState(frame.id, row);
     if (state === FrameState.PRESENT) return true;
-    if (state === FrameState.WAITING) this.#rowWaiters.add(frame.id * this.rows + row, cell);
+    if (state === FrameState.WAITING) this.#waiters.add(Awaited.EXISTENCE, this.#frames.at(frame.id, row), cell);
     else if (state === FrameState.ABSENT) this.#settlement.absent(cell, slot, row);
     else {
       const cause = this.#frames.rowFailure(frame.id, row);
@@ -172,15 +163,15 @@ export class Execution {
   }
 
   /** Asks the ops that tell whether a row exists, one after another. */
-  #seekRow(frame: PlanFrame, row: number): void {
-    const next = this.plan.ops[this.#frames.seek(frame, row, this.cells) ?? -1];
-    if (next) this.#wantOp(next, row);
-    else this.#release(this.#rowWaiters, frame.id * this.rows + row);
+  #seekRow(frame: PlanFrame, row: Row): void {
+    const next = this.#frames.seek(frame, row, this.cells);
+    if (next !== undefined) this.#wantOp(this.plan.op(next), row);
+    else this.#release(Awaited.EXISTENCE, this.#frames.at(frame.id, row));
   }
 
   /** An op that looks rows up has told which of them exist. */
-  #tellRows(op: PlanOp, rows: readonly number[], found: readonly RowFound[]): void {
-    const frame = this.plan.frames[op.frame] as PlanFrame;
+  #tellRows(op: PlanOp, rows: readonly Row[], found: readonly RowFound[]): void {
+    const frame = this.plan.frame(op.frame);
     if (!frame.rowOps.includes(op.id)) return;
     for (const [at, row] of rows.entries()) {
       this.#frames.tell(op.id, row, found[at] as RowFound);
@@ -188,22 +179,26 @@ export class Execution {
     }
   }
 
-  /** Queues a read of the online store, or waits for the key to read by; false when the key has no value. */
-  #lookUp(cell: number, slot: PlanSlot, frame: PlanFrame, row: number): boolean {
-    const key = frame.keySlot * this.rows + row;
+  /**
+   * Queues a read of the online store, or waits for the key to read by; false when the key has no
+   * value.
+   */
+  #lookUp(cell: CellId, slot: PlanSlot, frame: PlanFrame, row: Row): boolean {
+    if (frame.keySlot === undefined) return false;
+    const key = this.cells.at(frame.keySlot, row);
     this.#want(key);
-    if (!this.cells.settled(key)) {
-      this.#keyWaiters.add(frame.id * this.rows + row, cell);
+    if (!this.cells.isSettled(key)) {
+      this.#waiters.add(Awaited.KEY, this.#frames.at(frame.id, row), cell);
       return true;
     }
-    if (this.cells.state[key] !== CellState.OK || this.cells.values[key] === null) return false;
+    if (!this.cells.isOk(key) || this.cells.value(key) === null) return false;
     this.#reads.add(slot, frame, cell);
     return true;
   }
 
   /** Has a cell computed, the store having nothing for it. */
-  #compute(cell: number, slot: PlanSlot, row: number): void {
-    const op = this.plan.ops[slot.op];
+  #compute(cell: CellId, slot: PlanSlot, row: Row): void {
+    const op = this.plan.providerOf(slot);
     if (op) {
       this.#wantOp(op, row);
       return;
@@ -221,23 +216,23 @@ export class Execution {
     });
   }
 
-  #enterFrame(frame: PlanFrame, row: number): void {
+  #enterFrame(frame: PlanFrame, row: Row): void {
     const missing = this.#wantAll(frame.gateSlots, row);
     this.#frames.wait(frame.id, row, missing);
     if (missing === 0) this.#frames.decide(frame, row, this.cells);
   }
 
-  #wantOp(op: PlanOp, row: number): void {
+  #wantOp(op: PlanOp, row: Row): void {
     if (this.#queue.claim(op.id, row)) this.#queue.queue(op.id, row, this.#wantAll(op.inputSlots, row));
   }
 
   /** Wants slots for a row; gives how many of them are not settled. */
-  #wantAll(slots: readonly number[], row: number): number {
+  #wantAll(slots: readonly SlotId[], row: Row): number {
     let missing = 0;
     for (const slot of slots) {
-      const cell = slot * this.rows + row;
+      const cell = this.cells.at(slot, row);
       this.#want(cell);
-      if (!this.cells.settled(cell)) missing++;
+      if (!this.cells.isSettled(cell)) missing++;
     }
     return missing;
   }
@@ -248,28 +243,28 @@ export class Execution {
     if (reads.length === 0) return false;
     for (const { frame, cells } of reads) this.context.observer?.readBegan(this, frame, cells);
     const reading = readStore(this, reads);
-    if (reading instanceof Promise) this.#follow(reading, (foundOf) => this.#takeReads(reads, foundOf));
-    else this.#takeReads(reads, reading);
+    if (isPending(reading)) this.#follow(reading, (foundOf) => this.#settleReads(reads, foundOf));
+    else this.#settleReads(reads, reading);
     return true;
   }
 
-  /** Takes what the store had for each read, in their order. */
-  #takeReads(reads: readonly StoreRead[], foundOf: FoundOf): void {
+  /** Settles what the store had for each read, in their order. */
+  #settleReads(reads: readonly StoreRead[], foundOf: FoundOf): void {
     for (let place = 0; place < reads.length; place++) {
       const read = reads[place] as StoreRead;
       const found = foundOf(place);
-      if (found instanceof Promise) this.#follow(found, (served) => this.#takeStored(read, served));
-      else this.#takeStored(read, found);
+      if (isPending(found)) this.#follow(found, (result) => this.#settleStored(read, result));
+      else this.#settleStored(read, found);
     }
   }
 
-  /** Settles what the store had, and has the rest computed. */
-  #takeStored({ frame, cells }: StoreRead, found: StoreFound): void {
+  /** Settles cells with what the store had for them, and has the rest computed. */
+  #settleStored({ frame, cells }: StoreRead, found: StoreFound): void {
     if ("missed" in found) {
-      if (found.found) takeStoredRows(this.#settlement, found.found);
-    } else takeStored(this.#settlement, cells, found);
+      if (found.found) settleRows(this.#settlement, found.found.op, found.found.rows, found.found.results, found.found.stored);
+    } else settleStored(this.#settlement, cells, found);
     this.context.observer?.readEnded(this, frame, cells);
-    for (const cell of cells) if (!this.cells.settled(cell)) this.#compute(cell, this.#slotOf(cell), cell % this.rows);
+    for (const cell of cells) if (!this.cells.isSettled(cell)) this.#compute(cell, this.#slotOf(cell), this.cells.rowOf(cell));
   }
 
   #startOps(): boolean {
@@ -281,63 +276,57 @@ export class Execution {
     return any;
   }
 
-  #start(op: PlanOp, rows: readonly number[]): void {
-    const ready: number[] = [];
-    for (const row of rows) {
-      const verdict = verdictOf(this, op, row);
-      if (verdict === "run") ready.push(row);
-      else for (const id of op.outputs) takeVerdict(this.#settlement, id, row, verdict);
-    }
+  /** Runs an op for those rows that it can run for. */
+  #start(op: PlanOp, rows: readonly Row[]): void {
+    const kind = OPS[op.kind];
+    const ready = this.#readyRows(kind, op, rows);
     if (ready.length === 0) return;
     this.context.observer?.opBegan(this, op, ready);
-    if (op.kind === "join") this.#take(op, ready, takeJoin, undefined);
-    else if (op.kind === "expression") this.#take(op, ready, takeResults, evaluate(this, op, ready));
-    else if (op.kind === "rows") {
-      const found = findRows(this, op, ready);
-      if (found instanceof Promise) this.#follow(found, (results) => this.#take(op, ready, takeRows, results));
-      else this.#take(op, ready, takeRows, found);
-    } else if (op.kind === "translated") {
-      const computed = computeTranslated(this, op, ready);
-      if (computed instanceof Promise) this.#follow(computed, (results) => this.#take(op, ready, takeResults, results));
-      else this.#take(op, ready, takeResults, computed);
-    } else
-      this.#follow(CALLS[op.kind](this, op, ready), (results) => {
-        this.#take(op, ready, takeResults, results);
-        if (results.found) this.#tellRows(op, ready, results.found);
-      });
+    const results = kind.run(this, op, ready);
+    if (isPending(results)) this.#follow(results, (given) => this.#settle(kind, op, ready, given));
+    else this.#settle(kind, op, ready, results);
   }
 
-  /** Settles what an op gave. */
-  #take<T>(
-    op: PlanOp,
-    rows: readonly number[],
-    settle: (settlement: Settlement, op: PlanOp, rows: readonly number[], results: T) => void,
-    results: T,
-  ): void {
-    settle(this.#settlement, op, rows, results);
+  /** The rows that an op can run for. Its cells of the others are settled. */
+  #readyRows(kind: Op, op: PlanOp, rows: readonly Row[]): readonly Row[] {
+    const ready: Row[] = [];
+    for (const row of rows) {
+      const verdict = kind.verdict(this, op, row);
+      if (verdict === "run") ready.push(row);
+      else for (const id of op.outputs) settleVerdict(this.#settlement, id, row, verdict);
+    }
+    return ready;
+  }
+
+  #settle(kind: Op, op: PlanOp, rows: readonly Row[], results: unknown): void {
+    const found = kind.settle(this.#settlement, op, rows, results);
+    if (found) this.#tellRows(op, rows, found);
     this.context.observer?.opEnded(this, op, rows);
   }
 
-  /** Tells whoever waits for a cell that it is settled. */
-  #notify(slot: PlanSlot, row: number): void {
+  /** Tells all that waits for a cell that it is settled. */
+  #notify(slot: PlanSlot, row: Row): void {
     for (const op of slot.takers) this.#queue.inputSettled(op, row);
     for (const id of slot.gates)
       if (this.#frames.gateSettled(id, row)) {
-        this.#frames.decide(this.plan.frames[id] as PlanFrame, row, this.cells);
-        this.#release(this.#frameWaiters, id * this.rows + row);
+        this.#frames.decide(this.plan.frame(id), row, this.cells);
+        this.#release(Awaited.JOIN, this.#frames.at(id, row));
       }
-    if (slot.isKey) this.#release(this.#keyWaiters, slot.frame * this.rows + row);
+    if (slot.isKey) this.#release(Awaited.KEY, this.#frames.at(slot.frame, row));
   }
 
-  #release(waiters: Waiters, at: number): void {
-    for (const cell of waiters.take(at)) this.#wanted.push(cell);
+  #release(what: Awaited, row: FrameRow): void {
+    for (const cell of this.#waiters.take(what, row)) this.#wanted.push(cell);
   }
 
-  #slotOf(cell: number): PlanSlot {
-    return this.plan.slots[Math.floor(cell / this.rows)] as PlanSlot;
+  #slotOf(cell: CellId): PlanSlot {
+    return this.plan.slot(this.cells.slotOf(cell));
   }
 
-  /** Goes on when asynchronous work ends. The work itself never rejects but by a fault of ours. */
+  /**
+   * Goes on when asynchronous work ends. Work that rejects has a defect, with which the whole run
+   * rejects.
+   */
   #follow<T>(work: Promise<T>, take: (result: T) => void): void {
     this.#running++;
     work
@@ -349,11 +338,11 @@ export class Execution {
         if (this.#running > 0) return;
         this.#conclude();
         this.#over = true;
-        this.#finish();
+        this.#ended?.resolve();
       })
       .catch((error: unknown) => {
         this.#over = true;
-        this.#abort(error);
+        this.#ended?.reject(error);
       });
   }
 
@@ -365,7 +354,7 @@ export class Execution {
       ? [ErrorCode.DEADLINE_EXCEEDED, "the caller's deadline passed"]
       : [ErrorCode.CANCELLED, "the caller went away"];
     this.#settlement.rest((path) => ({ code, message: `${why} before the value was there`, path, resolver: "" }));
-    this.#finish();
+    this.#ended?.resolve();
   }
 
   #conclude(): void {

@@ -1,55 +1,71 @@
-/** Handing over what an execution computed. */
+/** Handing over what an run computed. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";
 import type { FreshColumn } from "../../writes/sink.ts";
-import type { PlanFrame } from "../plan/plan.ts";
-import { CellOrigin, CellState } from "./cells.ts";
-import type { Execution } from "./executor.ts";
+import { FIRST_ROW, type FrameId, type SlotId } from "../plan/ids.ts";
+import type { PlanSlot } from "../plan/plan.ts";
+import { type Awaitable, andThen } from "./awaitable.ts";
+import { CellOrigin } from "./cells.ts";
+import type { Run } from "./run.ts";
 
 /**
- * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A promise when the answer has to wait for the sink.
+ * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A
+ * promise when the answer has to wait for the sink.
  * @param present epoch milliseconds; what was computed for a later time is not handed over
  */
-export function handOver(execution: Execution, present: number): undefined | Promise<void> {
-  const { sink } = execution.context.deployment;
-  if (!sink) return undefined;
-  const columns = withChildren(execution).flatMap((run) => freshColumns(run, present));
-  if (columns.length === 0) return undefined;
-  const taking = sink.take(columns);
-  return typeof taking === "boolean" ? undefined : taking.then(() => undefined);
+export function handOver(run: Run, present: number): Awaitable<void> {
+  const { sink } = run.context.deployment;
+  if (!sink) return;
+  const columns = withChildren(run).flatMap((run) => freshColumns(run, present));
+  if (columns.length === 0) return;
+  return andThen(sink.take(columns), () => {});
 }
 
 /** A run and those of the child rows that it needed. */
-function withChildren(execution: Execution): Execution[] {
-  return execution.children.length === 0 ? [execution] : [execution, ...execution.children.flatMap(withChildren)];
+function withChildren(run: Run): Run[] {
+  return run.children.length === 0 ? [run] : [run, ...run.children.flatMap(withChildren)];
 }
 
-function freshColumns(execution: Execution, present: number): FreshColumn[] {
-  const { plan, rows, cells } = execution;
+function freshColumns(run: Run, present: number): FreshColumn[] {
+  const { plan, cells } = run;
   if (!cells.hasFresh) return [];
-  const columns: FreshColumn[] = [];
-  const frameKeys: (string | undefined)[][] = [];
-  for (const slot of plan.slots) {
-    const { featureId } = slot.feature;
-    const frame = plan.frames[slot.frame] as PlanFrame;
-    if (featureId === undefined || slot.feature.rowsOf || frame.keySlot < 0) continue;
-    let column: { keys: string[]; values: FeatureValue[]; observedAt: number[] } | undefined;
-    for (let row = 0; row < rows; row++) {
-      const cell = slot.id * rows + row;
-      if (cells.origin[cell] !== CellOrigin.COMPUTED || execution.timeOf(row).ms > present) continue;
-      frameKeys[frame.id] ??= [];
-      const keys = frameKeys[frame.id] as (string | undefined)[];
-      const keyCell = frame.keySlot * rows + row;
-      if (cells.state[keyCell] !== CellState.OK || cells.values[keyCell] === null) continue;
-      const key = keys[row] ?? storeKey(cells.values[keyCell] as FeatureValue);
-      keys[row] = key;
-      column ??= { keys: [], values: [], observedAt: [] };
-      column.keys.push(key);
-      column.values.push(cells.values[cell] as FeatureValue);
-      column.observedAt.push(cells.observed[cell] as number);
-    }
-    if (column) columns.push({ featureId, resolver: plan.ops[slot.op]?.resolver?.fqn ?? "", ...column });
+  const keysOf = new Map<FrameId, RowKeys>();
+  return plan.slots.flatMap((slot) => {
+    const { featureId, rowsOf } = slot.feature;
+    const { keySlot } = plan.frame(slot.frame);
+    if (featureId === undefined || rowsOf || keySlot === undefined) return [];
+    const keys = keysOf.get(slot.frame) ?? [];
+    keysOf.set(slot.frame, keys);
+    const column = freshColumn(run, slot, keySlot, keys, present);
+    return column ? [{ featureId, resolver: plan.providerOf(slot)?.resolver?.fqn ?? "", ...column }] : [];
+  });
+}
+
+/** The store's keys of the rows of a frame, as far as they were asked for. */
+type RowKeys = (string | undefined)[];
+
+/** The computed values of a slot whose rows have a key; undefined = there are none. */
+function freshColumn(
+  run: Run,
+  slot: PlanSlot,
+  keySlot: SlotId,
+  keys: RowKeys,
+  present: number,
+): Pick<FreshColumn, "keys" | "values" | "observedAt"> | undefined {
+  const { rows, cells } = run;
+  let column: { keys: string[]; values: FeatureValue[]; observedAt: number[] } | undefined;
+  for (let row = FIRST_ROW; row < rows; row++) {
+    const cell = cells.at(slot.id, row);
+    if (cells.origin(cell) !== CellOrigin.COMPUTED || run.timeOf(row).ms > present) continue;
+    const keyCell = cells.at(keySlot, row);
+    if (!cells.isOk(keyCell) || cells.value(keyCell) === null) continue;
+    const key = keys[row] ?? storeKey(cells.value(keyCell));
+    keys[row] = key;
+    column ??= { keys: [], values: [], observedAt: [] };
+    column.keys.push(key);
+    column.values.push(cells.value(cell));
+    column.observedAt.push(cells.observed(cell));
   }
-  return columns;
+  return column;
 }

@@ -1,4 +1,7 @@
-/** What becomes of the values that resolvers give. */
+/**
+ * Outcomes of cells: the values that resolvers give, checked, and the failures of those that give
+ * none.
+ */
 
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
@@ -9,12 +12,15 @@ import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
 import type { CellFailure } from "./cells.ts";
 import { Overran } from "./deadline.ts";
-import type { Outcome } from "./run-context.ts";
+import type { Outcome } from "./run.ts";
 
 const NULL: Outcome = { kind: "value", value: null };
 const ABSENT: Outcome = { kind: "absent" };
 
-/** Checks a value against the feature's type. Null stands for "no value": it is legal, or the default's business, or a failure. */
+/**
+ * Checks a value against the feature's type. Null stands for "no value": it is legal, or the
+ * default's business, or a failure.
+ */
 export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: PlanFrame, resolver: ResolverInfo): Outcome {
   const { feature, path } = slot;
   if (raw === null || raw === undefined) {
@@ -32,14 +38,15 @@ export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: Pla
   }
 }
 
-/** What a row was looked up by: `user.id = 5`. */
+/** The key that a row was looked up by, in words: `user.id = 5`. */
 export function lookedFor(keys: readonly { readonly fqn: string }[], values: readonly FeatureValue[]): string {
   const parts = keys.map(({ fqn }, position) => `${fqn} = ${describeBare(values[position])}`);
   return parts.join(" and ");
 }
 
 /**
- * What is said of a lookup that found only a row whose feature time lies after the query's time, which is not seen yet.
+ * Words for a lookup that found only a row whose feature time lies after the query's time, which
+ * is not seen yet.
  * @param by for example `user.id = 5`
  * @param time the feature time as the source gave it
  */
@@ -49,7 +56,7 @@ export function hiddenBy(by: string, time: unknown, nowText: string): string {
 }
 
 /**
- * What is said of a row that a required relation leads to and that does not exist.
+ * Words for a row that a required relation leads to and that does not exist.
  * @param sources what was asked for it
  * @param by for example `user.id = 5`
  */
@@ -57,7 +64,17 @@ export function noSuchRow(path: string, sources: string, by: string): string {
   return `${path} has no row: ${sources} found none with ${by}, and the relation is not optional`;
 }
 
-/** How a resolver looked for a row. */
+/**
+ * The failure of a lookup that finds no row among some that have no key.
+ * @param by for example `user.id = 5`
+ * @param broken why the first of those rows has none
+ */
+export function keylessRow(path: string, resolver: ResolverInfo, by: string, broken: string): CellFailure {
+  const message = `${nameResolver(resolver)} found no row with ${by}, and ${broken}`;
+  return { code: ErrorCode.VALIDATION_FAILED, message, path, resolver: resolver.fqn };
+}
+
+/** A lookup of a row by a resolver. */
 interface Lookup {
   readonly resolver: ResolverInfo;
   /** For example `user.id = 5`. */
@@ -68,7 +85,7 @@ interface Lookup {
   readonly isRowSource: boolean;
 }
 
-/** A resolver found no row. */
+/** The outcome of a resolver that found no row. */
 export function missingRow(slot: PlanSlot, frame: PlanFrame, { resolver, by, mustExist, isRowSource }: Lookup): Outcome {
   if (frame.relation && isRowSource ? frame.relation.optional : frame.optional) return ABSENT;
   const { feature, path } = slot;

@@ -1,57 +1,72 @@
-/** How cells get their values, or the reason why they have none. */
+/** Settling of cells: each gets its value, or the reason why it has none. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
-import { type CellFailure, CellOrigin, CellState, type Cells } from "./cells.ts";
+import { type CellId, FIRST_ROW, type Row } from "../plan/ids.ts";
+import type { Plan, PlanSlot } from "../plan/plan.ts";
+import { type CellFailure, CellOrigin, type Cells } from "./cells.ts";
+import type { Run } from "./run.ts";
 
 /** Settles the cells of a running query. */
 export class Settlement {
-  /** Failures that a default covered. */
+  /** Failures that a default stands in for. */
   readonly covered: CellFailure[] = [];
+  readonly plan: Plan;
+  readonly cells: Cells;
 
   constructor(
-    readonly plan: Plan,
-    readonly cells: Cells,
-    /** The time of a row, epoch milliseconds. */
-    readonly nowMs: (row: number) => number,
+    readonly run: Pick<Run, "plan" | "cells" | "timeOf">,
     /** Told of every cell that was settled. */
-    readonly settled: (slot: PlanSlot, row: number) => void,
-  ) {}
+    readonly settled: (slot: PlanSlot, row: Row) => void,
+  ) {
+    this.plan = run.plan;
+    this.cells = run.cells;
+  }
 
-  value(cell: number, slot: PlanSlot, row: number, value: FeatureValue, origin: number, observed: number): void {
+  /** The time of a row, epoch milliseconds. */
+  nowMs(row: Row): number {
+    return this.run.timeOf(row).ms;
+  }
+
+  /**
+   * Settles a cell with a value.
+   * @param origin one of `CellOrigin`
+   * @param observed epoch milliseconds
+   */
+  value(cell: CellId, slot: PlanSlot, row: Row, value: FeatureValue, origin: number, observed: number): void {
     this.cells.settle(cell, value, origin, observed);
     this.settled(slot, row);
   }
 
   /** There is no such row: null where a relation on the way is optional, a failure elsewhere. */
-  absent(cell: number, slot: PlanSlot, row: number): void {
-    const frame = this.plan.frames[slot.frame] as PlanFrame;
+  absent(cell: CellId, slot: PlanSlot, row: Row): void {
+    const frame = this.plan.frame(slot.frame);
     if (!frame.optional) {
       const message = `${slot.path} has no value, because ${frame.path} has no row`;
       this.fail(cell, slot, row, { code: ErrorCode.UPSTREAM_FAILED, message, path: slot.path, resolver: "" });
       return;
     }
-    this.cells.state[cell] = CellState.ABSENT;
-    this.cells.observed[cell] = this.nowMs(row);
+    this.cells.settleAbsent(cell, this.nowMs(row));
     this.settled(slot, row);
   }
 
   /** Settles a cell with its feature's default, or as failed. `final` = a default does not help. */
-  fail(cell: number, slot: PlanSlot, row: number, failure: CellFailure, final = false): void {
+  fail(cell: CellId, slot: PlanSlot, row: Row, failure: CellFailure, final = false): void {
     const { defaultValue } = slot.feature;
     if (defaultValue !== undefined && !final) {
       this.covered.push(failure);
       this.value(cell, slot, row, defaultValue, CellOrigin.DEFAULT, this.nowMs(row));
       return;
     }
-    this.cells.failures[cell] = failure;
-    this.cells.state[cell] = CellState.FAILED;
+    this.cells.fail(cell, failure);
     this.settled(slot, row);
   }
 
-  /** Null came of what computes a cell that cannot be null: settles it with its feature's default, or as failed. */
-  nothing(cell: number, slot: PlanSlot, row: number, failure: CellFailure, observed: number): void {
+  /**
+   * Null came of what computes a cell that cannot be null: settles it with its feature's default,
+   * or as failed.
+   */
+  nothing(cell: CellId, slot: PlanSlot, row: Row, failure: CellFailure, observed: number): void {
     const { defaultValue } = slot.feature;
     if (defaultValue === undefined) {
       this.fail(cell, slot, row, failure);
@@ -63,12 +78,12 @@ export class Settlement {
 
   /** Fails every output that is not settled. */
   rest(failure: (path: string) => CellFailure): void {
-    for (const { slot, path } of this.plan.outputs)
-      for (let row = 0; slot >= 0 && row < this.cells.rows; row++) {
-        const cell = slot * this.cells.rows + row;
-        if (this.cells.settled(cell)) continue;
-        this.cells.failures[cell] = failure(path);
-        this.cells.state[cell] = CellState.FAILED;
+    for (const { slot, path } of this.plan.outputs) {
+      if (slot === undefined) continue;
+      for (let row = FIRST_ROW; row < this.cells.rows; row++) {
+        const cell = this.cells.at(slot, row);
+        if (!this.cells.isSettled(cell)) this.cells.fail(cell, failure(path));
       }
+    }
   }
 }

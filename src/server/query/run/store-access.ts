@@ -1,128 +1,139 @@
 /** Reading and writing the online store for a running query. Its failures never fail the query. */
 
 import { formatDuration } from "../../../domain/duration.ts";
-import type { FeatureValue } from "../../../domain/value.ts";
 import { type OnlineFound, type RowsRead, type RowsWrite, storeKey, type ValuesRead, type ValueWrite } from "../../stores/online/store.ts";
-import { expiryOf } from "../../writes/policy.ts";
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
-import { CellOrigin, CellState } from "./cells.ts";
-import type { Execution } from "./executor.ts";
+import { type Awaitable, andThen, recovered } from "./awaitable.ts";
+import { CellOrigin } from "./cells.ts";
+import { expiryOfSlot } from "./expiry.ts";
 import { handOver } from "./fresh-values.ts";
+import type { Run } from "./run.ts";
 import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
 
 /**
  * Takes a read's part of what the store found: a promise when child rows are computed of it.
- * Nothing was found when the store could not be read.
+ * @param found undefined = the store could not be read
  */
-type Take = (found: OnlineFound | undefined) => StoreFound | Promise<StoreFound>;
+type Take = (found: OnlineFound | undefined) => Awaitable<StoreFound>;
 
 /** Gives what the store had for a read, by its place among those of a call. */
-export type FoundOf = (place: number) => StoreFound | Promise<StoreFound>;
+export type FoundOf = (place: number) => Awaitable<StoreFound>;
 
 /**
  * Reads all that is wanted of the store in one call, synchronously when the store is. When it
  * cannot be read, nothing is found.
  */
-export function readStore(execution: Execution, reads: readonly StoreRead[]): FoundOf | Promise<FoundOf> {
-  const { online, scope } = execution.context.deployment;
+export function readStore(run: Run, reads: readonly StoreRead[]): Awaitable<FoundOf> {
+  const { online, scope } = run.context.deployment;
   const values: ValuesRead[] = [];
   const rows: RowsRead[] = [];
   const takes = reads.map(({ rowsSlot, frame, cells }) =>
-    rowsSlot ? askRows(execution, frame, rowsSlot, cells, rows) : askValues(execution, frame, cells, values),
+    rowsSlot ? askRows(run, frame, rowsSlot, cells, rows) : askValues(run, frame, cells, values),
   );
   const taken =
     (found: OnlineFound | undefined): FoundOf =>
     (place) =>
       (takes[place] as Take)(found);
-  const fault = (error: unknown): FoundOf => {
-    storeUnread(execution, reads, error);
-    return taken(undefined);
-  };
-  try {
-    const found = online.read(scope, { values, rows });
-    return found instanceof Promise ? found.then(taken, fault) : taken(found);
-  } catch (error) {
-    return fault(error);
-  }
+  return recovered(
+    () => andThen(online.read(scope, { values, rows }), taken),
+    (error) => {
+      storeUnread(run, reads, error);
+      return taken(undefined);
+    },
+  );
 }
 
 /** Asks for the rows of cells of one slot, whose keys are known. */
-function askRows(execution: Execution, frame: PlanFrame, slot: PlanSlot, cells: readonly number[], asked: RowsRead[]): Take {
-  const at = asked.push(rowsReadOf(execution, frame, slot, cells)) - 1;
-  return (found) => serveRows(execution, slot, cells, found?.rows[at]);
+function askRows(run: Run, frame: PlanFrame, slot: PlanSlot, cells: readonly CellId[], asked: RowsRead[]): Take {
+  const at = asked.push(rowsReadOf(run, frame, slot, cells)) - 1;
+  return (found) => serveRows(run, slot, cells, found?.rows[at]);
 }
 
 /**
  * Asks for cells of one frame, whose keys are known; takes for each cell the value, if it is fresh
  * enough.
  */
-function askValues(execution: Execution, frame: PlanFrame, cells: readonly number[], asked: ValuesRead[]): Take {
-  const { plan, rows } = execution;
-  // Where the key of a row and the feature of a slot stand among those that are asked for; -1 = nowhere yet.
-  const keyOfRow = new Int32Array(rows).fill(-1);
-  const idOfSlot = new Int32Array(plan.slots.length).fill(-1);
-  const keys: string[] = [];
-  const keyIndex = new Map<string, number>();
-  const featureIds: number[] = [];
-  for (const cell of cells) {
-    const row = cell % rows;
-    const slot = (cell - row) / rows;
-    if (keyOfRow[row] === -1) {
-      const key = storeKey(execution.cells.values[frame.keySlot * rows + row] as FeatureValue);
-      const known = rows > 1 ? keyIndex.get(key) : undefined;
-      keyOfRow[row] = known ?? keys.length;
-      if (known === undefined) {
-        if (rows > 1) keyIndex.set(key, keys.length);
-        keys.push(key);
-      }
-    }
-    if (idOfSlot[slot] === -1) {
-      idOfSlot[slot] = featureIds.length;
-      featureIds.push((plan.slots[slot] as PlanSlot).feature.featureId as number);
-    }
-  }
-  const at = asked.push({ namespace: frame.namespace.name, keys, featureIds, asOf: latestOf(execution, cells) }) - 1;
+function askValues(run: Run, frame: PlanFrame, cells: readonly CellId[], asked: ValuesRead[]): Take {
+  const { keys, ids, keyOfRow, idOfSlot } = lookupsOf(run, frame, cells);
+  const at = asked.push({ namespace: frame.namespace.name, keys, featureIds: ids, asOf: latestOf(run, cells) }) - 1;
   return (found) => {
     const values = found?.values[at];
     if (!values) return cells.map(() => undefined);
     return cells.map((cell) => {
-      const row = cell % rows;
-      const slot = (cell - row) / rows;
-      const stored = values[keyOfRow[row] as number]?.[idOfSlot[slot] as number];
-      return fresh(execution, plan.slots[slot] as PlanSlot, cell, stored);
+      const slot = run.cells.slotOf(cell);
+      const stored = values[keyOfRow[run.cells.rowOf(cell)] as number]?.[idOfSlot[slot] as number];
+      return fresh(run, run.plan.slot(slot), cell, stored);
     });
   };
 }
 
+/** The parts of a read, with the position of each row's key and of each slot's feature in it. */
+interface Lookups {
+  readonly keys: readonly string[];
+  readonly ids: readonly number[];
+  /** By row; -1 = it is not asked for. */
+  readonly keyOfRow: Int32Array;
+  /** By slot; -1 = it is not asked for. */
+  readonly idOfSlot: Int32Array;
+}
+
+/** Each key and each feature of some cells once. */
+function lookupsOf({ plan, rows, cells: known }: Run, frame: PlanFrame, cells: readonly CellId[]): Lookups {
+  const keyOfRow = new Int32Array(rows).fill(-1);
+  const idOfSlot = new Int32Array(plan.slots.length).fill(-1);
+  const keys: string[] = [];
+  const positions = new Map<string, number>();
+  const ids: number[] = [];
+  for (const cell of cells) {
+    const row = known.rowOf(cell);
+    const slot = known.slotOf(cell);
+    if (keyOfRow[row] === -1) {
+      const key = storeKey(known.value(known.at(frame.keySlot as SlotId, row)));
+      const position = rows > 1 ? positions.get(key) : undefined;
+      keyOfRow[row] = position ?? keys.length;
+      if (position === undefined) {
+        if (rows > 1) positions.set(key, keys.length);
+        keys.push(key);
+      }
+    }
+    if (idOfSlot[slot] === -1) {
+      idOfSlot[slot] = ids.length;
+      ids.push(plan.slot(slot).feature.featureId as number);
+    }
+  }
+  return { keys, ids, keyOfRow, idOfSlot };
+}
+
 /** The latest time that the rows of some cells are answered as of, epoch milliseconds. */
-export function latestOf(execution: Execution, cells: readonly number[]): number {
-  if (!execution.times) return execution.context.now.ms;
-  return cells.reduce((latest, cell) => Math.max(latest, execution.timeOf(cell % execution.rows).ms), Number.NEGATIVE_INFINITY);
+export function latestOf(run: Run, cells: readonly CellId[]): number {
+  if (!run.times) return run.context.now.ms;
+  return cells.reduce((latest, cell) => Math.max(latest, run.timeOf(run.cells.rowOf(cell)).ms), Number.NEGATIVE_INFINITY);
 }
 
 /** Says that the store could not be read; the query goes on without it. */
-function storeUnread({ context }: Execution, reads: readonly StoreRead[], error: unknown): void {
+function storeUnread({ context }: Run, reads: readonly StoreRead[], error: unknown): void {
   const namespace = [...new Set(reads.map(({ frame }) => frame.namespace.name))].join(", ");
   context.log.warning("the online store could not be read", { namespace, queryId: context.queryId, error: textOf(error) });
 }
 
 /** What is stored for a cell, if it is not too old. */
 export function fresh<T extends { readonly observedAt: number }>(
-  execution: Execution,
+  run: Run,
   slot: PlanSlot,
-  cell: number,
+  cell: CellId,
   stored: T | undefined,
 ): T | undefined {
-  const { trace } = execution.context;
-  const nowMs = execution.timeOf(cell % execution.rows).ms;
+  const { trace } = run.context;
+  const nowMs = run.timeOf(run.cells.rowOf(cell)).ms;
   if (!stored || stored.observedAt > nowMs) {
-    trace?.missed(execution.cells, cell, "not stored");
+    trace?.missed(run.cells, cell, "not stored");
     return undefined;
   }
   const age = nowMs - stored.observedAt;
   if (age <= slot.readMs) return stored;
-  trace?.missed(execution.cells, cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
+  trace?.missed(run.cells, cell, `${formatDuration(Math.round(age))} old, and at most ${formatDuration(slot.readMs)} is served`);
   return undefined;
 }
 
@@ -134,17 +145,17 @@ export function fresh<T extends { readonly observedAt: number }>(
  * @param present epoch milliseconds
  * @returns a promise only when the answer has to wait for the sink
  */
-export function storeFresh(execution: Execution, present: number): undefined | Promise<void> {
-  storeOnline(execution, present);
-  return handOver(execution, present);
+export function storeFresh(run: Run, present: number): Awaitable<void> {
+  storeOnline(run, present);
+  return handOver(run, present);
 }
 
-function storeOnline(execution: Execution, present: number): void {
-  const { context } = execution;
+function storeOnline(run: Run, present: number): void {
+  const { context } = run;
   const { online, scope } = context.deployment;
   const values: ValueWrite[] = [];
   const rows: RowsWrite[] = [];
-  collectWrites(execution, present, values, rows);
+  collectWrites(run, present, values, rows);
   if (values.length + rows.length === 0) return;
   const ended = context.observer?.writeBegan(values.length, rows.length);
   try {
@@ -157,45 +168,43 @@ function storeOnline(execution: Execution, present: number): void {
   }
 }
 
-/** When the online store may forget a slot's value. */
-export function expiryOfSlot({ context }: Execution, { feature, readMs }: PlanSlot, observedAt: number): { readonly expiresAt?: number } {
-  const ofGraph = context.deployment.longestStaleness?.get(feature.featureId as number) ?? feature.stalenessMs;
-  return expiryOf(observedAt, Math.max(readMs, ofGraph));
+function collectWrites(run: Run, present: number, writes: ValueWrite[], relations: RowsWrite[]): void {
+  for (const child of run.children) collectWrites(child, present, writes, relations);
+  for (const found of run.foundRows) if (found.observedAt <= present) relations.push(found);
+  if (run.cells.hasFresh) for (const id of run.plan.storedSlots) writes.push(...freshWrites(run, run.plan.slot(id), present));
 }
 
-function collectWrites(execution: Execution, present: number, writes: ValueWrite[], relations: RowsWrite[]): void {
-  const { plan, rows, cells } = execution;
-  for (const child of execution.children) collectWrites(child, present, writes, relations);
-  for (const found of execution.foundRows) if (found.observedAt <= present) relations.push(found);
-  if (!cells.hasFresh) return;
-  for (const id of plan.storedSlots) {
-    const slot = plan.slots[id] as PlanSlot;
-    const frame = plan.frames[slot.frame] as PlanFrame;
-    const newest = new Map<string, ValueWrite>();
-    for (let row = rows - 1; row >= 0; row--) {
-      const cell = id * rows + row;
-      const isNull = cells.origin[cell] === CellOrigin.NULLED;
-      if ((cells.origin[cell] !== CellOrigin.COMPUTED && !isNull) || execution.timeOf(row).ms > present) continue;
-      const keyCell = frame.keySlot * rows + row;
-      const value = cells.values[keyCell] as FeatureValue;
-      if (cells.state[keyCell] !== CellState.OK || value === null) continue;
-      const own = isNull ? null : (cells.values[cell] as FeatureValue);
-      if (own === null && !slot.feature.storesNull) continue;
-      const key = storeKey(value);
-      const observedAt = cells.observed[cell] as number;
-      if (observedAt <= (newest.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY)) continue;
-      newest.set(key, {
-        namespace: frame.namespace.name,
-        key,
-        featureId: slot.feature.featureId as number,
-        value: own,
-        observedAt,
-        resolver: plan.ops[slot.op]?.resolver?.fqn ?? "",
-        ...expiryOfSlot(execution, slot, observedAt),
-      });
-    }
-    writes.push(...newest.values());
+/**
+ * The values of a slot that were computed and are to be stored: of rows with the same key the
+ * newest.
+ */
+function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueWrite> {
+  const { plan, rows, cells } = run;
+  const frame = plan.frame(slot.frame);
+  const resolver = plan.providerOf(slot)?.resolver?.fqn ?? "";
+  const newest = new Map<string, ValueWrite>();
+  for (let row = (rows - 1) as Row; row >= 0; row--) {
+    const cell = cells.at(slot.id, row);
+    const isNull = cells.origin(cell) === CellOrigin.NULLED;
+    if ((cells.origin(cell) !== CellOrigin.COMPUTED && !isNull) || run.timeOf(row).ms > present) continue;
+    const keyCell = cells.at(frame.keySlot as SlotId, row);
+    if (!cells.isOk(keyCell) || cells.value(keyCell) === null) continue;
+    const value = isNull ? null : cells.value(cell);
+    if (value === null && !slot.feature.storesNull) continue;
+    const key = storeKey(cells.value(keyCell));
+    const observedAt = cells.observed(cell);
+    if (observedAt <= (newest.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY)) continue;
+    newest.set(key, {
+      namespace: frame.namespace.name,
+      key,
+      featureId: slot.feature.featureId as number,
+      value,
+      observedAt,
+      resolver,
+      ...expiryOfSlot(run, slot, observedAt),
+    });
   }
+  return newest.values();
 }
 
 function textOf(error: unknown): string {

@@ -1,6 +1,10 @@
-/** The reads of the online store that a run has to do: the values of a frame together, and the rows of a has-many relation together. */
+/**
+ * The reads of the online store that a run has to do: the values of a frame together, and the rows
+ * of a has-many relation together.
+ */
 
 import type { StoredValue } from "../../stores/online/store.ts";
+import type { CellId } from "../plan/ids.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
 import type { StoredRowsRead } from "./stored-rows.ts";
 
@@ -10,17 +14,17 @@ export interface StoreRead {
   /** The slot that stands for the rows of a has-many relation; undefined = values are read. */
   readonly rowsSlot: PlanSlot | undefined;
   /** The cells that it is for; their rows' keys are known. */
-  readonly cells: number[];
+  readonly cells: CellId[];
 }
 
-/** What came of a read: for each cell the value, if it serves; or the rows. */
+/** The result of a read: for each cell the value, if it serves; or the rows. */
 export type StoreFound = readonly (StoredValue | undefined)[] | StoredRowsRead;
 
 /** Gathers reads. */
 export class StoreReads {
   readonly #reads = new Map<PlanFrame | PlanSlot, StoreRead>();
 
-  add(slot: PlanSlot, frame: PlanFrame, cell: number): void {
+  add(slot: PlanSlot, frame: PlanFrame, cell: CellId): void {
     const rowsSlot = slot.feature.rowsOf ? slot : undefined;
     const read = this.#reads.get(rowsSlot ?? frame);
     if (read) read.cells.push(cell);

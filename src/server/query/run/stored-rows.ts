@@ -1,66 +1,60 @@
-/** Rows of has-many relations in the online store: served where they are new enough, and kept when they were found. */
+/** Rows of has-many relations that the online store has: served where they are new enough. */
 
-import type { FeatureValue } from "../../../domain/value.ts";
 import { type FoundRows, type RowsRead, type StoredRows, storeKey } from "../../stores/online/store.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
-import { computeRows, parentSlot, type RowsResults } from "../ops/rows-op.ts";
+import { computeRows } from "../ops/rows-op.ts";
 import type { SourceRows } from "../ops/rows-source.ts";
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp, PlanRows, PlanSlot } from "../plan/plan.ts";
-import { type CellFailure, CellState } from "./cells.ts";
-import type { Execution } from "./executor.ts";
-import { expiryOfSlot, fresh, latestOf } from "./store-access.ts";
+import { type Awaitable, andThen } from "./awaitable.ts";
+import type { RowsResults } from "./child-rows.ts";
+import type { Run } from "./run.ts";
+import { fresh, latestOf } from "./store-access.ts";
 
 /** Rows that the store had, with what was computed of them. */
 export interface StoredRowsFound {
   readonly op: PlanOp;
   /** The rows of the run whose child rows they are. */
-  readonly rows: readonly number[];
+  readonly rows: readonly Row[];
   readonly results: RowsResults;
   readonly stored: readonly StoredRows[];
 }
 
-/** What came of a read. */
+/** The result of a read. */
 export interface StoredRowsRead {
   readonly found: StoredRowsFound | undefined;
   /** The rows of the run for which nothing that serves is stored. */
-  readonly missed: readonly number[];
+  readonly missed: readonly Row[];
 }
 
 /** The read of cells of one slot, whose keys are known. */
-export function rowsReadOf(execution: Execution, frame: PlanFrame, slot: PlanSlot, cells: readonly number[]): RowsRead {
+export function rowsReadOf(run: Run, frame: PlanFrame, slot: PlanSlot, cells: readonly CellId[]): RowsRead {
+  const keySlot = frame.keySlot as SlotId;
   return {
     namespace: frame.namespace.name,
-    keys: cells.map((cell) => keyOf(execution, frame, cell % execution.rows)),
+    keys: cells.map((cell) => storeKey(run.cells.value(run.cells.at(keySlot, run.cells.rowOf(cell))))),
     relationId: slot.feature.featureId as number,
-    asOf: latestOf(execution, cells),
+    asOf: latestOf(run, cells),
   };
 }
 
-function keyOf(execution: Execution, frame: PlanFrame, row: number): string {
-  return storeKey(execution.cells.values[frame.keySlot * execution.rows + row] as FeatureValue);
-}
-
 /**
- * Computes what is wanted of the rows that the store had for cells of one slot, where they are fresh enough and whole.
+ * Computes what is wanted of the rows that the store had for cells of one slot, where they are
+ * fresh enough and whole.
  * @param read undefined = the store could not be read
  */
-export function serveRows(
-  execution: Execution,
-  slot: PlanSlot,
-  cells: readonly number[],
-  read: FoundRows | undefined,
-): StoredRowsRead | Promise<StoredRowsRead> {
-  if (!read) return { found: undefined, missed: cells.map((cell) => cell % execution.rows) };
-  const op = execution.plan.ops[slot.op] as PlanOp;
+export function serveRows(run: Run, slot: PlanSlot, cells: readonly CellId[], read: FoundRows | undefined): Awaitable<StoredRowsRead> {
+  if (!read) return { found: undefined, missed: cells.map((cell) => run.cells.rowOf(cell)) };
+  const op = run.plan.providerOf(slot) as PlanOp;
   const { used } = op.rows as PlanRows;
-  const rows: number[] = [];
+  const rows: Row[] = [];
   const stored: StoredRows[] = [];
-  const missed: number[] = [];
+  const missed: Row[] = [];
   for (const [index, cell] of cells.entries()) {
-    const row = cell % execution.rows;
-    const known = fresh(execution, slot, cell, read[index]);
+    const row = run.cells.rowOf(cell);
+    const known = fresh(run, slot, cell, read[index]);
     const lacking = known && [...used].find((feature) => !known.columns.has(feature.featureId ?? -1));
-    if (lacking) execution.context.trace?.missed(execution.cells, cell, `stored without ${lacking.fqn}`);
+    if (lacking) run.context.trace?.missed(run.cells, cell, `stored without ${lacking.fqn}`);
     if (!known || lacking) missed.push(row);
     else {
       rows.push(row);
@@ -68,9 +62,8 @@ export function serveRows(
     }
   }
   if (rows.length === 0) return { found: undefined, missed };
-  const results = computeRows(execution, op, rows, joined(used, stored), false);
-  const finish = (done: RowsResults): StoredRowsRead => ({ found: { op, rows, results: done, stored }, missed });
-  return results instanceof Promise ? results.then(finish) : finish(results);
+  const results = computeRows(run, op, rows, joined(used, stored), false);
+  return andThen(results, (done) => ({ found: { op, rows, results: done, stored }, missed }));
 }
 
 /** Stored rows of several parents, one after another. */
@@ -86,48 +79,4 @@ function joined(used: ReadonlySet<ScalarInfo>, stored: readonly StoredRows[]): S
     [...used].map((feature) => [feature, stored.flatMap((one) => one.columns.get(feature.featureId ?? -1) ?? [])] as const),
   );
   return { groups, columns, broken: new Map(), rows: total };
-}
-
-/** Rows as they were found: for each parent a stretch of the columns, which are in the order of what the source gives. */
-interface KeptRows {
-  readonly parents: readonly number[];
-  readonly source: SourceRows;
-  readonly bounds: readonly number[];
-  readonly columns: readonly (readonly FeatureValue[])[];
-  /** Cells of the plan of child rows that have no value. */
-  readonly failures: ReadonlyMap<number, CellFailure>;
-}
-
-/** Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor those of a parent whose key is not known. */
-export function keepRows(execution: Execution, op: PlanOp, { parents, source, bounds, columns, failures }: KeptRows): void {
-  const { plan, cells } = execution;
-  const rows = op.rows as PlanRows;
-  const slot = plan.slots[op.outputs[0] as number] as PlanSlot;
-  const frame = plan.frames[slot.frame] as PlanFrame;
-  const count = bounds.at(-1) ?? 0;
-  const failed = new Set([...failures.keys()].map((cell) => cell % count));
-  const known = rows.givens.flatMap((feature, position) => {
-    const isKnown = source.columns.has(feature) || parentSlot(op, rows, feature) >= 0;
-    return isKnown && feature.featureId !== undefined ? [[feature.featureId, columns[position] ?? []] as const] : [];
-  });
-  for (const [at, parent] of parents.entries()) {
-    const observedAt = execution.timeOf(parent).ms;
-    const key = frame.keySlot * execution.rows + parent;
-    if (cells.state[key] !== CellState.OK || cells.values[key] === null || "code" in (source.groups[at] as object)) continue;
-    const from = bounds[at] as number;
-    const to = bounds[at + 1] as number;
-    let whole = true;
-    for (let row = from; row < to; row++) whole &&= !failed.has(row);
-    if (!whole) continue;
-    execution.foundRows.push({
-      namespace: frame.namespace.name,
-      key: keyOf(execution, frame, parent),
-      relationId: slot.feature.featureId as number,
-      rows: to - from,
-      columns: new Map(known.map(([id, values]) => [id, values.slice(from, to)])),
-      observedAt,
-      resolver: op.resolver?.fqn ?? "",
-      ...expiryOfSlot(execution, slot, observedAt),
-    });
-  }
 }

@@ -1,5 +1,6 @@
-/** What happened while a query ran, for its explanation. */
+/** The record of a run, for its explanation. */
 
+import type { CellId } from "../plan/ids.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import type { Cells } from "./cells.ts";
 
@@ -16,19 +17,19 @@ export interface OpFigures {
 /** The record of a run. */
 export class Trace {
   readonly ops = new Map<PlanOp, OpFigures>();
-  /** What the rows of an op had to pass for the database to give them, in words. */
+  /** The tests that the database was asked to apply to the rows of an op, in words. */
   readonly asked = new Map<PlanOp, string>();
-  readonly #misses = new WeakMap<Cells, Map<number, string>>();
+  readonly #misses = new Map<Cells, Map<CellId, string>>();
 
   /** Keeps why the online store did not serve a cell. */
-  missed(cells: Cells, cell: number, reason: string): void {
+  missed(cells: Cells, cell: CellId, reason: string): void {
     const known = this.#misses.get(cells);
     if (known) known.set(cell, reason);
     else this.#misses.set(cells, new Map([[cell, reason]]));
   }
 
-  /** Why the online store did not serve a cell. */
-  miss(cells: Cells, cell: number): string | undefined {
+  /** The reason why the online store did not serve a cell. */
+  miss(cells: Cells, cell: CellId): string | undefined {
     return this.#misses.get(cells)?.get(cell);
   }
 

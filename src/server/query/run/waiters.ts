@@ -1,18 +1,37 @@
-/** Cells that wait for something, by the number of what they wait for. */
-export class Waiters {
-  readonly #cells = new Map<number, number[]>();
+/** Cells that wait for something of a frame's row. */
 
-  add(at: number, cell: number): void {
+import type { CellId, FrameRow } from "../plan/ids.ts";
+
+/**
+ * Facts of a frame's row that cells wait for: whether its join leads to a row, its key, and whether
+ * its sources have the row.
+ */
+export const Awaited = { JOIN: 0, KEY: 1, EXISTENCE: 2 } as const;
+export type Awaited = (typeof Awaited)[keyof typeof Awaited];
+
+const KINDS = Object.keys(Awaited).length;
+
+/** Cells by what they wait for. */
+export class Waiters {
+  /** Made for the first cell that waits: in most runs none does. */
+  #cells: Map<number, CellId[]> | undefined;
+
+  add(what: Awaited, row: FrameRow, cell: CellId): void {
+    this.#cells ??= new Map();
+    const at = row * KINDS + what;
     const cells = this.#cells.get(at);
     if (cells) cells.push(cell);
     else this.#cells.set(at, [cell]);
   }
 
   /** The cells that wait, which wait no longer. */
-  take(at: number): readonly number[] {
-    const cells = this.#cells.get(at);
-    if (!cells) return [];
-    this.#cells.delete(at);
+  take(what: Awaited, row: FrameRow): readonly CellId[] {
+    const at = row * KINDS + what;
+    const cells = this.#cells?.get(at);
+    if (!cells) return NONE;
+    this.#cells?.delete(at);
     return cells;
   }
 }
+
+const NONE: readonly CellId[] = [];

@@ -10,7 +10,7 @@ import {
   QueryRequestSchema,
 } from "../../../../gen/svc/v1/query_pb.ts";
 import { timestampToMicros } from "../../../domain/proto-time.ts";
-import { type BulkColumnAsk, inputFromProto } from "../../query/request/request.ts";
+import { type BulkInput, inputFromProto } from "../../query/request/request.ts";
 import { MAX_FIELDS, messageCheck, WireCursor } from "../http/message-check.ts";
 
 /** Fields that the values of a bulk request may have in all: two each, or more when they are lists or structs. Nor may its columns have more. */
@@ -23,7 +23,7 @@ const MAX_BULK_VALUES = 1_000_000;
 export interface BulkMessage {
   /** Everything but the columns; absent when the request does not have it. */
   readonly query: QueryRequest | undefined;
-  readonly columns: readonly BulkColumnAsk[];
+  readonly columns: readonly BulkInput[];
   /** The time of each row, microseconds since 1970; empty = the query's. */
   readonly now: readonly bigint[];
 }
@@ -56,7 +56,7 @@ export async function readBulkMessage(bytes: Uint8Array): Promise<BulkMessage> {
     time: messageCheck(TimestampSchema, bytes, MAX_BULK_FIELDS),
   };
   let query: QueryRequest | undefined;
-  const columns: BulkColumnAsk[] = [];
+  const columns: BulkInput[] = [];
   const now: bigint[] = [];
   const progress: Progress = { fields: 0 };
   const top = new WireCursor(bytes);
@@ -86,7 +86,7 @@ async function readColumn(
   to: number,
   check: (from: number, to: number) => void,
   progress: Progress,
-): Promise<BulkColumnAsk> {
+): Promise<BulkInput> {
   let nameAt: readonly [number, number] = [from, from];
   const starts: number[] = [];
   const ends: number[] = [];

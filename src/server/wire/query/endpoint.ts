@@ -8,9 +8,9 @@ import { type Answer, type AnswerHead, answerOrigins } from "../../query/answer/
 import { type SpanFacts, SpanRecorder } from "../../query/answer/spans.ts";
 import type { BulkAnswer } from "../../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../../query/create-engine.ts";
-import type { LiveDeployment } from "../../query/engine.ts";
+import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
-import type { Ask, BulkAsk } from "../../query/request/request.ts";
+import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
 import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 
@@ -47,7 +47,7 @@ export interface Queries<Auth> extends QueryRunner<Auth> {
 }
 
 /** A query as it came through a door; `A` is what it is read to. */
-export interface Arrival<A = Ask> {
+export interface IncomingQuery<A = QueryRequest> {
   readonly scope: QueryScope;
   readonly encoding: BodyEncoding;
   /** As it was sent; of a bulk query without its values. */
@@ -98,7 +98,7 @@ interface Logged {
  */
 export function runQuery<Auth, B extends Body>(
   deps: QueryRunner<Auth>,
-  arrival: Arrival,
+  arrival: IncomingQuery,
   auth: Auth,
   write: (answer: Answer) => B,
 ): Promise<B> {
@@ -117,7 +117,7 @@ export function runQuery<Auth, B extends Body>(
 /** The same for a bulk query. The log keeps what went wrong, not the values. */
 export function runBulkQuery<Auth, Sent>(
   deps: QueryRunner<Auth>,
-  arrival: Arrival<BulkAsk>,
+  arrival: IncomingQuery<BulkRequest>,
   auth: Auth,
   write: (answer: BulkAnswer) => { readonly sent: Sent; readonly summary: Body },
 ): Promise<Sent> {
@@ -135,7 +135,7 @@ export function runBulkQuery<Auth, Sent>(
 
 async function run<Auth, A, R extends AnswerHead, Sent>(
   deps: QueryRunner<Auth>,
-  arrival: Arrival<A>,
+  arrival: IncomingQuery<A>,
   auth: Auth,
   answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
@@ -182,6 +182,6 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   }
 }
 
-function factsOf({ queryName, correlationId, encoding }: Arrival<unknown>): SpanFacts {
+function factsOf({ queryName, correlationId, encoding }: IncomingQuery<unknown>): SpanFacts {
   return { encoding, query_name: queryName || undefined, correlation_id: correlationId || undefined };
 }

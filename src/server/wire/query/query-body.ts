@@ -6,7 +6,7 @@ import { parseInstant } from "../../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../../domain/value.ts";
 import { QueryRefused } from "../../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../../query/request/prepare.ts";
-import { type Ask, type AskInput, type BulkAsk, bulkColumn } from "../../query/request/request.ts";
+import { type BulkRequest, bulkColumn, type QueryRequest, type RequestInput } from "../../query/request/request.ts";
 import { unknownField } from "../http/json-fields.ts";
 import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
 
@@ -17,7 +17,7 @@ export class BodyInvalid extends Error {
 
 /** A query with what the body says around it. */
 export interface QueryBody {
-  readonly ask: Ask;
+  readonly ask: QueryRequest;
   /** Environment named in `context`; empty = not named. */
   readonly environment: string;
   /** Branch named in `context`; empty = not named. */
@@ -57,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** A bulk query with what the body says around it; the query's own inputs are empty. */
 export interface BulkQueryBody extends QueryBody {
-  readonly bulk: BulkAsk;
+  readonly bulk: BulkRequest;
 }
 
 /** A body that was read, and its text. */
@@ -69,7 +69,7 @@ export interface Read<B> {
 /** Reads a body. Fields that are null count as absent. Throws BodyInvalid, JsonRefused, QueryRefused. */
 export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
   const { body, inputs, text } = readFields(bytes);
-  const given: AskInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
+  const given: RequestInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
   return { body: { ...body, ask: { ...body.ask, inputs: given } }, text };
 }
 
@@ -81,7 +81,7 @@ export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<Bu
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
-  return { body: { ...body, bulk: { ask: body.ask, columns, now: times } }, text };
+  return { body: { ...body, bulk: { request: body.ask, columns, now: times } }, text };
 }
 
 const INPUTS = quoted("inputs");

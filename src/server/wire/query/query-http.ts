@@ -1,13 +1,13 @@
 /** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
 
 import { clipped, QueryRefused } from "../../query/refusal.ts";
-import type { Ask } from "../../query/request/request.ts";
+import type { QueryRequest } from "../../query/request/request.ts";
 import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
 import { answerToText, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
-import { type Arrival, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
+import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
 import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
@@ -89,8 +89,8 @@ interface HttpCall {
 /** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): Arrival<A> {
-  const { queryName, correlationId }: Ask = body.ask;
+function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {
+  const { queryName, correlationId }: QueryRequest = body.ask;
   return {
     scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",

@@ -13,7 +13,7 @@ import { timestampToMicros } from "../../../domain/proto-time.ts";
 import { deadlinePassed } from "../../failure.ts";
 import { answerToBinary } from "../../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../../query/bulk.ts";
-import { askFromProto, bulkAskFromProto, bulkColumnsFromProto } from "../../query/request/request.ts";
+import { bulkColumnsFromProto, bulkRequestFromProto, requestFromProto } from "../../query/request/request.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import type { BulkMessage } from "../query/bulk-message.ts";
@@ -48,7 +48,7 @@ export function createQueryCalls<Auth>(deps: Queries<Auth>): AnswerCall<Auth> {
         door: "QueryService.Query",
         trace: message.trace,
         parent: parentOf(headers),
-        ask: () => askFromProto(message),
+        ask: () => requestFromProto(message),
       },
       auth,
       (answer) => {
@@ -77,7 +77,7 @@ export function answerBulkCall<Auth>(
     door: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkAskFromProto(query, message.columns, message.now),
+    ask: () => bulkRequestFromProto(query, message.columns, message.now),
   } as const;
   return runBulkQuery(deps, arrival, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);

@@ -1,0 +1,154 @@
+/** The watcher of a query that is traced, or whose stages are kept. */
+
+import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
+import type { SqlSource } from "../../sql/source.ts";
+import type { CellId, Row } from "../plan/ids.ts";
+import type { PlanFrame, PlanOp } from "../plan/plan.ts";
+import { CellOrigin, CellState } from "../run/cells.ts";
+import type { RowsValue } from "../run/child-rows.ts";
+import type { Run, RunObserver } from "../run/run.ts";
+import { stepName } from "./op-descriptions.ts";
+import type { OpenSpan, SpanFacts, SpanRecorder } from "./spans.ts";
+import type { StageRecorder } from "./stages.ts";
+
+/** Longest statement that a span keeps, in characters. Values are never in it: they are bound. */
+const MAX_STATEMENT = 2_000;
+
+/** Turns the steps of one query into its spans and stages. */
+export class QueryObserver implements RunObserver {
+  /** Ops and reads that are under way, by the very list of rows or cells that they are for. */
+  readonly #running = new Map<readonly number[], OpenSpan>();
+  /** The last span of an op. */
+  readonly #ops = new Map<PlanOp, OpenSpan>();
+  /** The span that a run of child rows is a part of. */
+  readonly #around = new Map<Run, OpenSpan>();
+
+  constructor(
+    readonly spans: SpanRecorder | undefined,
+    readonly stages: StageRecorder | undefined,
+  ) {}
+
+  nested(child: Run, op: PlanOp): void {
+    const span = this.#ops.get(op);
+    if (span) this.#around.set(child, span);
+  }
+
+  opBegan(run: Run, op: PlanOp, rows: readonly Row[]): void {
+    if (!this.spans) return;
+    const { plan } = run;
+    const { path } = plan.frame(op.frame);
+    const resolver = op.resolver?.fqn;
+    const provider = stepName(plan, op);
+    const span = this.#open("op", provider, run, { op: op.kind, provider, resolver, path, rows_in: rows.length });
+    this.#running.set(rows, span);
+    this.#ops.set(op, span);
+  }
+
+  opEnded(run: Run, op: PlanOp, rows: readonly Row[]): void {
+    this.stages?.op(run, op, rows);
+    const span = this.#running.get(rows);
+    if (!span) return;
+    this.#running.delete(rows);
+    const { given, failed, error } = figuresOf(run, op, rows);
+    this.spans?.end(span, { rows_out: op.outputs.length > 0 ? given : undefined, failed: failed || undefined }, error);
+  }
+
+  readBegan(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
+    if (this.spans) this.#running.set(cells, this.#open("store", `read ${frame.path}`, run, { path: frame.path, values: cells.length }));
+  }
+
+  readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
+    const hits = cells.filter((cell) => run.cells.origin(cell) === CellOrigin.STORED);
+    const own = hits.filter((cell) => !run.plan.slot(run.cells.slotOf(cell)).feature.rowsOf);
+    this.stages?.stored(run, frame, own);
+    const span = this.#running.get(cells);
+    this.#running.delete(cells);
+    this.spans?.end(span, { cached: hits.length });
+  }
+
+  writeBegan(values: number, relations: number): (error?: unknown) => void {
+    const { spans } = this;
+    const span = spans?.open("store", "write", spans.root, { values, relations: relations || undefined });
+    return (error) => spans?.end(span, {}, error === undefined ? "" : textOf(error));
+  }
+
+  async call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
+    const { spans } = this;
+    if (!spans) return pool.call(call);
+    const span = spans.open("worker", call.resolver, this.#ops.get(op), { resolver: call.resolver, rows_in: call.rows });
+    try {
+      const result = await pool.call({ ...call, context: { ...call.context, traceparent: spans.traceparent(span) } });
+      const [error] = result.errors;
+      const facts = {
+        rows_out: call.rows - result.errors.length,
+        python_ms: result.ranMs.toFixed(3),
+        failed: result.errors.length || undefined,
+      };
+      spans.end(span, facts, error?.message);
+      return result;
+    } catch (error) {
+      spans.end(span, {}, textOf(error));
+      throw error;
+    }
+  }
+
+  source(source: SqlSource, op: PlanOp): SqlSource {
+    const { spans } = this;
+    if (!spans) return source;
+    const parent = this.#ops.get(op);
+    return {
+      name: source.name,
+      kind: source.kind,
+      quote: (identifier) => source.quote(identifier),
+      placeholder: (position, type) => source.placeholder(position, type),
+      describe: (statement) => source.describe(statement),
+      columnTypes: (statement) => source.columnTypes(statement),
+      test: () => source.test(),
+      close: () => source.close(),
+      async query(statement, parameters, signal) {
+        const text = statement.length > MAX_STATEMENT ? `${statement.slice(0, MAX_STATEMENT)}...` : statement;
+        const span = spans.open("sql", source.name, parent, { source: source.name, statement: text });
+        try {
+          const result = await source.query(statement, parameters, signal);
+          spans.end(span, { rows_out: result.rows.length });
+          return result;
+        } catch (error) {
+          spans.end(span, {}, textOf(error));
+          throw error;
+        }
+      },
+    };
+  }
+
+  #open(kind: "op" | "store", name: string, run: Run, facts: SpanFacts): OpenSpan {
+    const { spans } = this;
+    if (!spans) throw new Error("spans are opened for traced queries alone");
+    return spans.open(kind, name, this.#around.get(run), facts);
+  }
+}
+
+/** Rows that an op gave, rows for which it failed, and the first failure's words. */
+function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: number; failed: number; error: string } {
+  let given = 0;
+  let failed = 0;
+  let error = "";
+  for (const row of rows) {
+    const own = op.outputs.map((slot) => cells.at(slot, row));
+    const failure = own.find((cell) => cells.state(cell) === CellState.FAILED);
+    if (failure !== undefined) {
+      failed++;
+      error ||= cells.failure(failure)?.message ?? "";
+    }
+    if (op.rows) given += own.reduce((sum, cell) => sum + countOf(cells.childRows(cell)), 0);
+    else if (own.some((cell) => cells.isOk(cell))) given++;
+  }
+  return { given, failed, error };
+}
+
+function countOf(rows: RowsValue | undefined): number {
+  return rows ? rows.to - rows.from : 0;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,37 @@
+/**
+ * The deployment that a query runs on, and the record of a query: what the engine shares with the
+ * server around it.
+ */
+
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { PythonPool } from "../python/pool.ts";
+import type { SqlSources } from "../sql/source.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
+import type { ValueSink } from "../writes/sink.ts";
+
+/** A deployment that answers queries. */
+export interface LiveDeployment {
+  readonly id: string;
+  readonly environmentId: string;
+  readonly environmentName: string;
+  /** Scope in the online store: `main` or the branch's name. */
+  readonly scope: string;
+  readonly graph: Graph;
+  /** Online-store id of every scalar feature, by FQN. */
+  readonly featureIds: ReadonlyMap<string, number>;
+  readonly pool: PythonPool;
+  readonly sources: SqlSources;
+  readonly online: OnlineStore;
+  /**
+   * By feature id, the longest time in milliseconds for which a definition or a named query has a stored value served; a
+   * feature that is absent has that of its definition.
+   */
+  readonly longestStaleness?: ReadonlyMap<number, number>;
+  /** Takes what is computed, for the offline store; undefined = nothing is kept there. */
+  readonly sink?: ValueSink | undefined;
+}
+
+/**
+ * A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail.
+ */
+export { QueryRefused } from "./refusal.ts";

@@ -1,0 +1,70 @@
+/** The context of a query: everything beside its plan and its values that its run depends on. */
+
+import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
+import type { Log } from "../log.ts";
+import { QueryObserver } from "./answer/observer.ts";
+import type { SpanRecorder } from "./answer/spans.ts";
+import { StageRecorder } from "./answer/stages.ts";
+import type { LiveDeployment } from "./live-deployment.ts";
+import type { QueryRequest } from "./request/request.ts";
+import { RunCaches } from "./run/caches.ts";
+import { QueryTime } from "./run/query-time.ts";
+import type { RunContext } from "./run/run.ts";
+import { Trace } from "./run/trace.ts";
+
+/** The place of a query in a trace. */
+export interface Tracing {
+  /** The caller's span. */
+  readonly parent: TraceParent | undefined;
+  /** Set when the query's own spans are kept. */
+  readonly spans: SpanRecorder | undefined;
+}
+
+/** The parts of a query's context. */
+export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
+  readonly request: QueryRequest;
+  /** Epoch milliseconds. */
+  readonly arrival: number;
+  readonly tracing: Tracing | undefined;
+}
+
+/** The context of one query. Facts that few queries read are made on first use. */
+export class QueryContext implements RunContext {
+  readonly deployment: LiveDeployment;
+  readonly tags: readonly string[];
+  readonly log: Log;
+  readonly signal: AbortSignal | undefined;
+  readonly compile: RunContext["compile"];
+  readonly queryId: string;
+  readonly now: QueryTime;
+  readonly queryContext: QueryRequest["queryContext"];
+  readonly trace: Trace | undefined;
+  readonly observer: QueryObserver | undefined;
+  readonly caches = new RunCaches();
+  readonly #tracing: Tracing | undefined;
+
+  constructor({ deployment, request, tags, arrival, log, signal, compile, tracing }: ContextParts) {
+    this.deployment = deployment;
+    this.tags = tags;
+    this.log = log;
+    this.signal = signal;
+    this.compile = compile;
+    this.queryId = Bun.randomUUIDv7("hex", arrival);
+    this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(request.now);
+    this.queryContext = request.queryContext;
+    this.trace = request.explain ? new Trace() : undefined;
+    this.#tracing = tracing;
+    this.observer =
+      tracing?.spans || request.storePlanStages
+        ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined)
+        : undefined;
+  }
+
+  get traceId(): string {
+    return this.#tracing?.spans?.traceId ?? this.#tracing?.parent?.traceId ?? this.queryId.replaceAll("-", "");
+  }
+
+  get traceparent(): string {
+    return this.#tracing?.parent ? formatTraceparent(this.#tracing.parent) : "";
+  }
+}

@@ -1,0 +1,98 @@
+/** Settling cells with the results of ops and of reads of the online store. */
+
+import type { StoredRows, StoredValue } from "../../stores/online/store.ts";
+import type { CellId, Row, SlotId } from "../plan/ids.ts";
+import type { PlanOp } from "../plan/plan.ts";
+import { CellOrigin } from "./cells.ts";
+import type { RowsResults } from "./child-rows.ts";
+import { type OpVerdict, upstreamFailure } from "./op-inputs.ts";
+import type { OpResults, RowFound } from "./run.ts";
+import type { Settlement } from "./settlement.ts";
+
+/** Settles the cell of an op that cannot run for a row. */
+export function settleVerdict(settlement: Settlement, id: SlotId, row: Row, verdict: Exclude<OpVerdict, "run">): void {
+  const { plan, cells } = settlement;
+  const cell = cells.at(id, row);
+  if (cells.isSettled(cell)) return;
+  const slot = plan.slot(id);
+  if (verdict === "absent") settlement.absent(cell, slot, row);
+  else settlement.fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
+}
+
+/**
+ * Settles the cells of an op with the values that it computed; gives what it says of the existence
+ * of rows.
+ */
+export function settleOutcomes(
+  settlement: Settlement,
+  op: PlanOp,
+  rows: readonly Row[],
+  results: OpResults,
+): readonly RowFound[] | undefined {
+  const { plan, cells } = settlement;
+  for (let position = 0; position < op.outputs.length; position++) {
+    const id = op.outputs[position] as SlotId;
+    const slot = plan.slot(id);
+    const outcomes = results.outcomes[position];
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as Row;
+      const cell = cells.at(id, row);
+      const outcome = outcomes?.[index];
+      if (!outcome || cells.isSettled(cell)) continue;
+      if (outcome.kind === "value")
+        settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? settlement.nowMs(row));
+      else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
+      else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? settlement.nowMs(row));
+      else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
+    }
+  }
+  return results.found;
+}
+
+/**
+ * Settles the cells of an op that finds child rows.
+ * @param stored set for rows that the online store had: as it had them, for each row
+ */
+export function settleRows(
+  settlement: Settlement,
+  op: PlanOp,
+  rows: readonly Row[],
+  results: RowsResults,
+  stored?: readonly StoredRows[],
+): void {
+  const { plan, cells } = settlement;
+  const slot = plan.outputOf(op);
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] as Row;
+    const cell = cells.at(slot.id, row);
+    if (cells.isSettled(cell)) continue;
+    const result = results[index] as RowsResults[number];
+    if ("code" in result) {
+      settlement.fail(cell, slot, row, result);
+      continue;
+    }
+    const found = stored?.[index];
+    cells.keepChildRows(cell, result);
+    if (found) cells.keepResolver(cell, found.resolver);
+    settlement.value(cell, slot, row, null, found ? CellOrigin.STORED : CellOrigin.COMPUTED, found?.observedAt ?? settlement.nowMs(row));
+  }
+}
+
+/**
+ * Settles cells with the values that the online store had for them; cells for which it had none
+ * stay as they are.
+ */
+export function settleStored(settlement: Settlement, cellsRead: readonly CellId[], stored: readonly (StoredValue | undefined)[]): void {
+  const { plan, cells } = settlement;
+  for (let position = 0; position < cellsRead.length; position++) {
+    const cell = cellsRead[position] as CellId;
+    const hit = stored[position];
+    if (!hit || cells.isSettled(cell)) continue;
+    const slot = plan.slot(cells.slotOf(cell));
+    const { nullable, defaultValue } = slot.feature;
+    const value = hit.value === null && !nullable ? defaultValue : hit.value;
+    if (value === undefined) continue;
+    cells.keepResolver(cell, hit.resolver);
+    settlement.value(cell, slot, cells.rowOf(cell), value, CellOrigin.STORED, hit.observedAt);
+  }
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "bun:test";
+import { fromBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { QueryResponseSchema } from "../../../../gen/svc/v1/query_pb.ts";
+import { answerToProto } from "../../../../src/server/query/answer/answer.ts";
+import { answerToBinary } from "../../../../src/server/query/answer/answer-bytes.ts";
+import { seeded } from "../../../domain/seed.ts";
+import { anyAnswer } from "../random-answers.ts";
+
+test("the bytes are those of the message, whatever the answer holds", () => {
+  fc.assert(
+    fc.property(anyAnswer, fc.webUrl(), ({ answer, includeMeta }, url) => {
+      expect(fromBinary(QueryResponseSchema, answerToBinary(answer, includeMeta, url))).toEqual(answerToProto(answer, includeMeta, url));
+    }),
+    seeded(100),
+  );
+});
