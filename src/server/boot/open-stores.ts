@@ -75,11 +75,11 @@ export async function openStores(
         log.warning("the stores of the data directory could not be noted", { store: kept[store].name, error: String(error) });
       }
     };
+    const object = await find("object");
     const online = await find("online");
     const telemetry = await find("telemetry");
     for (const { name, state } of [online, telemetry])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
-    const object = await find("object");
     const metadata = await kept.metadata.open();
     ends.push(() => metadata.close());
     if (kept.offline.state !== "empty") note("offline");
@@ -137,7 +137,10 @@ async function findStore<Name extends StoreName>(
           throw blame(error);
         }
       },
-      explain: (error) => blame(found.explain(error)),
+      explain(error) {
+        const explained = found.explain(error);
+        return explained === error ? error : blame(explained);
+      },
     };
   } catch (error) {
     throw blame(error);
