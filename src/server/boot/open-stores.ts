@@ -76,11 +76,11 @@ export async function openStores(
         log.warning("the stores of the data directory could not be noted", { store: kept[store].name, error: String(error) });
       }
     };
+    const object = shared ? opened(shared.objects) : await find("object");
     const online = await find("online");
     const telemetry = await find("telemetry");
     for (const { name, state } of [online, telemetry])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
-    const object = shared ? opened(shared.objects) : await find("object");
     const metadata = await kept.metadata.open();
     if (!shared) ends.push(() => metadata.close());
     if (kept.offline.state !== "empty") note("offline");
@@ -143,7 +143,10 @@ async function findStore<Name extends StoreName>(
           throw blame(error);
         }
       },
-      explain: (error) => blame(found.explain(error)),
+      explain(error) {
+        const explained = found.explain(error);
+        return explained === error ? error : blame(explained);
+      },
     };
   } catch (error) {
     throw blame(error);

@@ -47,12 +47,12 @@ export function readStoreSettings(sources: {
   for (const name of Object.keys(flags)) refuseUnknown(name, "`--store`");
   const settings = STORE_NAMES.map((name): [StoreName, StoreSetting | undefined] => {
     const variable = `SVC_${name.toUpperCase()}_STORE`;
-    const found = [
+    const candidates = [
       { address: flags[name], setBy: "`--store`" },
-      { address: env[variable], setBy: variable },
+      { address: env[variable] || undefined, setBy: variable },
       { address: inFile[name], setBy: file },
-    ].find(({ address }) => address);
-    return [name, found?.address ? { address: found.address, setBy: found.setBy } : undefined];
+    ];
+    return [name, candidates.find((one): one is StoreSetting => one.address !== undefined)];
   });
   return Object.fromEntries(settings.filter(([, setting]) => setting));
 }

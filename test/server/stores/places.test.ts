@@ -84,11 +84,12 @@ describe("addresses", () => {
     ["sqlite:/srv/meta.db?mode=ro", "'/srv/meta.db?mode=ro' is not an absolute path"],
     ["sqlite://host/meta.db", "'//host/meta.db'"],
     ["/srv/meta.db", "It is no address"],
+    ["", "It is no address"],
   ])("%s is refused with what there is", async (address, reason) => {
     using folder = new TempFolder();
-    const error = await refusal(folder.path, { env: { SVC_METADATA_STORE: address } });
+    const error = await refusal(folder.path, { stores: { metadata: address }, env: { SVC_METADATA_STORE: "sqlite:/other/meta.db" } });
     expect([error.code, error.hint]).toEqual(["setting_invalid", expect.stringContaining("sqlite:<absolute path of a file>")]);
-    expect(error.message).toStartWith("The metadata store, which SVC_METADATA_STORE sets to '");
+    expect(error.message).toStartWith("The metadata store, which `--store` sets to '");
     expect(error.message).toContain(reason);
     expect(Bun.inspect(error)).not.toContain("hunter22");
     await starts(folder.path, {});
@@ -198,6 +199,16 @@ describe("stores elsewhere", () => {
       message: expect.stringContaining("The object store, which `--store` sets to"),
     });
     await starts(folder.path, {});
+  });
+
+  test("an error that is not about a store does not name one", async () => {
+    using folder = new TempFolder();
+    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const { metadata } = elsewhere(folder.path);
+    const error = await refusal(folder.path, { port: other.port ?? 0, stores: { metadata } });
+    await other.stop(true);
+    expect([error.code, error.message.includes("metadata store")]).toEqual(["port_in_use", false]);
+    await starts(folder.path, { stores: { metadata } });
   });
 
   test("a server whose stores are elsewhere is not begun anew", async () => {
