@@ -17,7 +17,8 @@ interface Stopped {
 
 export default defineCommand({
   summary: "Stop the embedded server",
-  description: "It drains (`svc server start --drain`) and lets running requests end; the command returns when the server has let go of its data.",
+  description:
+    "It drains (`svc server start --drain`) and lets running requests end; the command returns when the server has let go of its data.",
   examples: ["svc server stop"],
   flags: dataDirFlag,
   async run(context, { dataDir }): Promise<Stopped> {
