@@ -81,7 +81,7 @@ describe("server keys", () => {
       /Both SVC_SERVER_KEY_FILE and SVC_SERVER_KEY/,
     );
     expect(() => loadServerKeys("/nowhere", { SVC_SERVER_KEY: "s3cret" })).toThrow(
-      /^SVC_SERVER_KEY of the environment is damaged or no file of keys: key 1 /,
+      /^SVC_SERVER_KEY of the environment cannot be used: key 1 /,
     );
   });
 });

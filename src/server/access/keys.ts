@@ -110,7 +110,7 @@ function readText(text: string, where: string, code: "data_unusable" | "setting_
       ? "has no key"
       : keys.length > MOST_KEYS
         ? `has more than ${MOST_KEYS} keys`
-        : wrong >= 0 && `is damaged or no file of keys: key ${wrong + 1} is not ${KEY_BYTES} bytes in base64`;
+        : wrong >= 0 && `cannot be used: key ${wrong + 1} is not ${KEY_BYTES} bytes in base64`;
   if (problem === false) return keys as Uint8Array[];
   const anew = code === "data_unusable" ? " Or delete it to have a new one made; everyone has to log in again." : "";
   throw new StartError(code, `${where} ${problem}.`, `${FORMAT}${anew}`);

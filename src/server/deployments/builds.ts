@@ -64,6 +64,7 @@ export function createBuilds({ metadata, builder, lifecycle, running, start, tak
       if (!queued) return;
       let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, signal);
       try {
+        await running.retire(deployment.id);
         await builder.build(deployment, (line) => lifecycle.note(deployment, line), signal);
         deployment = await lifecycle.move(deployment.id, { status: DeploymentStatus.STARTING }, signal);
         const lease = await running.acquire(deployment.id, () => start(deployment, signal));

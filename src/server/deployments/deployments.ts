@@ -86,12 +86,28 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const scopes = createLiveScopes(await metadata.livePointers());
   await builder.tidy(new Set(scopes.list().map(({ deploymentId }) => deploymentId)));
   const board = createProgressBoard(clock);
-  const relay = relayProgress({ ...options, board });
+  const relay = relayProgress({ ...options, board, heard: (deployment) => warmUp(deployment) });
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
   const closing = new AbortController();
 
   const start = (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> =>
     builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
+
+  /**
+   * Starts what another node is about to make live in an environment, so that this node answers
+   * with it as soon as it is; ends that when it comes to nothing.
+   */
+  const warmUp = (deployment: DeploymentRecord): void => {
+    const { id, branch, noPromote, status } = deployment;
+    if (branch !== "" || noPromote) return;
+    if (status === DeploymentStatus.FAILED) void running.retire(id);
+    if (status !== DeploymentStatus.STARTING) return;
+    const started = running.acquire(id, () => builder.start(deployment, () => undefined, closing.signal));
+    Promise.resolve(started).then(
+      (lease) => lease.release(),
+      (error: unknown) => log.debug("a deployment of another node could not be started ahead", { deployment: id, error: String(error) }),
+    );
+  };
 
   const applyChange = ({ environmentId, branch, before, now }: LiveChange): void => {
     if (before !== undefined) {

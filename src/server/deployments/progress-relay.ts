@@ -7,7 +7,7 @@ import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
-import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { DeploymentRecord, MetadataStore } from "../stores/metadata/store.ts";
 import { isSettled, type ProgressBoard, type ProgressEvent } from "./progress.ts";
 
 /** What relays. */
@@ -29,12 +29,14 @@ export interface ProgressRelay {
 export function relayProgress(options: {
   readonly metadata: Pick<MetadataStore, "deployment" | "unfinishedDeployments" | "progress">;
   readonly board: ProgressBoard;
+  /** Called with a deployment whose state another node changed. */
+  readonly heard: (deployment: DeploymentRecord) => void;
   readonly bus: Bus;
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
 }): ProgressRelay {
-  const { metadata, board, bus, node, clock, log } = options;
+  const { metadata, board, heard, bus, node, clock, log } = options;
   /** Number of the last line that was read, by deployment. */
   const read = new Map<string, number>();
 
@@ -52,7 +54,10 @@ export function relayProgress(options: {
       if (board.known(id) !== before) continue;
       for (const line of lines)
         if (line.node !== node) board.publish({ deployment: before?.deployment ?? deployment, progress: line.text });
-      if (before?.deployment.status !== deployment.status) board.publish({ deployment, progress: "" });
+      if (before?.deployment.status !== deployment.status) {
+        board.publish({ deployment, progress: "" });
+        if (before || !isOver) heard(deployment);
+      }
       const last = lines.at(-1);
       if (isOver) read.delete(id);
       else if (last) read.set(id, last.seq);

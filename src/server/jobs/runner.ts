@@ -8,6 +8,7 @@ import type { Log } from "../log.ts";
 import type { ClaimedJob, JobRecord, JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
+import { createWakeablePause } from "./wakeable-pause.ts";
 
 /** What a handler has while it works on an attempt. */
 export interface Attempt {
@@ -83,15 +84,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const running = new Map<Promise<void>, AbortController>();
   const stopping = new AbortController();
   let isDraining = false;
-  let isWoken = false;
-  let wake: () => void = () => undefined;
+  const pause = createWakeablePause(clock, stopping.signal);
   const waitingForRest: (() => void)[] = [];
   const rested = (): void => {
     for (const tell of waitingForRest.splice(0)) tell();
-  };
-  const look = (): void => {
-    isWoken = true;
-    wake();
   };
 
   /** Repeats a write until the store takes it. Rejects when the server stops meanwhile: the lease stays, and the node's next process begins with it. */
@@ -209,17 +205,9 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     running.set(done, ended);
   };
 
-  const rest = async (ms: number): Promise<void> => {
-    if (isWoken) return;
-    const pause = new AbortController();
-    wake = () => pause.abort();
-    await clock.sleep(ms, AbortSignal.any([pause.signal, stopping.signal])).catch(() => undefined);
-    wake = () => undefined;
-  };
-
   const run = async (): Promise<void> => {
     for (let isOurs = false; !stopping.signal.aborted; ) {
-      isWoken = false;
+      pause.look();
       try {
         if (!isOurs) await jobs.abandon(node);
         isOurs = true;
@@ -229,23 +217,23 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         if (claimed.length > 0) continue;
         if (running.size === 0) rested();
         const due = limit > 0 ? await jobs.nextDueIn(node, kinds) : undefined;
-        await rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
+        await pause.rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
         log.error("the queue of jobs could not be read", { error: textOf(error) });
-        await rest(STORE_RETRY_MS);
+        await pause.rest(STORE_RETRY_MS);
       }
     }
   };
 
-  const unsubscribe = bus.subscribe("jobs", look);
+  const unsubscribe = bus.subscribe("jobs", pause.wake);
   const looking = run();
 
   return {
     idle() {
       if (stopping.signal.aborted) return Promise.resolve();
       const resting = new Promise<void>((resolve) => waitingForRest.push(resolve));
-      look();
+      pause.wake();
       return resting;
     },
     drain() {

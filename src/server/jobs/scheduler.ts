@@ -10,8 +10,9 @@ import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import type { RunJob, ScheduleRecord, ScheduleStore } from "../stores/metadata/schedules.ts";
 import type { Bus } from "./bus.ts";
-import { NEVER, nextRun } from "./next-run.ts";
+import { nextRun } from "./next-run.ts";
 import { keepSchedules, type RecurringJob } from "./recurring.ts";
+import { createWakeablePause } from "./wakeable-pause.ts";
 
 /** What a scheduler works with. */
 export interface SchedulerOptions {
@@ -48,6 +49,11 @@ const BATCH = 100;
  * and the next run is that much later.
  */
 const SET_BACK_MS = 60_000;
+/**
+ * Milliseconds after which a text that was not understood is read again: a newer version may run
+ * then.
+ */
+const MISREAD_MS = 3_600_000;
 const MAX_ATTEMPTS = 3;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
 
@@ -55,39 +61,32 @@ const ATTEMPT_TIMEOUT_MS = 3_600_000;
 export function startScheduler({ schedules, recurring, bus, clock, log }: SchedulerOptions): Scheduler {
   const stopping = new AbortController();
   const misread = new Set<string>();
-  let isWoken = false;
-  let wake: () => void = () => undefined;
+  const pause = createWakeablePause(clock, stopping.signal);
 
-  /** The next run; NEVER for a text that this version does not understand. */
-  const plan = async ({ kind, key, text, anchorAt }: ScheduleRecord, now: number): Promise<number> => {
+  /** The next run; undefined for a text that this version does not understand. */
+  const plan = async ({ kind, key, text, anchorAt }: ScheduleRecord, now: number): Promise<number | undefined> => {
     try {
       return await nextRun(text, anchorAt, now);
     } catch (error) {
       const name = `${kind}/${key}`;
       if (!misread.has(name)) log.error("a schedule is not understood", { schedule: name, text, error: String(error) });
       misread.add(name);
-      return NEVER;
+      return undefined;
     }
   };
 
   const settle = async (schedule: ScheduleRecord, now: number): Promise<void> => {
     const isDue = schedule.nextAt !== undefined && schedule.nextAt <= now;
-    const { job } = await schedules.advance(schedule, await plan(schedule, now), isDue ? runOf(schedule, now) : undefined);
+    const next = await plan(schedule, now);
+    const run = isDue && next !== undefined ? runOf(schedule, now) : undefined;
+    const { job } = await schedules.advance(schedule, next ?? now + MISREAD_MS, run);
     if (job) bus.publish("jobs", job.id);
-  };
-
-  const rest = async (ms: number): Promise<void> => {
-    if (isWoken) return;
-    const pause = new AbortController();
-    wake = () => pause.abort();
-    await clock.sleep(ms, AbortSignal.any([pause.signal, stopping.signal])).catch(() => undefined);
-    wake = () => undefined;
   };
 
   const run = async (): Promise<void> => {
     let isFailing = false;
     for (let isKept = false; !stopping.signal.aborted; ) {
-      isWoken = false;
+      pause.look();
       try {
         if (!isKept) await keepSchedules(schedules, recurring);
         isKept = true;
@@ -96,20 +95,17 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
         isFailing = false;
         if (due.length > 0) continue;
         const dueIn = (await schedules.nextDueIn()) ?? LOOK_MS;
-        await rest(Math.min(LOOK_MS, Math.max(dueIn, 1)));
+        await pause.rest(Math.min(LOOK_MS, Math.max(dueIn, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
         if (!isFailing) log.error("the schedules could not be kept", { error: String(error) });
         isFailing = true;
-        await rest(STORE_RETRY_MS);
+        await pause.rest(STORE_RETRY_MS);
       }
     }
   };
 
-  const unsubscribe = bus.subscribe("schedules", () => {
-    isWoken = true;
-    wake();
-  });
+  const unsubscribe = bus.subscribe("schedules", pause.wake);
   const running = run();
   return {
     async stop() {

@@ -38,11 +38,18 @@ afterEach(async () => {
 /** A node that builds or follows. */
 function startNode(node: string, by: Bus = bus) {
   const board = createProgressBoard(clock);
-  const relay = relayProgress({ metadata: store, board, bus: by, node, clock, log: createLog({ clock, write: () => undefined }) });
+  const heard: string[] = [];
+  const relay = relayProgress({
+    ...{ metadata: store, board, bus: by, heard: ({ status }) => heard.push(DeploymentStatus[status]) },
+    node,
+    clock,
+    log: createLog({ clock, write: () => undefined }),
+  });
   relays.push(relay);
   const underway = () =>
     board.underway().map(({ deployment, progress }) => `${deployment.id} ${DeploymentStatus[deployment.status]} ${progress}`.trim());
   return {
+    heard,
     underway,
     async create() {
       await store.createDeployment(created, buildOf(created));
@@ -89,6 +96,7 @@ describe("progress between nodes", () => {
     const wanted = ["QUEUED", "BUILDING", "unpacking", "analyzing", "STARTING", "starting", "LIVE"];
     expect([onA.told, onB.told]).toEqual([wanted, wanted]);
     expect([a.underway(), b.underway()]).toEqual([[], []]);
+    expect([a.heard, b.heard]).toEqual([[], ["QUEUED", "BUILDING", "STARTING", "LIVE"]]);
   });
 
   test("a node that starts knows what is underway, and tells no old lines", async () => {

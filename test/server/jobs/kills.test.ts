@@ -95,8 +95,11 @@ test(
       if ([...times, nextAt ?? 0].some((at, index) => index > 0 && at <= (times[index - 1] as number)))
         wrong.push(`${key} ran at ${times}`);
       for (const { id, state } of jobs) {
-        const ended = (await store.jobs.attempts(id)).filter(({ outcome }) => outcome === "succeeded");
-        if (state !== "succeeded" || ended.length !== 1) wrong.push(`${id} of ${key} is ${state}, and succeeded ${ended.length} times`);
+        const outcomes = (await store.jobs.attempts(id)).map(({ outcome }) => outcome);
+        const isDone = state === "succeeded" && outcomes.filter((outcome) => outcome === "succeeded").length === 1;
+        // Three kills while the same run was being done are all that it gets.
+        const isGivenUp = state === "failed" && outcomes.join() === "lost,lost,lost" && did.has(`give-up ${id} 3`);
+        if (!isDone && !isGivenUp) wrong.push(`${id} of ${key} is ${state} after ${outcomes}`);
       }
     }
     await store.close();

@@ -192,6 +192,8 @@ describe("a scheduler", () => {
     await put("1h", { key: "other" });
     await clock.advance(HOUR_MS);
     expect([(await work()).length, logged]).toEqual([1, ["a schedule is not understood"]]);
+    await clock.advance(HOUR_MS);
+    expect([(await work()).length, logged.length]).toEqual([1, 1]);
   });
 
   test("goes on when the store could not be used for a while", async () => {

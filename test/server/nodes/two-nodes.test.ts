@@ -18,6 +18,7 @@ const saying = (word: string): ProjectFiles => ({
   "resolvers.py": (GREETING["resolvers.py"] ?? "").replace('"hello "', `"${word} "`),
 });
 
+const AHEAD_FAILED = "a deployment of another node could not be started ahead";
 let user = 0;
 
 /**
@@ -75,6 +76,7 @@ describe("two nodes", () => {
         ).toBe(word);
     }
     expect(attempts(cluster).map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded", "succeeded"]);
+    expect([a, b].map(({ log }) => log.filter(({ message }) => message === AHEAD_FAILED))).toEqual([[], []]);
     expect(new Set(attempts(cluster).map(({ job }) => job)).size).toBe(3);
     expect(cluster.rows<{ n: number }>("select count(*) as n from node")).toEqual([{ n: 2 }]);
   }, 120_000);
