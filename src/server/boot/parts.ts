@@ -190,13 +190,12 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     deployments,
     jobRunner,
     async close() {
-      await Promise.all(sweeps.map((one) => one.stop()));
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
-      await (await offline.opened())?.close();
-      await (await telemetry.opened())?.close();
-      await (await online.opened())?.close();
+      const stores = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
+      await Promise.all(sweeps.map((one) => one.stop()));
+      for (const store of stores) await store?.close();
       await metadata.close();
     },
   };
