@@ -1,29 +1,28 @@
-/** The stores and capabilities of a server, opened at once where a start needs them and on first use where it does not. */
+/**
+ * The stores and capabilities of a server, opened at once where a start needs them and on first use
+ * where it does not.
+ */
 
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
+import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
+import { createObjectAddresses } from "../access/object-addresses.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { createMemoryBus } from "../jobs/bus.ts";
 import type { JobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
-import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata/schema.ts";
-import { createSqliteMetadataStore } from "../stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import { createDirectoryObjectStore } from "../stores/objects/directory.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
-import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "../stores/offline/schema.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
-import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "../stores/online/schema.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import { inspectDatabase, isDamage, setAside } from "../stores/sqlite/open.ts";
-import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/telemetry/schema.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { type KeptStore, readKnownStores } from "./known-stores.ts";
-import type { StartOptions } from "./start.ts";
+import { openStores } from "./open-stores.ts";
+import type { StartOptions } from "./options.ts";
+import type { StoreSettings } from "./store-settings.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
 /** Milliseconds between two sweeps for what has expired. */
@@ -34,8 +33,12 @@ const JOB_SLOTS = 8;
 
 /** The parts. The functions load on first use and give the same part ever after. */
 export interface Parts {
+  readonly keys: ServerKeys;
   readonly metadata: MetadataStore;
-  /** Sees to it that the metadata have a tenant; gives the credentials when it was created now. Throws StartError when it is gone. */
+  /**
+   * Sees to it that the metadata have a tenant; gives the credentials when it was created now.
+   * Throws StartError when it is gone.
+   */
   openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
@@ -46,97 +49,58 @@ export interface Parts {
   readonly deployments: () => Promise<Deployments>;
   /** What does the jobs of this node. */
   readonly jobRunner: () => Promise<JobRunner>;
+  /** The error of a start that failed while the parts were in use: damage is said in words. */
+  explain(error: unknown): unknown;
   /** Closes what was opened, users before what they use. */
   close(): Promise<void>;
 }
 
-/** Opens the parts. Every database is looked at before any is touched. Throws StartError when one cannot be used. */
-export function openParts({ directory, options, log }: { directory: DataDirectory; options: StartOptions; log: Log }): Parts {
-  const { clock, env, version: programVersion } = options;
-  const files = {
-    metadata: directory.file("meta.db"),
-    online: directory.file("online.db"),
-    offline: directory.file("offline.db"),
-    telemetry: directory.file("telemetry.db"),
+/** Opens the parts. Throws StartError when a store cannot be used; nothing stays open then. */
+export async function openParts({
+  directory,
+  options,
+  settings = {},
+  log,
+}: {
+  readonly directory: DataDirectory;
+  readonly options: StartOptions;
+  /** Stores that are not in the data directory; default: all are. */
+  readonly settings?: StoreSettings;
+  readonly log: Log;
+}): Promise<Parts> {
+  const { clock, env } = options;
+  let keys: ServerKeys | undefined;
+  const serverKeys = (): ServerKeys => {
+    keys ??= loadServerKeys(directory.file("server.key"));
+    return keys;
   };
-  const kept = {
-    "meta.db": inspectDatabase({
-      path: files.metadata,
-      applicationId: METADATA_APPLICATION_ID,
-      migrations: METADATA_MIGRATIONS,
-      programVersion,
-    }),
-    "offline.db": inspectDatabase({
-      path: files.offline,
-      applicationId: OFFLINE_APPLICATION_ID,
-      migrations: OFFLINE_MIGRATIONS,
-      programVersion,
-    }),
-  };
-  const renewable = {
-    "online.db": { path: files.online, applicationId: ONLINE_APPLICATION_ID, migrations: ONLINE_MIGRATIONS, programVersion },
-    "telemetry.db": { path: files.telemetry, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion },
-  };
-  const renewed = (name: keyof typeof renewable, damage: unknown, keptAt: string): void =>
-    log.warning(`${name} was damaged: it was set aside, and begun anew`, { reason: textOf(damage), kept: keptAt });
-  const isEmpty = (store: KeptStore): boolean => (kept[store]?.version ?? 0) === 0;
-  const known = readKnownStores(directory, isEmpty);
-  const noteStore = (store: KeptStore): void => {
-    try {
-      known.add(store);
-    } catch (error) {
-      log.warning("the stores of the data directory could not be noted", { store, error: textOf(error) });
-    }
-  };
-  for (const [name, database] of Object.entries(renewable)) {
-    try {
-      const isBegun = (inspectDatabase(database)?.version ?? 0) > 0;
-      if (!isBegun && !isEmpty("meta.db")) log.info(`${name} is missing or empty: it is begun anew`);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      renewed(name as keyof typeof renewable, error, setAside(database.path));
-    }
-  }
-  const metadata = createSqliteMetadataStore({ path: files.metadata, programVersion, now: () => clock.now() });
+  const stores = await openStores({
+    directory,
+    settings,
+    clock,
+    log,
+    programVersion: options.version,
+    addresses: () => createObjectAddresses({ key: serverKeys().objects, clock }),
+  });
+  const { metadata, objects } = stores;
   const bus = createMemoryBus();
-  if (!isEmpty("offline.db")) noteStore("offline.db");
-  const objects = createDirectoryObjectStore(directory.file("objects"));
-
   const sweeps: Sweep[] = [];
   const sweep = (of: string, everyMs: number, run: (signal: AbortSignal) => Promise<unknown>): void => {
-    const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: textOf(error) });
+    const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
     sweeps.push(startSweep(run, { everyMs, clock, onError }));
   };
   const online = once(async () => {
-    const { openRenewableOnlineStore } = await import("../stores/online/renewable.ts");
-    const store = openRenewableOnlineStore(files.online, {
-      now: () => clock.now(),
-      programVersion,
-      onRenewal: (damage, keptAt) => renewed("online.db", damage, keptAt),
-      onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
-      onDrop: (values) => log.error("values were not kept in the online store", { values, reason: "too many wait to be written" }),
-    });
+    const store = await stores.online();
     sweep("online values", ONLINE_SWEEP_MS, (signal) => store.sweep(signal));
     return store;
   });
-  const offline = once(async () => {
-    const { createSqliteOfflineStore } = await import("../stores/offline/sqlite.ts");
-    return createSqliteOfflineStore({ path: files.offline, programVersion, now: () => clock.now(), onOpen: () => noteStore("offline.db") });
-  });
+  const offline = once(stores.offline);
   const sinks = once(async () => {
     const { createValueSinks } = await import("../writes/value-sinks.ts");
     return createValueSinks({ store: await offline(), log });
   });
   const telemetry = once(async () => {
-    const { createSqliteTelemetryStore } = await import("../stores/telemetry/sqlite.ts");
-    const store = createSqliteTelemetryStore({
-      path: files.telemetry,
-      programVersion,
-      clock,
-      onRenewal: (reason, keptAt) => renewed("telemetry.db", reason, keptAt),
-      onError: (error) => log.warning("telemetry could not be written", { error: String(error) }),
-      onDrop: (dropped) => log.warning("telemetry was dropped", { dropped_since_start: dropped }),
-    });
+    const store = await stores.telemetry();
     sweep("stages of queries", STAGES_SWEEP_MS, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -175,11 +139,12 @@ export function openParts({ directory, options, log }: { directory: DataDirector
   });
 
   return {
+    keys: serverKeys(),
     metadata,
     openTenant: async () => {
-      if ((await metadata.environments()).length === 0) known.refuseEmpty("meta.db");
+      if ((await metadata.environments()).length === 0) stores.refuseEmptyMetadata();
       const created = await createFirstTenant(metadata, clock.now());
-      noteStore("meta.db");
+      stores.noteMetadata();
       return created;
     },
     objects,
@@ -189,18 +154,15 @@ export function openParts({ directory, options, log }: { directory: DataDirector
     telemetry,
     deployments,
     jobRunner,
+    explain: stores.explain,
     async close() {
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
-      const stores = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       await Promise.all(sweeps.map((one) => one.stop()));
-      for (const store of stores) await store?.close();
-      await metadata.close();
+      for (const store of opened) await store?.close();
+      await stores.close();
     },
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -77,7 +77,9 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
 
   const call = (method: string, args: readonly unknown[]): unknown => {
     served ??= make(settings, tell);
-    return (served as Record<string, (...args: readonly unknown[]) => unknown>)[method]?.(...args);
+    const methods = served as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>;
+    if (!methods[method]) throw new TypeError(`the thread serves no method ${method}`);
+    return methods[method](...args);
   };
   const end = (): void => {
     const ending = served;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
+import { createObjectAddresses } from "../../../src/server/access/object-addresses.ts";
 import { storeStages, sweepStages } from "../../../src/server/query-log/stages.ts";
 import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
 import type { ObjectStore } from "../../../src/server/stores/objects/store.ts";
@@ -17,7 +18,7 @@ beforeEach(() => {
   folder = new TempFolder();
   clock = new TestClock();
   telemetry = createSqliteTelemetryStore({ path: join(folder.path, "telemetry.db"), programVersion: "1", clock, ttlMs: DAY });
-  objects = createDirectoryObjectStore(join(folder.path, "objects"));
+  objects = createDirectoryObjectStore(join(folder.path, "objects"), createObjectAddresses({ key: new Uint8Array(32).fill(7), clock }));
 });
 afterEach(async () => {
   await telemetry.close();
