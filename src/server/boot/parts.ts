@@ -192,13 +192,12 @@ export async function openParts({
     },
     async close() {
       await (await scheduler.opened())?.stop();
-      await Promise.all(sweeps.map((one) => one.stop()));
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
       await (await sinks.opened())?.close();
-      await (await offline.opened())?.close();
-      await (await telemetry.opened())?.close();
-      await (await online.opened())?.close();
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
+      await Promise.all(sweeps.map((one) => one.stop()));
+      for (const store of opened) await store?.close();
       await stores.close();
     },
   };

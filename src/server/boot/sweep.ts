@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 
-/** How a sweep is repeated. */
+/** Options of a sweep. */
 export interface SweepOptions {
   /** Milliseconds from the end of one run to the beginning of the next. */
   readonly everyMs: number;

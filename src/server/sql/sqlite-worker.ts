@@ -4,7 +4,7 @@ import { serve, type Tell } from "../thread/rpc.ts";
 import type { SqlResult } from "./source.ts";
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
-/** What a thread tells while it answers: rows that come before those of the answer. */
+/** Events of a thread while it answers: rows that come before those of the answer. */
 export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly unknown[])[]] };
 
 const ROWS_PER_PORTION = 500;

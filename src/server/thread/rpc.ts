@@ -45,7 +45,7 @@ type FromThread =
 /** Tells who started this thread of an event. */
 export type Tell<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
 
-/** What a worker's module serves. */
+/** The object that a worker's module serves, and its life. */
 export interface Served<T, S, E extends ThreadEvents> {
   /**
    * Makes the object that is called: with the first call, and again with the next one when it
@@ -77,7 +77,9 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
 
   const call = (method: string, args: readonly unknown[]): unknown => {
     served ??= make(settings, tell);
-    return (served as Record<string, (...args: readonly unknown[]) => unknown>)[method]?.(...args);
+    const methods = served as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>;
+    if (!methods[method]) throw new TypeError(`the thread serves no method ${method}`);
+    return methods[method](...args);
   };
   const end = (): void => {
     const ending = served;
@@ -116,11 +118,11 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
   };
 }
 
-/** How a thread is started. */
+/** Options with which a thread is started. */
 export interface ThreadOptions<S, E extends ThreadEvents> {
   /** The worker's module, from `src/server`. */
   readonly entry: string;
-  /** What its object is made with; is copied. */
+  /** Settings with which its object is made; they are copied. */
   readonly settings: S;
   /**
    * Makes an error of what the thread threw; default: an `Error` with the same message and fields.

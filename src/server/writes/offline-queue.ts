@@ -38,7 +38,7 @@ const MAX_WAIT_MS = 1_000;
 const SMALL_TAKE = 256;
 const RETRY_MS = 1_000;
 
-/** How the queue is made. */
+/** Options of the queue. */
 export interface OfflineQueueOptions {
   readonly store: Pick<OfflineStore, "append">;
   readonly log: Log;
@@ -52,7 +52,7 @@ interface Gathered extends Observations {
   readonly observedAt: number[];
 }
 
-/** What goes into one commit. */
+/** Observations of one commit. */
 interface Batch {
   readonly number: number;
   readonly appends: Gathered[];

@@ -1,4 +1,7 @@
-/** Which values of queries are stored, where, and for how long. */
+/**
+ * Policy of storing: the values of queries that are stored, the store, and the time for which they
+ * stay.
+ */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { durationToMs } from "../../domain/proto-time.ts";

@@ -1,10 +1,10 @@
-/** How values lie in the columns of the offline store. */
+/** The form in which values lie in the columns of the offline store. */
 
 import { type DataType, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { decodeStored, encodeStored, type FeatureValue, normalizeInt } from "../../../domain/value.ts";
 import type { ColumnType } from "./column-type.ts";
 
-/** What SQLite takes and, with every integer a bigint, gives. */
+/** A value that SQLite takes and, with every integer a bigint, gives. */
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
 /** The column that holds values of a type. */

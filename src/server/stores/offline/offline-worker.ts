@@ -5,7 +5,7 @@ import { toOfflineError } from "./damage.ts";
 import { OfflineReader } from "./reader.ts";
 import { OfflineWriter } from "./writer.ts";
 
-/** What a thread of the store is made with. */
+/** Settings of a thread of the store. */
 export interface OfflineThreadSettings {
   readonly half: "write" | "read";
   /** Absolute path of `offline.db`. */

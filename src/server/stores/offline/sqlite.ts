@@ -19,7 +19,7 @@ import {
 } from "./store.ts";
 import type { OfflineWriter, TableRows } from "./writer.ts";
 
-/** How the store is opened. */
+/** Options with which the store is opened. */
 export interface SqliteOfflineOptions {
   /** Absolute path of `offline.db`. */
   readonly path: string;

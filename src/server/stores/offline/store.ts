@@ -31,7 +31,7 @@ export interface Observations {
   readonly deploymentId: string;
   /** FQN of the resolver that computed the values; empty = none did. */
   readonly resolver: string;
-  /** What wrote them, in lower-case words: `query`, `upload`. */
+  /** Their writer, in lower-case words: `query`, `upload`. */
   readonly op: string;
   readonly keys: readonly string[];
   readonly values: readonly FeatureValue[];
@@ -57,7 +57,7 @@ export interface InsertedBounds {
   readonly insertedBefore?: number;
 }
 
-/** Which rows, each at which time. */
+/** Rows, each at a time; both lists have the same length. */
 export interface Spine {
   readonly keys: readonly string[];
   readonly times: readonly number[];
@@ -94,7 +94,7 @@ export interface Observation {
   readonly op: string;
 }
 
-/** Where a page ended. */
+/** Place at which a page ended. */
 export interface ScanPosition {
   readonly key: string;
   readonly observedAt: number;
@@ -110,9 +110,9 @@ export interface LatestTuple {
   readonly values: readonly FeatureValue[];
 }
 
-/** Which of a feature's observations, at most `limit` of them. */
+/** Choice of a feature's observations, at most `limit` of them. */
 export interface ScanOptions extends ObservedBounds, InsertedBounds {
-  /** Where the page before ended; default: the beginning. */
+  /** End of the page before; default: the beginning. */
   readonly after?: ScanPosition;
   readonly limit: number;
 }

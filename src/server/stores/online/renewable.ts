@@ -7,7 +7,7 @@ import { isDamage, setAside } from "../sqlite/open.ts";
 import { openSqliteOnlineStore, type SqliteOnlineOptions } from "./sqlite.ts";
 import type { OnlineStore } from "./store.ts";
 
-/** How it is opened. */
+/** Options with which the store is opened. */
 export interface RenewableOptions extends SqliteOnlineOptions {
   /** Told that the file was damaged, and where it is now. */
   readonly onRenewal: (damage: unknown, kept: string) => void;

@@ -34,7 +34,7 @@ const SWEEP_PAUSE_MS = 20;
 /** Ids per statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
-/** How the store is opened. */
+/** Options with which the store is opened. */
 export interface SqliteOnlineOptions {
   /** Estimated memory for rows. Default 128 MiB. */
   readonly cacheBytes?: number;

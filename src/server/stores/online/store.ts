@@ -12,7 +12,7 @@ export interface StoredValue {
 
 /** The rows of a has-many relation of one row, as they were found at a time. */
 export interface StoredRows {
-  /** How many there were. */
+  /** Their number. */
   readonly rows: number;
   /** Values by the feature's id, each as long as `rows`. */
   readonly columns: ReadonlyMap<number, readonly FeatureValue[]>;
@@ -42,7 +42,7 @@ export interface RowsRead {
   readonly asOf?: number;
 }
 
-/** What is asked for in one call. */
+/** Reads of one call. */
 export interface OnlineReads {
   readonly values: readonly ValuesRead[];
   readonly rows: readonly RowsRead[];
@@ -60,7 +60,7 @@ export interface OnlineFound {
   readonly rows: readonly FoundRows[];
 }
 
-/** Where a write goes, and until when it is kept. */
+/** Row that a write is for, and the end of its time. */
 interface WrittenRow {
   readonly namespace: string;
   /** Type-tagged key of the row, see `storeKey`. */
@@ -79,7 +79,7 @@ export interface RowsWrite extends WrittenRow, StoredRows {
   readonly relationId: number;
 }
 
-/** What is stored in one call. */
+/** Writes of one call. */
 export interface OnlineWrites {
   readonly values: readonly ValueWrite[];
   readonly rows: readonly RowsWrite[];
@@ -93,7 +93,7 @@ export function storeKey(primaryKey: FeatureValue): string {
 /**
  * The store. A scope is `main` or a branch's name; scopes do not see each other.
  *
- * What is acknowledged: `put` queues, and says nothing about storage. Reads through the same store
+ * Acknowledgement: `put` queues, and says nothing about storage. Reads through the same store
  * see what it queued at once; those of other nodes see it once it is written. A process that is
  * killed loses what is queued, and each such value is computed again when it is asked for. `flush`
  * is the acknowledgement, and `close` writes all that is queued.

@@ -18,7 +18,7 @@ const BYTES_PER_WRITE = 128 * 1024;
 /** Pause after a failed write, for example on a full disk. */
 const RETRY_DELAY_MS = 1_000;
 
-/** How a queue is made. */
+/** Options of a queue. */
 export interface WriteQueueOptions {
   /** Cells that may wait before `isFull`. */
   readonly maxPending: number;

@@ -24,12 +24,12 @@ import type {
   StageRecord,
 } from "./store.ts";
 
-/** How the file is opened. */
+/** Options with which the file is opened. */
 export interface TelemetryFile {
   /** Absolute path of `telemetry.db`, or `:memory:`. */
   readonly path: string;
   readonly programVersion: string;
-  /** How long records are kept, in milliseconds. */
+  /** Time for which records are kept, in milliseconds. */
   readonly ttlMs: number;
   /** Size of the file above which the oldest tenth goes, in bytes. */
   readonly maxBytes: number;

@@ -38,7 +38,7 @@ export class QueryGatherer {
   #bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #used = 0;
 
-  /** How many were gathered. */
+  /** Number of queries gathered. */
   get size(): number {
     return this.#queries.length;
   }
@@ -47,7 +47,7 @@ export class QueryGatherer {
     this.#queries.push(query);
   }
 
-  /** What was gathered, which is gathered no longer. */
+  /** The queries gathered; the gatherer is empty afterwards. */
   take(): QueryBatch {
     const rows = this.#queries.map(
       ({ request, response, origins, ...query }): BatchedQuery => ({

@@ -10,7 +10,7 @@ import { QueryGatherer } from "./query-batch.ts";
 import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
-/** How the store is opened. */
+/** Options with which the store is opened. */
 export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
     Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
@@ -45,7 +45,7 @@ const MEBIBYTE = 1024 * 1024;
 const GATHER_MS = 50;
 const RECORDS_PER_BATCH = 64;
 const BYTES_PER_BATCH = MEBIBYTE / 2;
-/** How much more room there is for what failed. */
+/** Room for failed queries and errors, as a multiple of that for all others. */
 const ERROR_ROOM = 4;
 const NOTICE_MS = 1_000;
 
@@ -60,7 +60,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     listeners: { renewed: (reason, kept) => options.onRenewal?.(reason, kept) },
     ended: (reason) => new Error(`the telemetry thread ended: ${reason}`),
   });
-  /** What is not written yet, on either thread. */
+  /** Records that are not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
   let logs: LogEntry[] = [];
@@ -189,7 +189,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 }
 
-/** What a span takes beside its name and facts, about. */
+/** Estimated bytes of a span beside its name and facts. */
 const SPAN_BYTES = 200;
 
 function sizeOfFacts(facts: SpanRecord["attributes"]): number {

@@ -6,7 +6,7 @@
 import type { Database } from "bun:sqlite";
 import type { ExpiredStages, StageRecord } from "./store.ts";
 
-/** Which stages go. */
+/** Limits beyond which stages go. */
 export interface StageLimits {
   /** Stages of queries that arrived earlier go; epoch milliseconds. */
   readonly since: number;

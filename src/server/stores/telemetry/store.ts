@@ -69,7 +69,7 @@ export interface SpanRecord {
   /** Epoch milliseconds with a fraction. */
   readonly startedAt: number;
   readonly durationMs: number;
-  /** What went wrong; empty = nothing. */
+  /** Message of the error; empty = none. */
   readonly error: string;
   /** Facts by name. */
   readonly attributes: Readonly<Record<string, string>>;
@@ -78,10 +78,10 @@ export interface SpanRecord {
   readonly deploymentId: string;
 }
 
-/** Which spans: those of a trace, which can have more than one query, or those of a query. */
+/** Choice of spans: those of a trace, which can have more than one query, or those of a query. */
 export type SpanFilter = { readonly traceId: string } | { readonly queryId: string };
 
-/** What is known of a stage that a query left; its rows are in an object. */
+/** Record of a stage that a query left; its rows are in an object. */
 export interface StageRecord {
   readonly queryId: string;
   /** Its place among the query's stages, from 0. */
@@ -89,9 +89,9 @@ export interface StageRecord {
   readonly environmentId: string;
   /** Epoch milliseconds at which the query arrived. */
   readonly startedAt: number;
-  /** What the step was: an op's kind, or `stored`. */
+  /** Kind of the step: an op's, or `stored`. */
   readonly kind: string;
-  /** What gave the values; empty = a join. */
+  /** Provider of the values; empty = a join. */
   readonly provider: string;
   /** The path whose rows they are. */
   readonly path: string;
@@ -114,8 +114,8 @@ export interface RecordedBounds {
 }
 
 /**
- * Which queries: those of an environment or of one of its deployments within the bounds, at most
- * the newest `limit`.
+ * Choice of queries: those of an environment or of one of its deployments within the bounds, at
+ * most the newest `limit`.
  */
 export interface QueryLogFilter extends RecordedBounds {
   readonly environmentId: string;
@@ -123,7 +123,9 @@ export interface QueryLogFilter extends RecordedBounds {
   readonly limit: number;
 }
 
-/** Which lines: those of a deployment or a query within the bounds, at most the newest `limit`. */
+/**
+ * Choice of lines: those of a deployment or a query within the bounds, at most the newest `limit`.
+ */
 export interface LogFilter extends RecordedBounds {
   readonly deploymentId?: string;
   readonly queryId?: string;

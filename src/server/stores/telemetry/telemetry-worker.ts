@@ -7,7 +7,7 @@ import { serve } from "../../thread/rpc.ts";
 import { isDamage, setAside } from "../sqlite/open.ts";
 import { TelemetryDatabase, type TelemetryFile } from "./database.ts";
 
-/** What the thread tells: why a damaged file was begun anew, and where it is now. */
+/** Events of the thread: a damaged file was begun anew; why, and where it is now. */
 export type TelemetryEvents = { readonly renewed: readonly [reason: string, kept: string] };
 
 /**
