@@ -58,6 +58,7 @@ const DIRECTIONS: Readonly<
 > = {
   "main.ts": { all: ["cli", "context", "commands"] },
   "build-info.ts": { all: [] },
+  "modules.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
   context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
   output: { all: ["domain"], types: ["context", "gen"] },
@@ -71,8 +72,15 @@ const DIRECTIONS: Readonly<
   },
   project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
+  account: { all: ["config"], types: ["context"] },
+  deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
+  doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
+  "query-client": { all: ["domain", "output"], types: ["context", "gen"] },
   commands: {
-    all: ["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts"],
+    all: [
+      ...["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts", "modules.ts"],
+      ...["account", "deploy", "doctor", "query-client"],
+    ],
     types: ["context", "client", "python", "release"],
   },
   server: { all: ["gen", "disk", "domain", "python"], types: ["context"] },

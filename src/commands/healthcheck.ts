@@ -1,10 +1,11 @@
 import { defineCommand } from "../cli/command.ts";
+import { type Part, passes, probeParts } from "../doctor/server-parts.ts";
 import { escapeControls } from "../domain/name.ts";
 import { tableView } from "../output/view.ts";
-import { type Part, passes, probeParts } from "./healthcheck/parts.ts";
 
 export default defineCommand({
   summary: "Check the API server's components",
+  category: "Server and account",
   description: "Every part is probed with a real read or write. Exit code 1 when one fails; a part that is not configured does not count.",
   examples: ["svc healthcheck", "svc healthcheck --json"],
   needs: ["session"],

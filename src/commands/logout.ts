@@ -50,6 +50,7 @@ interface LoggedIn {
 
 export default defineCommand({
   summary: "Take credentials back, on the server and on this machine",
+  category: "Set up",
   description:
     "Deletes the client of the active login on the server, so that its secret, its tokens and its browser sessions are refused from the next request on, and removes " +
     "it from the config file. Other clients need the permission admin. When the server cannot be reached nothing is removed, because it would still take the " +

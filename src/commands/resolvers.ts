@@ -6,6 +6,8 @@ import { tableView } from "../output/view.ts";
 
 export default defineCommand({
   summary: "Show resolvers and the features they resolve",
+  category: "Query and explore",
+  selfVerbs: ["list", "display"],
   examples: ["svc resolvers", "svc resolvers --json"],
   needs: ["session"],
   async run({ api }) {

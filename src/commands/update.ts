@@ -87,6 +87,7 @@ const prunedView = textView<UpdateData>(
 
 export default defineCommand({
   summary: "Install the latest build of svc, or the one you name",
+  category: "This tool",
   description:
     "What is installed was signed by the key that this build carries. Builds that were current before stay in their folder, and a build that does not run never " +
     "becomes current. Releases come from --from, else SVC_RELEASES, else where this svc was installed from.\n\n" +

@@ -11,6 +11,8 @@ interface User {
 
 export default defineCommand({
   summary: "Print ids of user, environment and team",
+  category: "Server and account",
+  aliases: ["whoami"],
   description: "It also shows that the CLI can talk to the server with the stored credentials.",
   examples: ["svc user", "svc user --json"],
   needs: ["session"],

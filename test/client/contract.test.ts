@@ -24,6 +24,7 @@ import { file_svc_v1_query } from "../../gen/svc/v1/query_pb.ts";
 import { enumValueName, messageNamed, methodsOf } from "../../src/client/contract.ts";
 import { messageText } from "../../src/client/message-text.ts";
 import { createRedactor } from "../../src/client/redact.ts";
+import { bundled } from "../../src/packaging/compile.ts";
 
 const files = [file_svc_v1_auth, file_svc_v1_deployment, file_svc_v1_environment, file_svc_v1_graph, file_svc_v1_health, file_svc_v1_query];
 const services = files.flatMap((file) => file.services);
@@ -129,13 +130,8 @@ describe("the contract as plain facts", () => {
 
 describe("what a command loads to call the server", () => {
   /** Files in the chunks that come with a file, by the static imports of a bundle like the binary's. */
-  const bundle = Bun.build({
-    entrypoints: [join(import.meta.dir, "../../src/main.ts")],
-    target: "bun",
-    splitting: true,
-    minify: true,
-    metafile: true,
-  }).then(({ metafile }) => {
+  const facts = { version: "", commit: "", builtAt: "", target: "", publicKey: "", releaseHost: "" };
+  const bundle = Bun.build({ ...bundled(join(import.meta.dir, "../.."), facts), metafile: true }).then(({ metafile }) => {
     if (!metafile) throw new Error("the bundler told nothing");
     return metafile;
   });

@@ -12,6 +12,7 @@ interface Written {
 
 export default defineCommand({
   summary: "Write feature metadata to a file; list and search features",
+  category: "Query and explore",
   description: "With --json the metadata is printed as well; without --out it is then only printed.",
   examples: ["svc features", { run: "svc features --out -", does: "Print the metadata" }, "svc features --json"],
   needs: ["session"],

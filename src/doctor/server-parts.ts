@@ -1,7 +1,7 @@
 /** The parts of the server, as it probes them itself. */
 
-import { HealthCheckStatus } from "../../../gen/svc/v1/health_pb.ts";
-import type { Context } from "../../context/context.ts";
+import { HealthCheckStatus } from "../../gen/svc/v1/health_pb.ts";
+import type { Context } from "../context/context.ts";
 
 /** One part of the server; the status is spelled as the API spells it. */
 export interface Part {

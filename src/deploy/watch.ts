@@ -1,8 +1,8 @@
 /** Redeploying a branch on every change of the project. */
 
-import type { Context } from "../../context/context.ts";
-import { CliError } from "../../errors/cli-error.ts";
-import { loadProject } from "../../project/load.ts";
+import type { Context } from "../context/context.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { loadProject } from "../project/load.ts";
 import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
 
 const DEBOUNCE_MS = 100;

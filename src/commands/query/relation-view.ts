@@ -5,7 +5,7 @@ import type { StructValue, Value } from "../../../gen/svc/v1/value_pb.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { TableLayout } from "../../output/table.ts";
 import type { Column, Style } from "../../output/view.ts";
-import { valueText } from "./answer.ts";
+import { valueText } from "./answer-view.ts";
 
 /** Rows of one relation beyond which a terminal gets the first ones and their number. */
 const SHOWN_ROWS = 20;

@@ -1,26 +1,21 @@
 /** One deployment, step by step: validate here and there, show the diff, ask, upload, deploy, wait. */
 
 import { toJson } from "@bufbuild/protobuf";
-import {
-  CreateDeploymentRequestSchema,
-  type Deployment,
-  type DeploymentDiff,
-  DeploymentStatus,
-} from "../../../gen/svc/v1/deployment_pb.ts";
-import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
-import { type Feature, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
-import type { Context } from "../../context/context.ts";
-import { isError } from "../../domain/finding.ts";
-import { outlivingFeatures } from "../../domain/graph-diff.ts";
-import { escapeControls } from "../../domain/name.ts";
-import { sizeText } from "../../domain/size.ts";
-import { AbortedError, CliError } from "../../errors/cli-error.ts";
-import { countLine, formatDiagnostics, lspDiagnostic } from "../../output/diagnostic.ts";
-import { largeFiles } from "../../project/bundle.ts";
-import { secretsLeftOut } from "../../project/secrets.ts";
-import { type Validation, validateProject } from "../../project/validate.ts";
+import { CreateDeploymentRequestSchema, type Deployment, type DeploymentDiff, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
+import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
+import { type Feature, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import type { Context } from "../context/context.ts";
+import { isError } from "../domain/finding.ts";
+import { outlivingFeatures } from "../domain/graph-diff.ts";
+import { escapeControls } from "../domain/name.ts";
+import { sizeText } from "../domain/size.ts";
+import { AbortedError, CliError } from "../errors/cli-error.ts";
+import { countLine, formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
+import { largeFiles } from "../project/bundle.ts";
+import { secretsLeftOut } from "../project/secrets.ts";
 import { followDeployment, statusName } from "./follow.ts";
 import type { Provenance } from "./provenance.ts";
+import { type Validation, validateProject } from "./validate.ts";
 
 /** What to deploy, and how. */
 export interface DeployOptions {
@@ -143,9 +138,9 @@ function otherProject(options: DeployOptions, live: string): CliError {
 }
 
 /** Shows findings on stderr; throws when one of them stops the deployment. */
-function tellFindings({ flags, io }: Context, validation: Validation): void {
+function tellFindings({ progress }: Context, validation: Validation): void {
   const { diagnostics, source } = validation;
-  if (diagnostics.length > 0 && !flags.json) io.writeErr(`${formatDiagnostics(diagnostics, source)}\n`);
+  if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, source));
   if (!diagnostics.some(isError)) return;
   throw new CliError(`the project was not deployed: ${countLine(diagnostics)}`, {
     code: "validation_failed",
@@ -153,9 +148,9 @@ function tellFindings({ flags, io }: Context, validation: Validation): void {
   });
 }
 
-function failedDeployment({ flags, io }: Context, deployment: Deployment, validation: Validation): CliError {
+function failedDeployment({ progress }: Context, deployment: Deployment, validation: Validation): CliError {
   const { diagnostics } = deployment;
-  if (diagnostics.length > 0 && !flags.json) io.writeErr(`${formatDiagnostics(diagnostics, validation.source)}\n`);
+  if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, validation.source));
   return new CliError(`deployment ${deployment.id} failed: ${deployment.error || statusName(deployment.status)}`, {
     code: "deployment_failed",
     hint: "What was live before still is.",

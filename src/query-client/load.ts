@@ -3,7 +3,7 @@
  * not from when it could be sent. So a server that stalls is charged for every query that would have been sent meanwhile (coordinated omission).
  */
 
-import { LatencyHistogram } from "../../domain/latency-histogram.ts";
+import { LatencyHistogram } from "../domain/latency-histogram.ts";
 
 /** How much load, for how long. */
 export interface LoadPlan {

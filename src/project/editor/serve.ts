@@ -2,13 +2,15 @@
 
 import type { Context } from "../../context/context.ts";
 import type { Progress } from "../../context/prompt.ts";
-import { FrameReader, frame } from "../../project/editor/framing.ts";
-import { LanguageServer } from "../../project/editor/language-server.ts";
-import { loadProject } from "../../project/load.ts";
-import { validateProject } from "../../project/validate.ts";
+import { loadProject } from "../load.ts";
+import { FrameReader, frame } from "./framing.ts";
+import { type Analysis, LanguageServer } from "./language-server.ts";
 
-/** Serves until the editor ends it or goes away. Resolves with whether it ended in order. */
-export async function serveEditor(context: Context, version: string): Promise<boolean> {
+/**
+ * Serves until the editor ends it or goes away. Resolves with whether it ended in order.
+ * @param analyze imports the project of a context, without a word to people; rejects when the context's signal is aborted
+ */
+export async function serveEditor(context: Context, version: string, analyze: (context: Context) => Promise<Analysis>): Promise<boolean> {
   const { flags, io, machine, progress, signal } = context;
   let writing: Promise<void> = Promise.resolve();
   const server = new LanguageServer({
@@ -22,13 +24,12 @@ export async function serveEditor(context: Context, version: string): Promise<bo
     openProject: (dir) => loadProject(dir, context.surroundings),
     readText: (path) => machine.readText(path),
     analyze: (project, stopped) =>
-      validateProject(
+      analyze(
         Object.create(context, {
           progress: { value: quiet(progress) },
           project: { value: async () => project },
           signal: { value: AbortSignal.any([signal, stopped]) },
         }) as Context,
-        { remote: false },
       ),
     log: (text) => progress.verbose(text),
   });

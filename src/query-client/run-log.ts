@@ -1,8 +1,8 @@
 /** What the resolvers of a query printed and logged, shown with -v below its answer. */
 
 import type { Client } from "@connectrpc/connect";
-import type { QueryMeta, QueryService } from "../../../gen/svc/v1/query_pb.ts";
-import type { Context } from "../../context/context.ts";
+import type { QueryMeta, QueryService } from "../../gen/svc/v1/query_pb.ts";
+import type { Context } from "../context/context.ts";
 
 /** Lines that are shown of one run. */
 const MOST_LINES = 100;

@@ -1,8 +1,6 @@
-/** The spans of a traced query: fetched after the answer, shown as a tree with milliseconds, and as JSON. */
+/** The spans of a traced query as a tree with milliseconds, and as JSON. */
 
-import type { Client } from "@connectrpc/connect";
-import { type QueryMeta, type QueryService, type TraceSpan, TraceSpanKind } from "../../../gen/svc/v1/query_pb.ts";
-import type { Context } from "../../context/context.ts";
+import { type TraceSpan, TraceSpanKind } from "../../../gen/svc/v1/query_pb.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMs, timestampToMicros } from "../../domain/proto-time.ts";
 import type { Style } from "../../output/view.ts";
@@ -27,21 +25,6 @@ const QUIET_FACTS = new Set([
   "query_name",
   "correlation_id",
 ]);
-
-/** The spans of a query that was traced; none, and a word of it, when they cannot be read. */
-export async function spansOf(
-  { progress }: Pick<Context, "progress">,
-  service: Client<typeof QueryService>,
-  meta: QueryMeta | undefined,
-): Promise<readonly TraceSpan[]> {
-  if (!meta?.traceId) return [];
-  try {
-    return (await service.getTrace({ trace: { case: "queryId", value: meta.queryId } })).spans;
-  } catch (error) {
-    progress.warn(`the spans of trace ${meta.traceId} could not be read: ${error instanceof Error ? error.message : String(error)}`);
-    return [];
-  }
-}
 
 /** Spans as JSON, times in milliseconds from the first. */
 export function spansJson(spans: readonly TraceSpan[]): Record<string, unknown>[] {

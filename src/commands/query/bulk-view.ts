@@ -1,23 +1,16 @@
 /** `svc query --bulk`: many rows in one query, as tables and as the JSON query API gives them. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
-import type { BulkTable, QueryBulkRequestSchema, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
+import type { BulkTable, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
 import type { DataType, Value } from "../../../gen/svc/v1/value_pb.ts";
-import type { Context } from "../../context/context.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
-import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valuesJson, valueText } from "./answer.ts";
-import { type QueryFlags, queryInput, queryRequest, unrooted } from "./request.ts";
-import { spanTree } from "./trace.ts";
-
-/** What was given for one feature: its values in the order of the rows, or one for all rows. */
-interface GivenColumn {
-  readonly feature: string;
-  readonly values: readonly string[];
-}
+import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valuesJson, valueText } from "./answer-view.ts";
+import type { GivenColumn } from "./bulk-flags.ts";
+import { unrooted } from "./flags.ts";
+import { spanTree } from "./spans-view.ts";
 
 /** An answer, and how it is to be shown. */
 export interface BulkAnswer {
@@ -35,34 +28,6 @@ interface Row {
   readonly number: number;
   readonly cells: readonly (Value | "failed" | undefined)[];
   readonly hits?: readonly boolean[];
-}
-
-/** The columns that were given: the values of one feature, in the order given, are its column. */
-export function givenColumns(given: QueryFlags["in"]): readonly GivenColumn[] {
-  const columns = new Map<string, { readonly feature: string; readonly values: string[] }>();
-  for (const [feature, text] of given) {
-    const column = columns.get(unrooted(feature)) ?? { feature, values: [] };
-    column.values.push(text);
-    columns.set(unrooted(feature), column);
-  }
-  return [...columns.values()];
-}
-
-/** Makes the request. */
-export async function bulkRequest(
-  context: Context,
-  flags: QueryFlags,
-  given: readonly GivenColumn[],
-): Promise<MessageInitShape<typeof QueryBulkRequestSchema>> {
-  return {
-    query: await queryRequest(context, { ...flags, in: [] }),
-    inputs: await Promise.all(
-      given.map(async ({ feature, values }) => ({
-        feature,
-        values: await Promise.all(values.map((text) => queryInput(context, feature, text, flags.rawInputs))),
-      })),
-    ),
-  };
 }
 
 /** The answer as the JSON query API gives it: a list of values per output. */

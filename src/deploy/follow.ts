@@ -1,9 +1,9 @@
 /** Following a deployment until it is live or has failed. */
 
-import { type Deployment, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { Context } from "../../context/context.ts";
-import { escapeControls } from "../../domain/name.ts";
-import { CliError, isUnanswered } from "../../errors/cli-error.ts";
+import { type Deployment, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
+import type { Context } from "../context/context.ts";
+import { escapeControls } from "../domain/name.ts";
+import { CliError, isUnanswered } from "../errors/cli-error.ts";
 
 const RECONNECTS = 10;
 const RECONNECT_MS = 500;

@@ -11,8 +11,8 @@ import type { Context } from "../context/context.ts";
 import { isError, mergeFindings } from "../domain/finding.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
 import type { SourceText } from "../output/diagnostic.ts";
-import type { Project, ProjectEnvironment } from "./project.ts";
-import { readTextFile } from "./text-file.ts";
+import type { Project, ProjectEnvironment } from "../project/project.ts";
+import { readTextFile } from "../project/text-file.ts";
 
 /** What to validate. */
 export interface ValidateOptions {
@@ -88,7 +88,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
         () => undefined,
       );
-      const [{ lintStatically }] = await Promise.all([import("./lint/lint.ts"), Promise.race([started.promise, settled])]);
+      const [{ lintStatically }] = await Promise.all([import("../project/lint/lint.ts"), Promise.race([started.promise, settled])]);
       const found = lintStatically({
         files,
         policy: project.validation,
@@ -168,7 +168,7 @@ async function withAnalysis(
 ): Promise<{ graph: Graph | undefined; diagnostics: Diagnostic[] }> {
   try {
     const { graph, python } = await analysis;
-    const { policyFindings } = await import("./lint/policy.ts");
+    const { policyFindings } = await import("../project/lint/policy.ts");
     const newer = new Set(found.filter(({ code }) => code === 104).map(({ span }) => span?.file));
     const analyzed = graph.diagnostics.filter(({ code, span }) => code !== 101 || !newer.has(span?.file));
     const isSound = !graph.diagnostics.some(isError);

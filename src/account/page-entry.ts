@@ -1,10 +1,10 @@
 /** The way to the confirmation page for whoever has one into the server already: its owner, and who is logged in to it. */
 
-import { normalizeAddress } from "../../config/address.ts";
-import { type ConfigEntry, DEFAULT_KEY, readEntries } from "../../config/file.ts";
-import { readOwner } from "../../config/local-server.ts";
-import { locateConfig } from "../../config/location.ts";
-import type { Context } from "../../context/context.ts";
+import { normalizeAddress } from "../config/address.ts";
+import { type ConfigEntry, DEFAULT_KEY, readEntries } from "../config/file.ts";
+import { readOwner } from "../config/local-server.ts";
+import { locateConfig } from "../config/location.ts";
+import type { Context } from "../context/context.ts";
 
 interface Credentials {
   readonly clientId: string;

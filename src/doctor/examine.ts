@@ -1,19 +1,19 @@
 /** What svc needs in order to work, examined one by one. Nothing is changed, but for the bare virtual environment that every project is checked in. */
 
-import { buildInfo } from "../../build-info.ts";
-import { isExposed, readEntries } from "../../config/file.ts";
-import { svcHome } from "../../config/home.ts";
-import { locateConfig } from "../../config/location.ts";
-import { describeSource, hasCredentials } from "../../config/resolve.ts";
-import type { Settings } from "../../config/settings.ts";
-import type { Context } from "../../context/context.ts";
-import { formatDuration } from "../../domain/duration.ts";
-import { isError } from "../../domain/finding.ts";
-import { sizeText } from "../../domain/size.ts";
-import { CliError } from "../../errors/cli-error.ts";
-import { toCliError } from "../../errors/report.ts";
-import type { Project } from "../../project/project.ts";
-import { passes, probeParts } from "../healthcheck/parts.ts";
+import { buildInfo } from "../build-info.ts";
+import { isExposed, readEntries } from "../config/file.ts";
+import { svcHome } from "../config/home.ts";
+import { locateConfig } from "../config/location.ts";
+import { describeSource, hasCredentials } from "../config/resolve.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Context } from "../context/context.ts";
+import { formatDuration } from "../domain/duration.ts";
+import { isError } from "../domain/finding.ts";
+import { sizeText } from "../domain/size.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { toCliError } from "../errors/report.ts";
+import type { Project } from "../project/project.ts";
+import { passes, probeParts } from "./server-parts.ts";
 
 /** One thing that was examined. */
 export interface Check {

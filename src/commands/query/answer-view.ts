@@ -12,7 +12,7 @@ import { formatInstant, formatMicros } from "../../domain/timestamp.ts";
 import { plainLength, toPlainJson } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import type { Style } from "../../output/view.ts";
-import { spansJson } from "./trace.ts";
+import { spansJson } from "./spans-view.ts";
 
 /** How names are written in JSON. */
 export type NameSpelling = (name: string) => string;

@@ -1,9 +1,12 @@
-/** The request of a query, from the flags. */
+/** The flags of a query, the rules that cross them, and the request that they make. */
 
 import { isAbsolute, join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
+import type { InputOf } from "../../cli/command.ts";
+import { bool, duration, float, int, keyValue, list, path, text, timestamp } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { rawName } from "../../domain/name.ts";
 import { readPlannerOptions } from "../../domain/planner-options.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
@@ -11,34 +14,51 @@ import { toProtoValue } from "../../domain/proto-value.ts";
 import { readStaleness } from "../../domain/staleness.ts";
 import { type FeatureValue, parseExactJson } from "../../domain/value.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
+import { DEFAULT_DURATION_MS, DEFAULT_QPS, DEFAULT_WARMUP_MS } from "../../query-client/benchmark.ts";
 
-/** The flags that make the request. */
-export interface QueryFlags {
-  readonly in: readonly (readonly [string, string])[];
-  readonly rawInputs: boolean;
-  readonly out: readonly string[];
-  readonly staleness: readonly (readonly [string, string])[];
-  readonly deployment: string | undefined;
-  readonly queryName: string | undefined;
-  readonly queryNameVersion: string | undefined;
-  readonly now: number | undefined;
-  readonly tag: readonly string[];
-  readonly explain: boolean;
-  readonly queryContext: readonly (readonly [string, string])[];
-  readonly correlationId: string | undefined;
-  readonly repeat: number | undefined;
-  readonly plannerOption: readonly (readonly [string, string])[];
-  readonly trace: boolean;
-  readonly storePlanStages: boolean;
-  readonly bulk: boolean;
-  readonly benchmark: boolean;
-  readonly qps: number | undefined;
-  readonly duration: number | undefined;
-  readonly warmupDuration: number | undefined;
-  readonly benchmarkOutput: string | undefined;
-  readonly statsdHost: string | undefined;
-  readonly statsdPort: number | undefined;
-}
+const BENCHMARK = "Benchmark";
+
+/** The flags of a query. */
+export const queryFlags = {
+  in: list(
+    keyValue("input; a leading dot means an absolute name; @file(path) reads the value from a file", {
+      placeholder: "<feature=value>",
+      names: "feature",
+    }),
+  ),
+  rawInputs: bool("inputs are raw strings, no JSON decoding", { aliases: ["--raw"] }),
+  out: list(text("output feature or namespace; comma list accepted", { placeholder: "<feature>", names: "output" }), { split: true }),
+  staleness: list(keyValue("how old a stored value may be", { placeholder: "<feature=duration>", names: "feature" })),
+  repeat: duration("repeat the query every so often, until interrupted"),
+  deployment: text("query this deployment, for code deployed with --no-promote", {
+    aliases: ["--deployment-id"],
+    placeholder: "<id>",
+    names: "deployment",
+  }),
+  queryName: text("query name", { placeholder: "<name>" }),
+  queryNameVersion: text("version of the named query (default: the latest)", { placeholder: "<version>" }),
+  now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
+  tag: list(text("tag for choosing resolvers", { placeholder: "<tag>" })),
+  queryContext: list(keyValue("context that Python resolvers can read")),
+  correlationId: text("correlation ID, kept in the log", { placeholder: "<id>" }),
+  explain: bool("print the plan with its figures"),
+  trace: bool("keep spans of the query, and print them below the answer"),
+  storePlanStages: bool("keep what every step gives, for the run's page (much slower)"),
+  translateFqns: bool("with --json, write windowed names readably: name[1d] for name__86400__", { aliases: ["--translate-windows"] }),
+  includeMeta: bool("with --json, add metadata per feature"),
+  plannerOption: list(keyValue("option of the planner, see above", { placeholder: "<name=value>" })),
+  bulk: bool("several rows: one value of --in per row, or one for all"),
+  benchmark: bool("run as a load test: queries are due at a fixed rate whatever the server does", { group: BENCHMARK }),
+  qps: float("queries per second", { defaultText: String(DEFAULT_QPS), group: BENCHMARK }),
+  duration: duration("length of the load test", { defaultText: formatDuration(DEFAULT_DURATION_MS), group: BENCHMARK }),
+  warmupDuration: duration("load before it, which is not counted", { defaultText: formatDuration(DEFAULT_WARMUP_MS), group: BENCHMARK }),
+  benchmarkOutput: path("file for the results, as JSON", { aliases: ["--benchmark-out"], placeholder: "<file>", group: BENCHMARK }),
+  statsdHost: text("send each query's latency and outcome to StatsD on this host", { placeholder: "<host>", group: BENCHMARK }),
+  statsdPort: int("its UDP port", { group: BENCHMARK }),
+};
+
+/** What they come to. */
+export type QueryFlags = InputOf<typeof queryFlags>;
 
 /** Highest rate of a load test, in queries per second. */
 const MAX_QPS = 100_000;

@@ -1,6 +1,6 @@
 /** Figures of each query for a StatsD daemon: its latency, that it happened, and whether it failed. */
 
-import type { Context } from "../../context/context.ts";
+import type { Context } from "../context/context.ts";
 
 /** Where figures go. */
 export interface QueryFigures {

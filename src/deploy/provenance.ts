@@ -1,5 +1,5 @@
-import { detectCi, webAddress } from "../../config/ci.ts";
-import type { Context } from "../../context/context.ts";
+import { detectCi, webAddress } from "../config/ci.ts";
+import type { Context } from "../context/context.ts";
 
 /** Where the code comes from, for the deployment's record; empty = not known. */
 export interface Provenance {

@@ -1,0 +1,61 @@
+/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+
+import { join } from "node:path";
+import type { Group, TreeWords } from "./command.ts";
+import { commandFile } from "./command-files.ts";
+
+/** An entry of the tree of commands as data: what `TreeEntry` has, and the file of its command in place of the function that loads it. */
+export interface TreeFacts extends TreeWords {
+  readonly examples?: Group["examples"];
+  /** Path of the command's file from the folder of all commands; absent for a group that runs nothing itself. */
+  readonly file?: string;
+  readonly verbs?: Readonly<Record<string, TreeFacts>>;
+}
+
+/** The same while it is made. */
+type Draft = { -readonly [K in keyof TreeFacts]: TreeFacts[K] } & { verbs?: Record<string, Draft> };
+
+/**
+ * The tree of the commands in a folder, given from this one, by name. Commands are read as text, because importing all of them takes longer than most
+ * commands and is done at every start from source. Throws when a command or a group says nothing of itself.
+ */
+export async function treeFacts(folder: string): Promise<Readonly<Record<string, TreeFacts>>> {
+  const root = join(import.meta.dir, folder);
+  const tree: Draft = { summary: "", verbs: {} };
+  for (const file of [...new Bun.Glob("**/*.ts").scanSync(root)].map((path) => path.replaceAll("\\", "/")).sort()) {
+    const { role, path } = commandFile(file);
+    if (role === "command") Object.assign(entryAt(tree, path), wordsOf(file, await Bun.file(join(root, file)).text()), { file });
+    else if (role === "group") Object.assign(entryAt(tree, path), ((await import(join(root, file))) as { default: Group }).default);
+  }
+  for (const [path, entry] of drafts(tree))
+    if (entry.summary === undefined)
+      throw new Error(`src/commands/${path} has neither group.ts nor index.ts, and ${path}.ts is no command`);
+  return tree.verbs ?? {};
+}
+
+function entryAt(tree: Draft, path: readonly string[]): Draft {
+  let entry = tree;
+  for (const word of path) {
+    entry.verbs ??= {};
+    entry.verbs[word] ??= {} as Draft;
+    entry = entry.verbs[word] as Draft;
+  }
+  return entry;
+}
+
+function* drafts(entry: Draft, above = ""): Generator<readonly [path: string, entry: Draft]> {
+  for (const [name, below] of Object.entries(entry.verbs ?? {})) {
+    const path = above === "" ? name : `${above}/${name}`;
+    yield [path, below];
+    yield* drafts(below, path);
+  }
+}
+
+/** What a command says of itself: the properties of its declaration that are literals on one line. */
+function wordsOf(file: string, text: string): TreeWords {
+  const declaration = /^export default defineCommand\(\{\n(.*?)^\}\);/ms.exec(text)?.[1];
+  const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|hidden):\s+(.+),$/gm);
+  const words = Object.fromEntries([...found].map(([, key, literal]) => [key, JSON.parse(literal as string)]));
+  if (typeof words.summary !== "string") throw new Error(`src/commands/${file} has no \`export default defineCommand({ summary: "..."\``);
+  return words as unknown as TreeWords;
+}
