@@ -104,13 +104,16 @@ describe("every file below src/commands", () => {
     expect([load, Object.keys(verbs ?? {}).length > 0]).toEqual([undefined, true]);
   });
 
-  test.each([...ofRole("view"), ...ofRole("flags")])("%s is a view or flags of a command beside it, and does nothing itself", async (file) => {
-    const { role, path } = commandFile(file);
-    expect(loaded.some(({ words }) => path.every((word, at) => words[at] === word))).toBe(true);
-    const text = await Bun.file(join(COMMANDS, file)).text();
-    expect(text).not.toContain("defineCommand(");
-    if (role === "view") expect(text).not.toMatch(/from "[./]+\/context\//);
-  });
+  test.each([...ofRole("view"), ...ofRole("flags")])(
+    "%s is a view or flags of a command beside it, and does nothing itself",
+    async (file) => {
+      const { role, path } = commandFile(file);
+      expect(loaded.some(({ words }) => path.every((word, at) => words[at] === word))).toBe(true);
+      const text = await Bun.file(join(COMMANDS, file)).text();
+      expect(text).not.toContain("defineCommand(");
+      if (role === "view") expect(text).not.toMatch(/from "[./]+\/context\//);
+    },
+  );
 
   test("is one of these, but for the tree itself", () => expect(ofRole("tree")).toEqual(["index.ts"]));
 });
