@@ -65,7 +65,8 @@ const DIRECTIONS: Readonly<
   disk: { all: ["domain"] },
   errors: { all: ["disk", "domain", "gen"], types: ["context"] },
   config: { all: ["errors", "disk", "domain", "gen"], types: ["context"] },
-  client: { all: ["gen", "errors", "config", "disk", "domain", "build-info.ts"], types: ["context"] },
+  contract: { all: ["domain", "gen"] },
+  client: { all: ["contract", "gen", "errors", "config", "disk", "domain", "build-info.ts"], types: ["context"] },
   release: {
     all: ["client", "config", "errors", "disk", "domain", "build-info.ts", "../CHANGELOG.md"],
     types: ["context"],
@@ -83,9 +84,9 @@ const DIRECTIONS: Readonly<
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["gen", "disk", "domain", "python"], types: ["context"] },
+  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
-  packaging: { all: ["disk", "domain", "cli", "errors"], lazily: ["commands"] },
+  packaging: { all: ["contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
 

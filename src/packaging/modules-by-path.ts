@@ -2,14 +2,13 @@
 
 import { join } from "node:path";
 import { commandFile } from "../cli/command-files.ts";
+import { implementationOf, SERVICES } from "../contract/services.ts";
 
 /** Paths from `src` of the modules that are imported by path, sorted. */
 export function modulesByPath(root: string): string[] {
   const commands = [...new Bun.Glob("**/*.ts").scanSync(join(root, "src/commands"))].map((path) => path.replaceAll("\\", "/"));
-  return commands
-    .filter((file) => commandFile(file).role === "command")
-    .map((file) => `commands/${file}`)
-    .sort();
+  const paths = commands.filter((file) => commandFile(file).role === "command").map((file) => `commands/${file}`);
+  return [...paths, ...Object.values(SERVICES).map(implementationOf)].sort();
 }
 
 /** Puts the table into a bundle of the sources below `root`. */

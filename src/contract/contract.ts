@@ -7,7 +7,7 @@
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, Message } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { contractFacts } from "./contract-facts.ts" with { type: "macro" };
-import type { EnumFacts, FieldFacts, MethodFacts } from "./contract-facts.ts";
+import type { ContractFacts, EnumFacts, FieldFacts, MethodFacts } from "./contract-facts.ts";
 
 /** A method of the server. */
 export interface Method<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
@@ -28,7 +28,8 @@ export interface Method<I extends DescMessage = DescMessage, O extends DescMessa
 /** All files of the contract, and Google's that it imports, are proto3: its number in `google.protobuf.Edition`. */
 const FILE = { edition: 999 };
 
-const facts = contractFacts();
+/** What the macro found; the bundler awaits it. */
+const facts = contractFacts() as never as ContractFacts;
 const messages = new Map<string, DescMessage>();
 const enums = new Map<string, DescEnum>();
 

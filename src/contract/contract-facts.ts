@@ -1,15 +1,19 @@
 /** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
 
-import { type DescEnum, type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
+import { join } from "node:path";
+import {
+  type DescEnum,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+} from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { AuthService } from "../../gen/svc/v1/auth_pb.ts";
-import { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
-import { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
 import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { GraphService } from "../../gen/svc/v1/graph_pb.ts";
-import { HealthService } from "../../gen/svc/v1/health_pb.ts";
 import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
-import { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import { generatedCodeOf, SERVICES, type Service } from "./services.ts";
 
 /**
  * What is said of the contract, by the names of services and types in it, such as `svc.v1.WhoAmIRequest`: each as JSON of its own, because a command
@@ -57,7 +61,7 @@ export interface EnumFacts {
 }
 
 /** The facts of all services, of their messages, and of the details of errors. */
-export function contractFacts(): ContractFacts {
+export async function contractFacts(): Promise<ContractFacts> {
   const messages: Record<string, string> = {};
   const enums: Record<string, string> = {};
   const addEnum = (type: DescEnum) => {
@@ -71,7 +75,8 @@ export function contractFacts(): ContractFacts {
       if (field.enum) addEnum(field.enum);
     }
   };
-  const services = [AuthService, DeploymentService, EnvironmentService, GraphService, HealthService, QueryService].map((service) => {
+  const descriptors = await Promise.all(Object.values(SERVICES).map(descriptorOf));
+  const services = descriptors.map((service) => {
     const methods = service.methods.map((method): MethodFacts => {
       const { name, localName, methodKind, input, output } = method;
       addMessage(input);
@@ -90,6 +95,14 @@ export function contractFacts(): ContractFacts {
   });
   addMessage(ErrorDetailSchema);
   return { services: Object.fromEntries(services), messages, enums };
+}
+
+/** The generated descriptor of a service. */
+async function descriptorOf(row: Service): Promise<DescService> {
+  const exported: Record<string, DescService | DescFile> = await import(join(import.meta.dir, "../../gen", generatedCodeOf(row)));
+  const found = exported[row.typeName.slice(row.typeName.lastIndexOf(".") + 1)];
+  if (found?.kind !== "service") throw new Error(`gen/${generatedCodeOf(row)} has no ${row.typeName}`);
+  return found;
 }
 
 function fieldFacts(field: DescField): FieldFacts {

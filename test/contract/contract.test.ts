@@ -21,9 +21,9 @@ import { file_svc_v1_graph } from "../../gen/svc/v1/graph_pb.ts";
 import { file_svc_v1_health } from "../../gen/svc/v1/health_pb.ts";
 import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
 import { file_svc_v1_query } from "../../gen/svc/v1/query_pb.ts";
-import { enumValueName, messageNamed, methodsOf } from "../../src/client/contract.ts";
 import { messageText } from "../../src/client/message-text.ts";
 import { createRedactor } from "../../src/client/redact.ts";
+import { enumValueName, messageNamed, methodsOf } from "../../src/contract/contract.ts";
 import { bundled } from "../../src/packaging/compile.ts";
 
 const files = [file_svc_v1_auth, file_svc_v1_deployment, file_svc_v1_environment, file_svc_v1_graph, file_svc_v1_health, file_svc_v1_query];
@@ -151,7 +151,7 @@ describe("what a command loads to call the server", () => {
 
   test("the client comes without generated descriptors and without the Connect client", async () => {
     const loaded = await loadedWith("src/client/create.ts");
-    expect(loaded).toContain("src/client/contract.ts");
+    expect(loaded).toContain("src/contract/contract.ts");
     expect(heavy(loaded)).toEqual([]);
   });
 
