@@ -61,7 +61,7 @@ const DIRECTIONS: Readonly<
   "modules.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
   context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
-  output: { all: ["domain"], types: ["context", "gen"] },
+  output: { all: ["contract", "domain"], types: ["context", "gen"] },
   disk: { all: ["domain"] },
   errors: { all: ["disk", "domain", "gen"], types: ["context"] },
   config: { all: ["errors", "disk", "domain", "gen"], types: ["context"] },
@@ -79,7 +79,7 @@ const DIRECTIONS: Readonly<
   "query-client": { all: ["domain", "output"], types: ["context", "gen"] },
   commands: {
     all: [
-      ...["cli", "output", "errors", "config", "project", "domain", "gen", "build-info.ts", "modules.ts"],
+      ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
       ...["account", "deploy", "doctor", "query-client"],
     ],
     types: ["context", "client", "python", "release"],

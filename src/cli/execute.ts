@@ -48,6 +48,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
     json: flags.json,
     color: flags.color,
     links: showsLinks(deps.surroundings.env),
+    now: deps.now(),
     signal: deps.signal,
     page: context.page,
   });

@@ -9,11 +9,11 @@ import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
 import { isError } from "../domain/finding.ts";
+import { isSound } from "../domain/server-part.ts";
 import { sizeText } from "../domain/size.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { toCliError } from "../errors/report.ts";
 import type { Project } from "../project/project.ts";
-import { passes, probeParts } from "./server-parts.ts";
 
 /** One thing that was examined. */
 export interface Check {
@@ -129,8 +129,8 @@ async function credentials({ api }: Context, settings: Promise<Settings>): Promi
   return ok(`${userId} in ${environmentId} (${describeSource(source)})`);
 }
 
-async function health(context: Context): Promise<Finding> {
-  const failing = (await probeParts(context)).filter((part) => !passes(part));
+async function health({ api }: Context): Promise<Finding> {
+  const failing = (await (await api.health()).checkHealth({})).checks.filter((part) => !isSound(part));
   if (failing.length === 0) return ok("all parts of the server work");
   return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOOK_INTO_THE_LOG);
 }

@@ -13,6 +13,8 @@ export interface RenderOptions {
   readonly color: ColorChoice;
   /** Whether a terminal shows hyperlinks. */
   readonly links?: boolean;
+  /** Epoch milliseconds, for ages. */
+  readonly now?: number;
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
   /** Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then. */
@@ -46,6 +48,7 @@ export async function render<Data>(
     isTTY,
     color: options.color,
     links: options.links === true,
+    now: options.now,
     width: isTTY ? io.width : Number.POSITIVE_INFINITY,
   });
   const printers = new Map<unknown, (item: Data) => Promise<void>>();

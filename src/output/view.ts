@@ -14,6 +14,8 @@ export interface Style {
   readonly width: number;
   /** Whether output is a terminal. */
   readonly isTTY: boolean;
+  /** When it is shown, in epoch milliseconds: ages count from then. */
+  readonly now: number;
 }
 
 /** One column of a table. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { defineCommand } from "../../cli/command.ts";
 import { path } from "../../cli/flag.ts";
-import { featureJson } from "../../domain/feature-json.ts";
 import { textView } from "../../output/view.ts";
+import { featureJson } from "./metadata-view.ts";
 
 /** The metadata, and the file that it was written to. */
 interface Written {

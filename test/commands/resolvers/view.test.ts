@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { ResolverInputSchema } from "../../gen/svc/v1/graph_pb.ts";
-import { inputPaths } from "../../src/domain/feature-json.ts";
+import { ResolverInputSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { inputPaths } from "../../../src/commands/resolvers/view.ts";
 
 test("what a resolver takes is told as paths from its root class", () => {
   const paths = (input: MessageInitShape<typeof ResolverInputSchema>) => inputPaths(create(ResolverInputSchema, input));

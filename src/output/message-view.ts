@@ -1,0 +1,92 @@
+/** Views of the server's answers. A view names the fields that people see; `--json` has all of them, by the rule of `contract/message-json.ts`. */
+
+import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type JsonException, type JsonExceptions, type MemberOf, memberJson, messageJson } from "../contract/message-json.ts";
+import { visibleLines } from "../domain/visible.ts";
+import { jsonLine } from "./json.ts";
+import { timeText } from "./time.ts";
+import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
+
+/** A field: its header, which is absent when people do not see it, how its cell is written when not as in JSON, and how its JSON differs from the rule. */
+export interface FieldView<M> extends Partial<Omit<Column<M>, "header">> {
+  readonly header?: string;
+  readonly json?: JsonException<M>;
+}
+
+/** The fields that people see, or whose JSON differs from the rule: a header, or more than that. */
+export type FieldViews<M> = { readonly [K in MemberOf<M>]?: string | FieldView<M> };
+
+/** The fields of an answer that hold messages. */
+type RowsField<A> = { [K in MemberOf<A>]: A[K] extends readonly Message[] ? K : never }[MemberOf<A>];
+type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R : never;
+
+/** What a table of messages may say beside its columns. */
+export interface MessageTableOptions<A extends Message>
+  extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
+  /** Fields of the answer beside the rows whose JSON differs from the rule. */
+  readonly json?: JsonExceptions<A>;
+}
+
+/** A table of the messages in one field of an answer, such as `branches`; the empty table says `No branches found.` */
+export function messageTable<A extends Message>(
+  rows: RowsField<A>,
+  fields: FieldViews<RowOf<A>>,
+  options: MessageTableOptions<A> = {},
+): View<A> {
+  const { json, things = rows, ...others } = options;
+  const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
+  const exceptions = exceptionsOf(fields);
+  const listed = { [rows]: (answer: A) => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
+  return tableView<A, RowOf<A>>({
+    ...others,
+    things,
+    rows: rowsOf,
+    columns: columnsOf(fields),
+    json: (answer) => messageJson(answer, { ...json, ...listed } as JsonExceptions<A>),
+  });
+}
+
+/** The fields of one message, a line for each. */
+export function messageFields<M extends Message>(fields: FieldViews<M>): View<M> {
+  const columns = columnsOf(fields);
+  const exceptions = exceptionsOf(fields);
+  const width = Math.max(...columns.map(({ header }) => header.length)) + 2;
+  const text = (message: M, style: Style) => columns.map(({ header, cell }) => `${header}:`.padEnd(width) + cell(message, style));
+  return textView(
+    (message: M, style) => visibleLines(text(message, style).join("\n")),
+    (message) => messageJson(message, exceptions),
+  );
+}
+
+function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
+  return viewsOf(fields).flatMap(([name, { header, json: _, ...view }]) =>
+    header === undefined ? [] : [{ cell: (message: M) => cellText(message, name), ...view, header }],
+  );
+}
+
+/** A field in a cell: times to the second, lists behind commas, what is not set or false as nothing. */
+function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
+  const given = message[name] as unknown;
+  if (isTimestamp(given)) return timeText(given);
+  const value = memberJson(message, name);
+  if (value === null || value === undefined || value === false) return "";
+  if (value === true) return "✓";
+  if (Array.isArray(value)) return value.map((item) => (typeof item === "object" ? jsonLine(item) : String(item))).join(", ");
+  return typeof value === "object" ? jsonLine(value) : String(value);
+}
+
+function isTimestamp(value: unknown): value is Timestamp {
+  return value !== null && typeof value === "object" && "$typeName" in value && value.$typeName === "google.protobuf.Timestamp";
+}
+
+function exceptionsOf<M>(fields: FieldViews<M>): JsonExceptions<M> {
+  return Object.fromEntries(viewsOf(fields).map(([name, { json }]) => [name, json])) as JsonExceptions<M>;
+}
+
+function viewsOf<M>(fields: FieldViews<M>): [name: MemberOf<M>, view: FieldView<M>][] {
+  return Object.entries(fields).map(([name, view]) => [
+    name as MemberOf<M>,
+    typeof view === "string" ? { header: view } : (view as FieldView<M>),
+  ]);
+}
