@@ -90,9 +90,8 @@ async function meet(needs: readonly Need[], context: Context): Promise<void> {
   for (const need of needs) {
     if (need === "project") await context.project();
     else {
-      const { accessToken, clientId, clientSecret, apiServer } = await context.settings();
-      if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined))
-        throw await notLoggedIn(context, apiServer.value);
+      const { apiServer, hasCredentials } = await context.settings();
+      if (!hasCredentials) throw await notLoggedIn(context, apiServer.value);
     }
   }
 }

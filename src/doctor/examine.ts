@@ -4,7 +4,7 @@ import { buildInfo } from "../build-info.ts";
 import { isExposed, readEntries } from "../config/file.ts";
 import { svcHome } from "../config/home.ts";
 import { locateConfig } from "../config/location.ts";
-import { describeSource, hasCredentials } from "../config/resolve.ts";
+import { describeSource } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
@@ -123,7 +123,7 @@ function clock(skew: number): Finding {
 
 async function credentials({ api }: Context, settings: Promise<Settings>): Promise<Finding> {
   const found = await settings;
-  if (!hasCredentials(found)) return failed(`not logged in to ${found.apiServer.value}`, "Run `svc login`.");
+  if (!found.hasCredentials) return failed(`not logged in to ${found.apiServer.value}`, "Run `svc login`.");
   const { environmentId, userId } = await (await api.auth()).whoAmI({});
   const { source } = found.accessToken.value === undefined ? found.clientSecret : found.accessToken;
   return ok(`${userId} in ${environmentId} (${describeSource(source)})`);
