@@ -3,7 +3,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type JsonException, type JsonExceptions, type MemberOf, memberJson, messageJson } from "../contract/message-json.ts";
-import { visibleLines } from "../domain/visible.ts";
+import { escapeControls } from "../domain/name.ts";
 import { jsonLine } from "./json.ts";
 import { timeText } from "./time.ts";
 import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
@@ -52,9 +52,12 @@ export function messageFields<M extends Message>(fields: FieldViews<M>): View<M>
   const columns = columnsOf(fields);
   const exceptions = exceptionsOf(fields);
   const width = Math.max(...columns.map(({ header }) => header.length)) + 2;
-  const text = (message: M, style: Style) => columns.map(({ header, cell }) => `${header}:`.padEnd(width) + cell(message, style));
+  const line = ({ header, cell, style: mark }: Column<M>, message: M, style: Style) => {
+    const text = escapeControls(cell(message, style));
+    return `${header}:`.padEnd(width) + (mark?.(text, style, message) ?? text);
+  };
   return textView(
-    (message: M, style) => visibleLines(text(message, style).join("\n")),
+    (message: M, style) => columns.map((column) => line(column, message, style)).join("\n"),
     (message) => messageJson(message, exceptions),
   );
 }

@@ -470,10 +470,10 @@ describe("features and resolvers", () => {
     const name = readdirSync(dir)[0] ?? "";
     expect(done.stdout).toBe(`${join(dir, name)}\n`);
     expect(name).toMatch(new RegExp(`^demo_features_${platform.environmentId}_dpl_[0-9a-f]+\\.json$`));
-    const onStdout = await run("features/index", ["--out", "-"], { dir });
+    const onStdout = await run("features", ["--out", "-"], { dir });
     expect(JSON.parse(onStdout.stdout)).toEqual(JSON.parse(readFileSync(join(dir, name), "utf8")));
     mkdirSync(join(dir, "x"));
-    await run("features/index", ["--json"], { dir: join(dir, "x") });
+    await run("features", ["--json"], { dir: join(dir, "x") });
     expect(readdirSync(join(dir, "x"))).toEqual([]);
   });
   test("resolvers", async () => {
