@@ -113,21 +113,58 @@ describe("directions", () => {
     expect([...new Set([...sources.keys()].map(folderOf))].filter((folder) => !(folder in DIRECTIONS))).toEqual([]);
   });
 
-  test("within the server: capabilities import no services, and of the context only the clock", () => {
-    const wrong = imports.filter(({ file, path }) => {
-      if (folderOf(file) !== "server") return false;
-      const inside = file.split("/");
-      const isTop = inside.length === 2 || ["services", "http"].includes(inside[1] ?? "");
-      return (path.startsWith("server/services/") && !isTop) || (path.startsWith("context/") && path !== "context/clock.ts");
+  test("the server knows of the context only the clock", () => {
+    const wrong = imports.filter(
+      ({ file, path }) => folderOf(file) === "server" && path.startsWith("context/") && path !== "context/clock.ts",
+    );
+    expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
+  });
+});
+
+/**
+ * Which rooms of the server a room imports, types included. Files beside the rooms (failures, the log, identifiers) are for all of them and import none. The order
+ * is that of the house: a room imports only rooms that stand before it.
+ */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  thread: [],
+  expressions: [],
+  python: [],
+  sql: ["thread", "expressions"],
+  stores: ["thread"],
+  jobs: ["stores"],
+  nodes: ["stores", "jobs"],
+  access: ["stores"],
+  writes: ["stores"],
+  query: ["expressions", "python", "sql", "stores", "writes"],
+  deployments: ["access", "jobs", "nodes", "python", "query", "sql", "stores", "writes"],
+  "query-log": ["deployments", "query", "stores"],
+  wire: ["access", "deployments", "nodes", "query", "query-log", "stores", "ui"],
+  ui: ["access", "query-log", "stores", "wire"],
+  boot: ["access", "deployments", "jobs", "nodes", "python", "stores", "wire", "writes"],
+};
+
+describe("rooms of the server", () => {
+  const roomOf = (path: string) => (path.split("/").length > 2 ? (path.split("/")[1] ?? "") : "");
+  const inside = imports.filter(({ file, path }) => folderOf(file) === "server" && path.startsWith("server/"));
+
+  test("every room has a rule", () => {
+    expect([...new Set(inside.map(({ file }) => roomOf(file)))].filter((room) => room !== "" && !(room in ROOMS))).toEqual([]);
+  });
+
+  test.each(["", ...Object.keys(ROOMS)])("%s", (room) => {
+    const wrong = inside.filter(({ file, path }) => {
+      const [from, to] = [roomOf(file), roomOf(path)];
+      return from === room && to !== room && to !== "" && !ROOMS[room]?.includes(to);
     });
     expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
   });
 
-  test("stores import no capability", () => {
-    const wrong = imports.filter(
-      ({ file, path, kind }) => file.startsWith("server/stores/") && kind !== "type" && /^server\/(?!stores\/)[^/]+\//.test(path),
+  test("arrows run down: a room imports those before it, but for the pages, which the router loads", () => {
+    const order = Object.keys(ROOMS);
+    const up = order.flatMap((room, at) =>
+      (ROOMS[room] ?? []).filter((other) => order.indexOf(other) > at).map((other) => `${room} -> ${other}`),
     );
-    expect(wrong.map(({ file, path }) => `${file} -> ${path}`)).toEqual([]);
+    expect(up).toEqual(["wire -> ui"]);
   });
 });
 

@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { systemCode } from "../disk/disk-error.ts";
 import { UNPACK_LIMITS, unpackArchive } from "../disk/unpack.ts";
-import { type ArchiveLimits, ArchiveRefused } from "../domain/archive.ts";
+import { type ArchiveLimits, ArchiveRefused } from "../domain/tar/reader.ts";
 import { CliError } from "../errors/cli-error.ts";
 
 /**

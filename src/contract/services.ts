@@ -47,7 +47,7 @@ export function generatedCodeOf(service: Service): string {
   return `${folder}/${areaOf(service).join("_")}_pb.ts`;
 }
 
-/** Path of what implements a service, from the folder `src`: `server/services/query-history.ts`. */
+/** Path of what implements a service, from the folder `src`: `server/wire/services/query-history.ts`. */
 export function implementationOf(service: Service): string {
-  return `server/services/${areaOf(service).join("-")}.ts`;
+  return `server/wire/services/${areaOf(service).join("-")}.ts`;
 }

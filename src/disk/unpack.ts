@@ -4,7 +4,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused, readArchive } from "../domain/archive.ts";
+import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused, readArchive } from "../domain/tar/reader.ts";
 import { systemCode } from "./disk-error.ts";
 import { renameInPlace } from "./rename.ts";
 

@@ -3,10 +3,11 @@
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { crc32, deflateRaw, gzip } from "node:zlib";
+import { TAR_END, tarEntry } from "../domain/tar/writer.ts";
 
 /** A file of an archive. Folders are made of the paths. */
 export interface ArchivedFile {
-  /** Relative, with `/`; at most 100 bytes. */
+  /** Relative, with `/`. */
   readonly path: string;
   readonly content: Buffer;
   /** 0o644 or 0o755. */
@@ -26,34 +27,9 @@ export async function writeArchive(path: string, order: ArchiveOrder): Promise<v
   await writeFile(path, path.endsWith(".zip") ? await zip(order) : await tarGz(order));
 }
 
-const BLOCK = 512;
-
 async function tarGz({ files, time, level }: ArchiveOrder): Promise<Buffer> {
-  const blocks = files.flatMap(({ path, content, mode }) => [
-    tarHeader(path, content.length, mode, time),
-    content,
-    Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
-  ]);
-  return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level });
-}
-
-/** POSIX ustar (IEEE 1003.1, pax). */
-function tarHeader(path: string, size: number, mode: number, time: number): Buffer {
-  if (Buffer.byteLength(path) > 100) throw new RangeError(`${path} is too long for an archive`);
-  const header = Buffer.alloc(BLOCK);
-  const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
-  header.write(path, 0);
-  header.write(`${octal(mode, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0${octal(size, 11)}\0${octal(Math.floor(time / 1000), 11)}\0`, 100);
-  header.write("        0", 148);
-  header.write("ustar\x0000", 257);
-  header.write(
-    `${octal(
-      header.reduce((sum, byte) => sum + byte, 0),
-      6,
-    )}\0 `,
-    148,
-  );
-  return header;
+  const blocks = files.flatMap((file) => tarEntry({ ...file, time }));
+  return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, TAR_END]), { level });
 }
 
 const ZIP_VERSION = 20;

@@ -95,7 +95,7 @@ export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   };
 }
 
-/** Worker threads are entry points of their own; `src/server/worker-entry.ts` finds them in the binary. */
+/** Worker threads are entry points of their own; `src/server/thread/worker-entry.ts` finds them in the binary. */
 function workerEntries(root: string): string[] {
   return [...new Bun.Glob("src/server/**/*-worker.ts").scanSync(root)].sort();
 }

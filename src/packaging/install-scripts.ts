@@ -4,14 +4,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PackagingError } from "./packaging-error.ts";
 
-/** Names of the scripts, at the root of the sources and of a feed. */
-export const INSTALL_SCRIPTS: readonly string[] = ["install.sh", "install.ps1"];
+/** Paths of the scripts in the sources, by their names in a feed. */
+const SOURCES: Readonly<Record<string, string>> = { "install.sh": "install.sh", "install.ps1": "src/packaging/install.ps1" };
+
+/** Names of the scripts, at the root of a feed. */
+export const INSTALL_SCRIPTS: readonly string[] = Object.keys(SOURCES);
 
 /** Texts by name: `install.sh` and `install.ps1` of the sources with their two empty settings filled in. Throws PackagingError. */
 export async function filledInstallScripts(root: string, publicKey: string, baseUrl: string): Promise<Map<string, string>> {
   const filled = new Map<string, string>();
-  for (const name of INSTALL_SCRIPTS) {
-    const text = await readFile(join(root, name), "utf8").catch((error: Error) => {
+  for (const [name, path] of Object.entries(SOURCES)) {
+    const text = await readFile(join(root, path), "utf8").catch((error: Error) => {
       throw new PackagingError(`a release has the install scripts with it: ${error.message}`);
     });
     filled.set(name, fill(fill(text, "PUBLIC_KEY", publicKey, name), "BASE_URL", baseUrl, name));

@@ -5,9 +5,10 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ArchiveRefused, checkPaths } from "../domain/archive.ts";
 import { escapeControls } from "../domain/name.ts";
 import { sizeText } from "../domain/size.ts";
+import { ArchiveRefused, checkPaths } from "../domain/tar/reader.ts";
+import { TAR_END, tarEntry } from "../domain/tar/writer.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { ProjectFile, SourceBundle } from "./project.ts";
 
@@ -16,7 +17,6 @@ export const LARGEST_BUNDLE = 128 * 1024 * 1024;
 /** Size of a file, in bytes, from which on it is pointed out. */
 const LARGE_FILE = 5e6;
 const NAMED_LARGE = 5;
-const BLOCK = 512;
 
 /** Packs files of a folder. Throws a CliError that names the largest files when they are too many bytes. */
 export async function bundleFiles(root: string, files: readonly ProjectFile[], limit = LARGEST_BUNDLE): Promise<SourceBundle> {
@@ -33,9 +33,9 @@ export async function bundleFiles(root: string, files: readonly ProjectFile[], l
     packed.push({ path: file.path, size: content.length });
     total += content.length;
     if (total > limit) refuseTooLarge([...packed, ...files.slice(packed.length)], limit);
-    parts.push(...entry(file.path, content, isExecutable));
+    parts.push(...tarEntry({ path: file.path, content, mode: isExecutable ? 0o755 : 0o644, time: 0 }));
   }
-  parts.push(new Uint8Array(2 * BLOCK));
+  parts.push(TAR_END);
   const bytes = Bun.gzipSync(Buffer.concat(parts), { level: 6 });
   bytes.set([0, 0, 0, 0, 0, 255], 4);
   return { bytes, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), files: packed };
@@ -81,56 +81,4 @@ function refuseTooLarge(files: readonly ProjectFile[], limit: number): void {
 
 function mebibytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-}
-
-function entry(path: string, content: Uint8Array, isExecutable: boolean): Uint8Array[] {
-  const mode = isExecutable ? 0o755 : 0o644;
-  const name = splitName(path);
-  const parts: Uint8Array[] = [];
-  if (!name) {
-    const pax = paxRecord("path", path);
-    parts.push(header({ name: "pax_header", prefix: "" }, pax.length, 0o644, "x"), pax, padding(pax.length));
-  }
-  parts.push(header(name ?? { name: "long_name", prefix: "" }, content.length, mode, "0"), content, padding(content.length));
-  return parts;
-}
-
-/** The name as ustar holds it: 100 bytes, behind a prefix of 155; undefined when it does not fit or is not ASCII. */
-function splitName(path: string): { name: string; prefix: string } | undefined {
-  if (!/^[\x20-\x7e]+$/.test(path)) return undefined;
-  if (path.length <= 100) return { name: path, prefix: "" };
-  for (let slash = path.indexOf("/"); slash > 0 && slash <= 155; slash = path.indexOf("/", slash + 1))
-    if (path.length - slash - 1 <= 100) return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
-  return undefined;
-}
-
-function header(name: { name: string; prefix: string }, size: number, mode: number, type: string): Uint8Array {
-  const block = Buffer.alloc(BLOCK);
-  const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, "0")}\0`;
-  block.write(name.name, 0, 100, "latin1");
-  block.write(octal(mode, 8), 100, "latin1");
-  block.write(octal(0, 8), 108, "latin1");
-  block.write(octal(0, 8), 116, "latin1");
-  block.write(octal(size, 12), 124, "latin1");
-  block.write(octal(0, 12), 136, "latin1");
-  block.write("        ", 148, "latin1");
-  block.write(type, 156, "latin1");
-  block.write("ustar\0" + "00", 257, "latin1");
-  block.write(octal(0, 8), 329, "latin1");
-  block.write(octal(0, 8), 337, "latin1");
-  block.write(name.prefix, 345, 155, "latin1");
-  const sum = block.reduce((total, byte) => total + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
-  return block;
-}
-
-function paxRecord(key: string, value: string): Uint8Array {
-  const body = Buffer.byteLength(` ${key}=${value}\n`);
-  let length = body + String(body).length;
-  if (body + String(length).length !== length) length = body + String(length).length;
-  return Buffer.from(`${length} ${key}=${value}\n`);
-}
-
-function padding(size: number): Uint8Array {
-  return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }

@@ -1,10 +1,12 @@
 /** The server's log: one JSON object a line, `{"time", "level", "message", ...fields}`. Secrets are never passed to it. */
 
 import type { Clock } from "../context/clock.ts";
-import type { LogLevel } from "./start.ts";
 
 /** Facts beside a message; undefined ones are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Log levels of the server. */
+export type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** Writes lines at or above the level that it was made with. */
 export interface Log {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { loadServerKeys } from "../../src/server/auth/keys.ts";
+import { loadServerKeys } from "../../src/server/access/keys.ts";
 import { sendBytes, statusesOf } from "../harness/raw-request.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { residentMiB, watching } from "../harness/server-watch.ts";

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { main } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
-import { type Server, start } from "../../src/server/start.ts";
+import { type Server, start } from "../../src/server/boot/start.ts";
 import { type TestOptions, tempFolder, testRun } from "../client/test-context.ts";
 import { exchange, openSession } from "../harness/browser-session.ts";
 

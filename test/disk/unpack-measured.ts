@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { unpackArchive } from "../../src/disk/unpack.ts";
-import { ARCHIVE_LIMITS } from "../../src/domain/archive.ts";
+import { ARCHIVE_LIMITS } from "../../src/domain/tar/reader.ts";
 import { entry } from "./tar.ts";
 
 const MEBIBYTE = new Uint8Array(1024 * 1024);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { unpackArchive } from "../../src/disk/unpack.ts";
-import { ArchiveRefused } from "../../src/domain/archive.ts";
+import { ArchiveRefused } from "../../src/domain/tar/reader.ts";
 import { TempFolder } from "../server/running-server.ts";
 import { bundle, entry, pax } from "./tar.ts";
 

@@ -75,7 +75,7 @@ const python = ["python3", "python3.13", "python3.12", "python3.11", "python3.10
 function askPython(questions: unknown): unknown {
   const code = `import json, sys
 sys.path.insert(0, sys.argv[1])
-from svc import _names as n
+from svc._surface import names as n
 q = json.load(sys.stdin)
 print(json.dumps({
   "namespaces": [n.namespace_of(x) for x in q["classes"]],

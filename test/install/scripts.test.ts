@@ -8,7 +8,7 @@ import { lacksProgram } from "../harness/needs.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const shell = readFileSync(join(ROOT, "install.sh"), "utf8");
-const powershell = readFileSync(join(ROOT, "install.ps1"), "utf8");
+const powershell = readFileSync(join(ROOT, "src/packaging/install.ps1"), "utf8");
 
 describe("install.sh", () => {
   test.skipIf(lacksProgram("shellcheck"))("shellcheck has nothing to say", () => {
@@ -52,7 +52,7 @@ describe("install.ps1", () => {
 
   const powershellProgram = Bun.which("powershell") ? "powershell" : "pwsh";
   test.skipIf(lacksProgram(powershellProgram))("PowerShell can read it", () => {
-    const script = `$errors = $null; $null = [Management.Automation.Language.Parser]::ParseFile('${join(ROOT, "install.ps1")}', [ref]$null, [ref]$errors); $errors | ForEach-Object { $_.ToString() }; exit $errors.Count`;
+    const script = `$errors = $null; $null = [Management.Automation.Language.Parser]::ParseFile('${join(ROOT, "src/packaging/install.ps1")}', [ref]$null, [ref]$errors); $errors | ForEach-Object { $_.ToString() }; exit $errors.Count`;
     const read = Bun.spawnSync([powershellProgram, "-NoProfile", "-Command", script]);
     expect({ exitCode: read.exitCode, stdout: read.stdout.toString() }).toEqual({ exitCode: 0, stdout: "" });
   });

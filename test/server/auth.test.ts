@@ -6,8 +6,8 @@ import { AuthService } from "../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
 import { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { loadServerKeys } from "../../src/server/auth/keys.ts";
-import { createTokens } from "../../src/server/auth/tokens.ts";
+import { loadServerKeys } from "../../src/server/access/keys.ts";
+import { createTokens } from "../../src/server/access/tokens.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { BodyRefused, readBody } from "../../src/server/http/body.ts";
+import { BodyRefused, readBody } from "../../src/server/wire/http/body.ts";
 
 const post = (body: BodyInit | null, headers: Record<string, string> = {}) =>
   new Request("http://localhost/", { method: "POST", body, headers });

@@ -6,10 +6,10 @@ import { create, fromBinary, fromJson, toBinary, toJsonString } from "@bufbuild/
 import { DeploymentService, WatchDeploymentRequestSchema } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphService } from "../../gen/svc/v1/graph_pb.ts";
 import { QueryBulkRequestSchema, QueryBulkResponseSchema } from "../../gen/svc/v1/query_pb.ts";
-import { ENCODINGS, type Encoding } from "../../src/server/http/content-encoding.ts";
-import { hasSecret } from "../../src/server/services/call-encoding.ts";
 import { SERVICES } from "../../src/contract/services.ts";
-import { loadService } from "../../src/server/services/mount.ts";
+import { ENCODINGS, type Encoding } from "../../src/server/wire/http/content-encoding.ts";
+import { hasSecret } from "../../src/server/wire/services/call-encoding.ts";
+import { loadService } from "../../src/server/wire/services/mount.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { deploy, expectLive, GREETING } from "./deployments/deploying.ts";
 import { TempFolder, TestServer } from "./running-server.ts";

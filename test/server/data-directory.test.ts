@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { readServerNote, start } from "../../src/server/start.ts";
+import { readServerNote, start } from "../../src/server/boot/start.ts";
 import { METADATA_MIGRATIONS } from "../../src/server/stores/metadata/schema.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
 import { spawnServer } from "./spawned-server.ts";

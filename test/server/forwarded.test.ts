@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { request } from "node:http";
 import { networkInterfaces } from "node:os";
-import { clientAddress, dropForeignClaims, isEncrypted } from "../../src/server/http/forwarded.ts";
-import { createGuard } from "../../src/server/http/guard.ts";
+import { clientAddress, dropForeignClaims, isEncrypted } from "../../src/server/wire/http/forwarded.ts";
+import { createGuard } from "../../src/server/wire/http/guard.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const claims = () => new Headers({ "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.1, 198.51.100.7" });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { createGuard, isLoopback, isLoopbackPeer } from "../../src/server/http/guard.ts";
-import { start } from "../../src/server/start.ts";
+import { start } from "../../src/server/boot/start.ts";
+import { createGuard, isLoopback, isLoopbackPeer } from "../../src/server/wire/http/guard.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();

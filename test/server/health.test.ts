@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { HealthCheckStatus, HealthService } from "../../gen/svc/v1/health_pb.ts";
-import { loadServerKeys } from "../../src/server/auth/keys.ts";
-import { createTokens } from "../../src/server/auth/tokens.ts";
+import { loadServerKeys } from "../../src/server/access/keys.ts";
+import { createTokens } from "../../src/server/access/tokens.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { AuthService, LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
-import { createLoginSessions } from "../../src/server/auth/login-sessions.ts";
+import { createLoginSessions } from "../../src/server/access/login-sessions.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
 import { decideLogin, openSession, type TestSession } from "../harness/browser-session.ts";
 import { TempFolder, TestServer } from "./running-server.ts";

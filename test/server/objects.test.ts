@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
-import { loadServerKeys } from "../../src/server/auth/keys.ts";
-import { createObjectAddresses } from "../../src/server/http/objects.ts";
+import { loadServerKeys } from "../../src/server/access/keys.ts";
+import { createObjectAddresses } from "../../src/server/wire/http/objects.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();

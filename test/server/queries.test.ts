@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import type { Deployments } from "../../src/server/deployments/deployments.ts";
-import type { Platform } from "../../src/server/platform.ts";
-import { queriesOf } from "../../src/server/queries.ts";
 import { createSqliteTelemetryStore } from "../../src/server/stores/telemetry/sqlite.ts";
+import type { Platform } from "../../src/server/wire/platform.ts";
+import { createQueries } from "../../src/server/wire/query/queries.ts";
 import { deploy, expectLive, GREETING } from "./deployments/deploying.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
 
@@ -27,7 +27,7 @@ test("a link to a run is given only when the log has room for it", async () => {
     telemetry: async () => telemetry,
     deployments: async () => ({}) as Deployments,
   };
-  const { pageOf } = await queriesOf(parts as Platform);
+  const { pageOf } = await createQueries(parts as Platform);
   const link = "http://localhost/environments/env_1/query-runs/q";
   expect(pageOf("q", "env_1", new Headers())).toBe(link);
   const line = {

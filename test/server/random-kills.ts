@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { DeploymentService, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
-import type { InitialCredentials } from "../../src/server/start.ts";
+import type { InitialCredentials } from "../../src/server/boot/start.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { TempFolder } from "./running-server.ts";
 import { spawnServer } from "./spawned-server.ts";

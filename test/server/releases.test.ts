@@ -5,8 +5,8 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { NO_BUILD_FOR_386 } from "../../src/domain/release/no-build.ts";
-import { createGuard } from "../../src/server/http/guard.ts";
-import { start } from "../../src/server/start.ts";
+import { start } from "../../src/server/boot/start.ts";
+import { createGuard } from "../../src/server/wire/http/guard.ts";
 import { TempFolder, TestClock, TestServer } from "./running-server.ts";
 
 const INDEX = {

@@ -7,7 +7,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Clock } from "../../src/context/clock.ts";
-import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/start.ts";
+import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/boot/start.ts";
 import { openSession, type TestSession } from "../harness/browser-session.ts";
 
 /** The system's clock, which a test can put forward. */

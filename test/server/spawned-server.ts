@@ -1,7 +1,7 @@
 /** A server in a process of its own, which a test can kill. */
 
 import { join } from "node:path";
-import type { InitialCredentials } from "../../src/server/start.ts";
+import type { InitialCredentials } from "../../src/server/boot/start.ts";
 
 /** A started process. */
 export interface SpawnedServer extends Disposable {

@@ -10,10 +10,10 @@ import { DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
-import { holdDataDirectory } from "../../src/server/data-directory.ts";
+import { holdDataDirectory } from "../../src/server/boot/data-directory.ts";
+import { openParts } from "../../src/server/boot/parts.ts";
 import { buildJob } from "../../src/server/deployments/builds.ts";
 import { createLog } from "../../src/server/log.ts";
-import { openParts } from "../../src/server/parts.ts";
 import type { DeploymentRecord } from "../../src/server/stores/metadata/store.ts";
 
 /** An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store by its table and id, with the state it was left in. */

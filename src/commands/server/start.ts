@@ -11,7 +11,7 @@ import { openServerLog } from "../../config/server-log.ts";
 import type { Context } from "../../context/context.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
-import type { InitialCredentials, StartOptions } from "../../server/start.ts";
+import type { InitialCredentials, StartOptions } from "../../server/boot/start.ts";
 import { dataDirFlag, dataDirOf } from "./flags.ts";
 
 const LEVELS = ["debug", "info", "warning", "error"] as const;
@@ -111,7 +111,7 @@ export default defineCommand({
 async function* serve(context: Context, input: Input): AsyncIterable<Started> {
   const { clock, flags, progress, signal, surroundings } = context;
   const dataDir = dataDirOf(context, input.dataDir);
-  const { start } = await import("../../server/start.ts");
+  const { start } = await import("../../server/boot/start.ts");
   const write = openServerLog(dataDir, clock);
   const options: StartOptions = {
     host: input.host,

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._annotations import Now
-from ._context import query_context, query_id, query_tags, traceparent
-from ._hooks import after_all, before_all
-from ._resolver import batch, offline, online, realtime
+from ._types.annotations import Now
+from ._model.context import query_context, query_id, query_tags, traceparent
+from ._model.hooks import after_all, before_all
+from ._model.resolver import batch, offline, online, realtime
 from .features import (
     DataFrame,
     Feature,
@@ -128,7 +128,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """The client is loaded when it is asked for: resolvers do without it."""
-        from ._public_names import PUBLIC_NAMES, no_such_name
+        from ._surface.public_names import PUBLIC_NAMES, no_such_name
 
         if PUBLIC_NAMES.get(name, ("",))[0] == "svc.client":
             from . import client

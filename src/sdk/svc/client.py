@@ -35,7 +35,7 @@ from ._client.result import (
     query_result,
 )
 from ._client.values import classes_in, encode, feature_name, instant_text
-from ._names import DURATION_GRAMMAR, parse_duration
+from ._surface.names import DURATION_GRAMMAR, parse_duration
 
 __all__ = [
     "AuthenticationError",
@@ -376,6 +376,6 @@ def _header(value: str) -> str:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

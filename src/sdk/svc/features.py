@@ -8,19 +8,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
 
-from ._annotations import FeatureTime, Now, Primary
-from ._expression import Expression, underscore
-from ._feature_class import FeatureClass, features
-from ._feature_facts import Feature, is_feature_time, unwrap_feature
-from ._field import MISSING, FeatureOptions, Field, RelationOptions, Tags
+from ._types.annotations import FeatureTime, Now, Primary
+from ._model.expression import Expression, underscore
+from ._model.feature_class import FeatureClass, features
+from ._model.feature_facts import Feature, is_feature_time, unwrap_feature
+from ._model.field import MISSING, FeatureOptions, Field, RelationOptions, Tags
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
 from ._frames.selection import Features
-from ._hooks import after_all, before_all
-from ._named_query import NamedQuery
-from ._reference import FeatureReference, field_of
-from ._resolver import batch, offline, online, realtime
-from ._unknown_options import kept
+from ._model.hooks import after_all, before_all
+from ._model.named_query import NamedQuery
+from ._model.reference import FeatureReference, field_of
+from ._model.resolver import batch, offline, online, realtime
+from ._surface.unknown_options import kept
 from .streams import Windowed, windowed
 
 __all__ = [
@@ -160,6 +160,6 @@ def is_primary(item: Any) -> bool:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

@@ -16,6 +16,6 @@ svc_logger = logging.getLogger("svc")
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

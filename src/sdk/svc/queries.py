@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._named_query import NamedQuery
+from ._model.named_query import NamedQuery
 
 __all__ = ["NamedQuery"]
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

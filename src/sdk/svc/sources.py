@@ -14,9 +14,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._registry import registry
-from ._source import Origin
-from ._unknown_options import Others, kept
+from ._model.registry import registry
+from ._diagnostics.source import Origin
+from ._surface.unknown_options import Others, kept
 
 __all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
 
@@ -102,6 +102,6 @@ class MySQLSource(DataSource):
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._annotations import Windowed
-from ._field import MISSING, Tags, WindowedOptions
-from ._unknown_options import kept
+from ._types.annotations import Windowed
+from ._model.field import MISSING, Tags, WindowedOptions
+from ._surface.unknown_options import kept
 
 __all__ = ["Windowed", "windowed"]
 
@@ -48,6 +48,6 @@ def windowed(
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ._public_names import no_such_name
+        from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

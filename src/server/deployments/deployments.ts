@@ -7,6 +7,7 @@ import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deplo
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
+import type { DeploymentTarget } from "../access/scope.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -62,15 +63,6 @@ export type NewDeployment = Pick<
   | "repositoryUrl"
   | "sourceSha256"
 >;
-
-/** Which deployment a request is about. */
-export interface DeploymentTarget {
-  readonly environment: EnvironmentRecord;
-  /** Empty = the environment's own. */
-  readonly branch: string;
-  /** Empty = the live one of the branch or environment. */
-  readonly deploymentId: string;
-}
 
 /** Throws Failure invalid_argument when a branch is named and the deployment is not of it. */
 export function refuseOtherBranch(deployment: { readonly id: string; readonly branch: string }, wanted: string): void {

@@ -4,7 +4,6 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online.ts";
-import type { QueryLogEntry } from "../stores/telemetry/store.ts";
 import type { ValueSink } from "../writes/sink.ts";
 
 /** A deployment that answers queries. */
@@ -26,6 +25,3 @@ export interface LiveDeployment {
 
 /** A request that is wrong as a whole; services turn it into INVALID_ARGUMENT with an ErrorDetail. */
 export { QueryRefused } from "./refusal.ts";
-
-/** What became of a query, for the log, which knows itself where the deployment belongs. */
-export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch">;

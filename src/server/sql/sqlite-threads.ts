@@ -1,6 +1,6 @@
 /** The worker threads of a SQLite source. Each runs one statement at a time; they start when needed and end when idle. */
 
-import { workerEntry } from "../worker-entry.ts";
+import { workerEntry } from "../thread/worker-entry.ts";
 import { SqlError, type SqlResult } from "./source.ts";
 import type { Bound } from "./sqlite-file.ts";
 import type { ThreadAnswer, ThreadRequest } from "./sqlite-worker.ts";

@@ -1,6 +1,6 @@
 /** What pages load beside themselves: the style sheet and the scripts. They hold no data and are given to everybody. */
 
-import { SAFE_HEADERS } from "../http/respond.ts";
+import { SAFE_HEADERS } from "../wire/http/respond.ts";
 import { browserScript } from "./browser-script.ts" with { type: "macro" };
 
 const STYLE = `

@@ -3,12 +3,12 @@
  * a POST of this page's script with both halves of the browser session, and its form carries a signature over the login and that session.
  */
 
-import { mayOnlyRead } from "../auth/permissions.ts";
-import { equalInConstantTime, sign } from "../auth/secrets.ts";
-import type { Caller } from "../auth/tokens.ts";
-import { readBody } from "../http/body.ts";
-import { methodNotAllowed } from "../http/respond.ts";
-import type { Platform } from "../platform.ts";
+import { mayOnlyRead } from "../access/permissions.ts";
+import { equalInConstantTime, sign } from "../access/secrets.ts";
+import type { Caller } from "../access/tokens.ts";
+import { readBody } from "../wire/http/body.ts";
+import { methodNotAllowed } from "../wire/http/respond.ts";
+import type { Platform } from "../wire/platform.ts";
 import { facts } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
 import { pageResponse } from "./layout.ts";

@@ -3,10 +3,10 @@
  * other users of this machine, and everybody behind a proxy, come from here too.
  */
 
-import { PAGE_KEY_HEADER } from "../auth/browser-sessions.ts";
-import type { Caller } from "../auth/tokens.ts";
-import { errorAnswer, methodNotAllowed } from "../http/respond.ts";
-import type { Platform } from "../platform.ts";
+import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
+import type { Caller } from "../access/tokens.ts";
+import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
+import type { Platform } from "../wire/platform.ts";
 import { assetResponse } from "./assets.ts";
 import { messagePage } from "./layout.ts";
 import { entrance, shell } from "./shell.ts";

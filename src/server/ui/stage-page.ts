@@ -2,10 +2,10 @@
 
 import { readableName } from "../../domain/name.ts";
 import { toPlainJson } from "../../domain/value.ts";
-import type { Platform } from "../platform.ts";
-import { readStage } from "../query-stages.ts";
+import { readStage } from "../query-log/stages.ts";
 import type { EnvironmentRecord } from "../stores/metadata/store.ts";
 import type { StageRecord } from "../stores/telemetry/store.ts";
+import type { Platform } from "../wire/platform.ts";
 import { facts, table } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
 import { messagePage, pageResponse } from "./layout.ts";

@@ -83,7 +83,7 @@ print(json.dumps(wrong))
 import json
 import svc.functions as F
 from svc.features import _
-from svc._expression import Aggregate, Call
+from svc._model.expression import Aggregate, Call
 
 def names(item):
     if isinstance(item, Call):

@@ -15,7 +15,7 @@ from svc._frames.conditions import after, as_condition, before
 from svc._frames.spec import rows_spec
 from svc._loading.hook import compile_rewritten
 from svc._frames.unit_call import chosen
-from svc._values import encode
+from svc._codec.values import encode
 from svc.features import DataFrame
 
 NOW = datetime(2024, 1, 5, 12, tzinfo=timezone.utc)

@@ -10,12 +10,12 @@ import svc.functions as F
 from svc import online
 from svc.features import DataFrame, Features, _, feature, features, has_many, has_one
 from svc.streams import Windowed, windowed
-from svc._expression import Aggregate, Bracketed, Call, Expression, Literal, Path
+from svc._model.expression import Aggregate, Bracketed, Call, Expression, Literal, Path
 from svc._analysis.expression_reader import resolve_expressions
-from svc._literal import literal_json
+from svc._codec.literal import literal_json
 from svc._analysis.joins import resolve_joins
 from svc._worker.raised import Project
-from svc._registry import registry
+from svc._model.registry import registry
 from svc._worker.runner import Runner
 
 

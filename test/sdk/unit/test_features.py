@@ -8,8 +8,8 @@ from enum import Enum, IntEnum
 from typing import Annotated, Any, ClassVar, Dict, List, NewType, Optional, Set, Union
 
 from svc.features import FeatureTime, Primary, description, feature, features, has_one, is_primary, owner, tags
-from svc._dtypes import type_name
-from svc._findings import DefinitionError
+from svc._types.dtypes import type_name
+from svc._diagnostics.findings import DefinitionError
 
 
 class Kind(Enum):

@@ -7,8 +7,8 @@ from typing import Optional
 
 from svc import Now, offline, online
 from svc._loading.hook import compile_rewritten
-from svc._registry import registry
-from svc._signature import compile_resolver
+from svc._model.registry import registry
+from svc._model.signature import compile_resolver
 from svc.features import DataFrame, Features, FeatureTime, after, before, features
 
 

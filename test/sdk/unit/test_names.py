@@ -5,9 +5,9 @@ import unittest
 from datetime import timedelta
 
 from svc import NamedQuery, PostgreSQLSource, SQLiteSource
-from svc._names import closest_names, cron_problem, did_you_mean, duration_json, format_duration, namespace_of, parse_duration
-from svc._registry import registry
-from svc._source import read_comment
+from svc._surface.names import closest_names, cron_problem, did_you_mean, duration_json, format_duration, namespace_of, parse_duration
+from svc._model.registry import registry
+from svc._diagnostics.source import read_comment
 
 
 class Names(unittest.TestCase):

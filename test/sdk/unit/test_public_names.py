@@ -8,10 +8,10 @@ import unittest
 from datetime import timedelta
 
 import svc
-from svc import _public_names as names
+from svc._surface import public_names as names
 from svc import unwrap_feature
-from svc._findings import DefinitionError
-from svc._unknown_options import ABSENT_OPTIONS, options_of
+from svc._diagnostics.findings import DefinitionError
+from svc._surface.unknown_options import ABSENT_OPTIONS, options_of
 from svc.features import DataFrame, FeatureTime, Primary, Windowed, feature, features, has_one, windowed
 
 

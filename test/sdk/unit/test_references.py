@@ -5,7 +5,7 @@ import unittest
 from typing import Optional
 
 from svc.features import Features, Primary, features, has_one
-from svc._feature_class import FeatureClass
+from svc._model.feature_class import FeatureClass
 from svc._analysis.joins import resolve_joins
 from svc._frames.conditions import Comparison
 

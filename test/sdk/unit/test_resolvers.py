@@ -9,8 +9,8 @@ from typing import Optional
 
 import svc
 from svc import Now, batch, offline, online, realtime, svc_logger
-from svc._registry import registry
-from svc._resolver import InputSpec, OutputSpec
+from svc._model.registry import registry
+from svc._model.resolver import InputSpec, OutputSpec
 from svc.features import Features, FeatureTime, feature, features
 
 

@@ -10,9 +10,9 @@ import textwrap
 import unittest
 import warnings
 
-from svc._registry import registry
-from svc._signature import compile_resolver
-from svc._source import _roots, set_project_root
+from svc._model.registry import registry
+from svc._model.signature import compile_resolver
+from svc._diagnostics.source import _roots, set_project_root
 from svc._analysis.bindings import ProjectCode
 from svc._analysis.translate import translate
 from svc._analysis.translate_expression import Untranslatable

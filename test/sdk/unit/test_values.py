@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Any, List, NewType, Optional, Set
 
-from svc._values import ValueMismatch, decode, encode, untag
+from svc._codec.values import ValueMismatch, decode, encode, untag
 
 
 class Kind(Enum):

@@ -9,7 +9,7 @@ import statistics
 import sys
 from datetime import date, datetime, timedelta, timezone
 
-from svc._values import encode
+from svc._codec.values import encode
 
 DECADES = timedelta(seconds=315_576_000_000)
 EDGES = [

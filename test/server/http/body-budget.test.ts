@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { readBody } from "../../../src/server/http/body.ts";
-import { createBodyBudget } from "../../../src/server/http/body-budget.ts";
+import { readBody } from "../../../src/server/wire/http/body.ts";
+import { createBodyBudget } from "../../../src/server/wire/http/body-budget.ts";
 
 const MIB = 1024 * 1024;
 

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { BodyRefused, readBody } from "../../../src/server/http/body.ts";
-import { createBodyBudget } from "../../../src/server/http/body-budget.ts";
-import { acceptedEncoding, compress, ENCODINGS, type Encoding } from "../../../src/server/http/content-encoding.ts";
+import { BodyRefused, readBody } from "../../../src/server/wire/http/body.ts";
+import { createBodyBudget } from "../../../src/server/wire/http/body-budget.ts";
+import { acceptedEncoding, compress, ENCODINGS, type Encoding } from "../../../src/server/wire/http/content-encoding.ts";
 import { patience, seeded } from "../../domain/seed.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { JsonRefused, jsonText, quoted, repeatedName } from "../../../src/server/http/json-text.ts";
+import { JsonRefused, jsonText, quoted, repeatedName } from "../../../src/server/wire/http/json-text.ts";
 import { seeded } from "../../domain/seed.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

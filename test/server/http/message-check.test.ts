@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { CreateDeploymentRequestSchema, ValidateGraphRequestSchema } from "../../../gen/svc/v1/deployment_pb.ts";
 import { QueryBulkRequestSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { type Value, ValueSchema } from "../../../gen/svc/v1/value_pb.ts";
-import { checkMessage, MessageRefused } from "../../../src/server/http/message-check.ts";
+import { checkMessage, MessageRefused } from "../../../src/server/wire/http/message-check.ts";
 import { seeded } from "../../domain/seed.ts";
 
 function refusalOf(type: DescMessage, bytes: readonly number[] | Uint8Array, maxFields?: number): string {

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../src/server/query/bulk.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { type Ask, bulkColumn } from "../../../src/server/query/request/request.ts";
-import { readQueryRun } from "../../../src/server/query-runs.ts";
+import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
+import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
 import { seeded } from "../../domain/seed.ts";
 import { jsonDoors } from "../services/json-doors.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
@@ -196,7 +196,7 @@ test("the JSON door answers with columns, and errors with their rows", async () 
     errors: [{ row: 1, code: "RESOLVER_FAILED", category: "FIELD", message: "no score for 5", feature: "user.score" }],
     meta: { rows: 3, deployment_id: "dpl_1" },
   });
-  const run = readQueryRun({ ...(records[0] as QueryRecord), environmentId: "env_1", branch: "" });
+  const run = readQueryRun({ ...(records[0] as QueryRecord), deploymentId: "dep_1", environmentId: "env_1", branch: "" });
   expect(run.request.outputs).toEqual(["user.score"]);
   expect(run.response?.errors).toHaveLength(1);
   expect(run.response?.data).toEqual([]);

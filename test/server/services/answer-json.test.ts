@@ -4,7 +4,7 @@ import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
 import { outputToJson, typeToJson } from "../../../src/domain/output-json.ts";
 import { formatMicros } from "../../../src/domain/timestamp.ts";
 import type { Answer } from "../../../src/server/query/answer/answer.ts";
-import { type Asked, answerToText, errorToJson } from "../../../src/server/services/answer-json.ts";
+import { type Asked, answerToText, errorToJson } from "../../../src/server/wire/query/answer-json.ts";
 import { seeded } from "../../domain/seed.ts";
 import { anyAnswer } from "../query/random-answers.ts";
 

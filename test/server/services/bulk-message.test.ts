@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { QueryBulkRequestSchema, type QueryInputSchema, QueryRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { timestampToMicros } from "../../../src/domain/proto-time.ts";
 import { type BulkColumnAsk, bulkColumnsFromProto } from "../../../src/server/query/request/request.ts";
-import { readBulkMessage } from "../../../src/server/services/bulk-message.ts";
+import { readBulkMessage } from "../../../src/server/wire/query/bulk-message.ts";
 import { seeded } from "../../domain/seed.ts";
 
 const value: fc.Arbitrary<MessageInitShape<typeof QueryInputSchema>> = fc

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { QueryBulkRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
-import { checkCallBody } from "../../../src/server/services/call-body.ts";
+import { checkCallBody } from "../../../src/server/wire/services/call-body.ts";
 import { enveloped } from "../../harness/wire-fuzz.ts";
 
 const refusal = (type: string, body: Uint8Array) => {

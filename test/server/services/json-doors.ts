@@ -1,8 +1,8 @@
 /** The JSON query API of a test's world, without a server around it. */
 
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
-import type { QueryDoorDeps } from "../../../src/server/services/query-door.ts";
-import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/services/query-http.ts";
+import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
+import type { QueryRunner } from "../../../src/server/wire/query/endpoint.ts";
+import { createBulkQueryHttp, createQueryHttp } from "../../../src/server/wire/query/query-http.ts";
 import type { World } from "../query/worlds.ts";
 
 /** A door of the API, by the end of its path. */
@@ -13,13 +13,13 @@ export type PostText = (door: JsonDoor, body: string) => Promise<{ readonly stat
 
 /** Opens the doors. Records of what comes through them go to `records`. */
 export function jsonDoors(world: World, records: QueryRecord[] = []): PostText {
-  const deps: QueryDoorDeps<null> = {
+  const deps: QueryRunner<null> = {
     engine: world.engine,
     clock: world.clock,
     recordSpans: () => undefined,
     keepStages: async () => true,
     resolveDeployment: () => ({ deployment: world.deployment, release: () => {} }),
-    recordQuery: (record) => void records.push(record),
+    recordQuery: (_, record) => void records.push(record),
   };
   const doors = { online: createQueryHttp(deps), bulk: createBulkQueryHttp(deps) };
   return async (door, body) => {

@@ -9,11 +9,11 @@ import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/conn
 import { ErrorCategory, ErrorCode, ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { QueryRequestSchema, type QueryResponse, QueryResponseSchema, QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
-import { loadServerKeys } from "../../../src/server/auth/keys.ts";
-import { type Caller, createTokens } from "../../../src/server/auth/tokens.ts";
+import { loadServerKeys } from "../../../src/server/access/keys.ts";
+import { type Caller, createTokens } from "../../../src/server/access/tokens.ts";
 import { Failure } from "../../../src/server/failure.ts";
-import type { Platform } from "../../../src/server/platform.ts";
-import { QUERY_PATH, serveQueryDirectly } from "../../../src/server/services/query-direct.ts";
+import type { Platform } from "../../../src/server/wire/platform.ts";
+import { QUERY_PATH, serveQueryDirectly } from "../../../src/server/wire/services/query-direct.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 import { TempFolder, TestServer } from "../running-server.ts";
 
@@ -304,7 +304,7 @@ test.each([
 
 test("what is not a plain call, or comes from nobody, is left to the general handler", async () => {
   const part = () => Promise.reject(new Failure("unavailable", "direct"));
-  const handle = serveQueryDirectly({ deployments: part, telemetry: part } as unknown as Platform, async () => new Response("general"));
+  const handle = serveQueryDirectly({ queries: part } as unknown as Platform, async () => new Response("general"));
   const caller: Caller = { clientId: "client_x", teamId: "team_x", permissions: [] };
   const by = async (method: string, headers: Record<string, string>) => {
     const response = await handle(new Request(`${server.url}${QUERY_PATH}`, { method, headers }), new Uint8Array(0), caller);

@@ -4,13 +4,16 @@ import fc from "fast-check";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
-import type { QueryScope } from "../../../src/server/queries.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
-import { readQueryRun } from "../../../src/server/query-runs.ts";
-import { createQueryHttp } from "../../../src/server/services/query-http.ts";
+import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
+import type { QueryScope } from "../../../src/server/wire/query/endpoint.ts";
+import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
+import { createQueryHttp } from "../../../src/server/wire/query/query-http.ts";
 import { seeded } from "../../domain/seed.ts";
 import { featureClass, graph, primitive, python } from "../query/graphs.ts";
 import { PlayedError, World } from "../query/worlds.ts";
+
+/** What was recorded, with the deployment that it ran on. */
+type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
 
 const point = create(DataTypeSchema, {
   kind: {
@@ -59,7 +62,7 @@ interface Answered {
 interface Door {
   readonly world: World;
   readonly scopes: QueryScope[];
-  readonly records: QueryRecord[];
+  readonly records: DeploymentQuery[];
   leases: number;
   post(body: unknown, headers?: Record<string, string>): Promise<{ status: number; body: Answered }>;
   send(request: Request): Promise<Response>;
@@ -110,7 +113,7 @@ function door(): Door {
         one.leases++;
         return { deployment: of.deployment, release: () => void one.leases-- };
       },
-      recordQuery: (record) => void one.records.push(record),
+      recordQuery: ({ id }, record) => void one.records.push({ ...record, deploymentId: id }),
     });
     return (request) => handle(request, "caller", () => request.bytes());
   }
@@ -464,7 +467,7 @@ test("a run says what the online store served", async () => {
   ]);
 });
 
-function runOf(record: QueryRecord | undefined) {
+function runOf(record: DeploymentQuery | undefined) {
   if (!record) throw new Error("nothing was recorded");
   return readQueryRun({ ...record, environmentId: "env_1", branch: "" });
 }

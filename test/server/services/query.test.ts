@@ -2,20 +2,23 @@ import { expect, test } from "bun:test";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type QueryRequest, QueryRequestSchema, QueryResponseSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
-import type { QueryScope } from "../../../src/server/queries.ts";
-import type { QueryRecord } from "../../../src/server/query/engine.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import { readQueryRun } from "../../../src/server/query-runs.ts";
-import { createQueryCalls } from "../../../src/server/services/query.ts";
+import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
+import type { QueryScope } from "../../../src/server/wire/query/endpoint.ts";
+import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
+import { createQueryCalls } from "../../../src/server/wire/services/query.ts";
 import { featureClass, graph, python } from "../query/graphs.ts";
 import { World } from "../query/worlds.ts";
+
+/** What was recorded, with the deployment that it ran on. */
+type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
 
 function calls() {
   const world = new World(graph([featureClass("user", { id: "int", name: "str" })], [python("m.name", ["user.id"], ["user.name"])]), {
     python: { "m.name": ([id]) => `name ${id}` },
   });
   const scopes: QueryScope[] = [];
-  const records: QueryRecord[] = [];
+  const records: DeploymentQuery[] = [];
   const leases = { open: 0 };
   const answer = createQueryCalls<string>({
     engine: world.engine,
@@ -26,7 +29,7 @@ function calls() {
       leases.open++;
       return { deployment: world.deployment, release: () => void leases.open-- };
     },
-    recordQuery: (record) => void records.push(record),
+    recordQuery: ({ id }, record) => void records.push({ ...record, deploymentId: id }),
     recordSpans: () => undefined,
     keepStages: async () => true,
     pageOf: (queryId, environmentId) => `http://localhost/environments/${environmentId}/query-runs/${queryId}`,
@@ -50,7 +53,7 @@ test("answers with the page of the run, and logs what was received and sent", as
   expect(records).toMatchObject([
     { queryId: response.meta?.queryId as string, deploymentId: "dpl_1", encoding: "proto", correlationId: "c", errorCount: 0 },
   ]);
-  const run = readQueryRun({ ...(records[0] as QueryRecord), environmentId: "env_1", branch: "" });
+  const run = readQueryRun({ ...(records[0] as DeploymentQuery), environmentId: "env_1", branch: "" });
   expect(run.request).toEqual(create(QueryRequestSchema, asked));
   expect(run.response?.data[0]?.meta).toMatchObject({ chosenResolverFqn: "m.name", cacheHit: false });
   expect(run.response?.meta).toEqual(response.meta);

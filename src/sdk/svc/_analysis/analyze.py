@@ -18,12 +18,12 @@ import os
 import sys
 from typing import Any, Callable, Optional
 
-from .._findings import Finding, Findings, Span, to_json
+from .._diagnostics.findings import Finding, Findings, Span, to_json
 from .._loading.load import is_imported, load_project
-from .._registry import registry
-from .._resolver import ResolverDefinition, ResolverSpec
-from .._signature import compile_resolver
-from .._source import project_path, source_of
+from .._model.registry import registry
+from .._model.resolver import ResolverDefinition, ResolverSpec
+from .._model.signature import compile_resolver
+from .._diagnostics.source import project_path, source_of
 from .class_rules import check_class, distinct_classes
 from .expression_reader import resolve_expressions
 from .graph import graph_json

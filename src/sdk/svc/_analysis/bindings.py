@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any, Iterable, Iterator, Optional
 
-from .._source import Source, project_path, source_of
+from .._diagnostics.source import Source, project_path, source_of
 
 #: What reaches names of other modules, or builtins, in ways that reading the code does not show.
 _HIDDEN_NAMES = {"exec", "eval", "globals", "locals", "vars", "builtins", "__builtins__", "__import__"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .._dtypes import type_name
-from .._feature_class import FeatureClass
-from .._field import MISSING, Field, WindowedOptions
-from .._findings import BrokenReference, DefinitionError, Finding
-from .._options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
-from .._windows import WINDOW_GRAMMAR, format_window, window_seconds
-from .._wire import describe, value_json
+from .._types.dtypes import type_name
+from .._model.feature_class import FeatureClass
+from .._model.field import MISSING, Field, WindowedOptions
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
+from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
+from .._model.windows import WINDOW_GRAMMAR, format_window, window_seconds
+from .._codec.wire import describe, value_json
 from .places import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
 Report = Callable[[Finding], None]

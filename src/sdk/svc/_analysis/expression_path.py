@@ -6,12 +6,12 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .._dtypes import DataType
-from .._feature_class import FeatureClass
-from .._field import Field
-from .._findings import DefinitionError
+from .._types.dtypes import DataType
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
+from .._diagnostics.findings import DefinitionError
 from .._frames.conditions import Condition
-from .._reference import FeatureReference
+from .._model.reference import FeatureReference
 
 
 @dataclass

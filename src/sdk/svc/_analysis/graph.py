@@ -7,14 +7,14 @@ import platform
 from typing import Any, Optional
 
 from .. import __version__
-from .._feature_class import FeatureClass
-from .._field import MISSING, Field, WindowField, tag_list
-from .._findings import DefinitionError, Finding, well_formed
-from .._names import duration_json, parse_duration
-from .._options import schedule_text
-from .._reference import field_of
-from .._resolver import InputSpec, ResolverSpec
-from .._wire import NULL, value_json
+from .._model.feature_class import FeatureClass
+from .._model.field import MISSING, Field, WindowField, tag_list
+from .._diagnostics.findings import DefinitionError, Finding, well_formed
+from .._surface.names import duration_json, parse_duration
+from .._surface.options import schedule_text
+from .._model.reference import field_of
+from .._model.resolver import InputSpec, ResolverSpec
+from .._codec.wire import NULL, value_json
 from ..sources import DataSource
 from .joins import Join
 from .places import call_span, class_span, field_span, resolver_span

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Callable, Optional
 
-from .._annotations import attribute_error
-from .._dtypes import comparable, type_name
-from .._feature_class import FeatureClass
-from .._field import Field
-from .._findings import WARNING, BrokenReference, DefinitionError, Finding, Span
+from .._types.annotations import attribute_error
+from .._types.dtypes import comparable, type_name
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
+from .._diagnostics.findings import WARNING, BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Comparison, Condition, Conjunction
-from .._reference import FeatureReference, field_of, type_of
+from .._model.reference import FeatureReference, field_of, type_of
 from .places import annotation_span, field_span, value_span
 
 #: Pairs of (feature of the class that has the relation, feature of the other class).

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Callable, Iterable
 
-from .._feature_class import FeatureClass
-from .._field import Field, WindowedOptions
-from .._findings import Finding, Span
-from .._hooks import HookDefinition
-from .._named_query import NamedQuery
-from .._options import check_environments
-from .._resolver import ONLINE, ResolverDefinition
-from .._unknown_options import Others, unknown_option
+from .._model.feature_class import FeatureClass
+from .._model.field import Field, WindowedOptions
+from .._diagnostics.findings import Finding, Span
+from .._model.hooks import HookDefinition
+from .._model.named_query import NamedQuery
+from .._surface.options import check_environments
+from .._model.resolver import ONLINE, ResolverDefinition
+from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
 from .places import (
     call_option_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Optional
 
-from .._findings import ERROR, WARNING, Finding, Span
+from .._diagnostics.findings import ERROR, WARNING, Finding, Span
 
 _ADVICE = {
     ("feature", "owner"): "write '# :owner: name@example.com' above it, or owner= at the class",

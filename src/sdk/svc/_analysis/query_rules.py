@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
-from .._annotations import read_annotation
-from .._feature_class import FeatureClass
-from .._findings import BrokenReference, DefinitionError, Finding
+from .._types.annotations import read_annotation
+from .._model.feature_class import FeatureClass
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._frames.selection import FeatureSelection
-from .._named_query import NamedQuery
-from .._names import did_you_mean
-from .._options import Check, check_options, check_staleness, check_tags, check_text
-from .._reference import FeatureReference, field_of, path_of, type_of
-from .._windows import format_window, split_windowed_name, window_seconds, windowed_name
+from .._model.named_query import NamedQuery
+from .._surface.names import did_you_mean
+from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
+from .._model.reference import FeatureReference, field_of, path_of, type_of
+from .._model.windows import format_window, split_windowed_name, window_seconds, windowed_name
 from ..sources import DataSource
 from .places import call_span
 

@@ -17,9 +17,9 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
-from .._feature_class import _init
-from .._resolver import ResolverSpec, offline, online
-from .._source import FunctionNode
+from .._model.feature_class import _init
+from .._model.resolver import ResolverSpec, offline, online
+from .._diagnostics.source import FunctionNode
 from .bindings import ProjectCode
 from .translate_expression import NOTHING, PYTHON, Expressions, Node, Untranslatable, call, parameter
 

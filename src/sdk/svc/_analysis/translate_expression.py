@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Sequence
 
-from .._wire import describe
+from .._codec.wire import describe
 from .bindings import ProjectCode
 
 #: Largest translation of a function in nodes, and its deepest nesting.

@@ -11,8 +11,8 @@ import re
 from types import TracebackType
 from typing import Iterator, Optional
 
-from .._findings import Finding, Span
-from .._source import Source
+from .._diagnostics.findings import Finding, Span
+from .._diagnostics.source import Source
 
 _CURES = {
     "and": "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",

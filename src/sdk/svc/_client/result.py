@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Iterator, Mapping, Optional
 
-from .._feature_class import FeatureClass
-from .._names import did_you_mean
+from .._model.feature_class import FeatureClass
+from .._surface.names import did_you_mean
 from .http import ClientError, with_hint
 from .values import decode_field, fields_along, plain, result_name, to_datetime
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence
 
-from .._field import MISSING
-from .._findings import DefinitionError
-from .._names import did_you_mean
-from .._reference import FeatureReference, field_of, fields_of
-from .._registry import registry
-from .._values import plain_type
+from .._model.field import MISSING
+from .._diagnostics.findings import DefinitionError
+from .._surface.names import did_you_mean
+from .._model.reference import FeatureReference, field_of, fields_of
+from .._model.registry import registry
+from .._codec.values import plain_type
 from .conditions import is_reference
 
 if TYPE_CHECKING:
-    from .._feature_class import FeatureClass
+    from .._model.feature_class import FeatureClass
 
 
 class Key:

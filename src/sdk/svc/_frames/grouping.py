@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, Mapping, Optional
 
-from .._names import did_you_mean
+from .._surface.names import did_you_mean
 from . import aggregates
 from .columns import Columns, Key, key_of
 from .conditions import is_reference

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Iterator, Sequence
 
-from .._source import nodes_within
+from .._diagnostics.source import nodes_within
 
 if TYPE_CHECKING:
-    from .._feature_class import FeatureClass
-    from .._resolver import InputSpec, ResolverDefinition
+    from .._model.feature_class import FeatureClass
+    from .._model.resolver import InputSpec, ResolverDefinition
 
 Found = tuple[str, str, ast.AST]
 

@@ -7,12 +7,12 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from .._annotations import read_annotation, spell
-from .._feature_class import FeatureClass
-from .._findings import ERROR, WARNING, DefinitionError
-from .._reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
-from .._resolver import InputSpec, ResolverDefinition
-from .._windows import format_window
+from .._types.annotations import read_annotation, spell
+from .._model.feature_class import FeatureClass
+from .._diagnostics.findings import ERROR, WARNING, DefinitionError
+from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
+from .._model.resolver import InputSpec, ResolverDefinition
+from .._model.windows import format_window
 from .rules import removed_columns
 from .selection import TableType
 from .spec import columns_of_class, list_spec, rows_spec, table_spec

@@ -8,16 +8,16 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from .._dtypes import DataType, type_name
-from .._findings import DefinitionError
-from .._literal import literal_json
-from .._reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
-from .._wire import describe
+from .._types.dtypes import DataType, type_name
+from .._diagnostics.findings import DefinitionError
+from .._codec.literal import literal_json
+from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
+from .._codec.wire import describe
 from .arithmetic import SIGNS, Arithmetic
 from .conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
 
 if TYPE_CHECKING:
-    from .._feature_class import FeatureClass
+    from .._model.feature_class import FeatureClass
 
 Json = dict[str, Any]
 
@@ -271,7 +271,7 @@ def _check_type(operand: Any, value: Any) -> None:
 
 
 def _literal(value: Any) -> Json:
-    from .._literal import literal_json
+    from .._codec.literal import literal_json
 
     try:
         return {"literal": literal_json(value)}

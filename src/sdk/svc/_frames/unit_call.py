@@ -7,9 +7,9 @@ import inspect
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .._annotations import is_union
-from .._findings import DefinitionError
-from .._reference import FeatureReference, RowSelection, crosses_many, field_of
+from .._types.annotations import is_union
+from .._diagnostics.findings import DefinitionError
+from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
 from .columns import columns_of
 from .conditions import references_in
 from .dataframe import DataFrame, project, refuse_others
@@ -17,8 +17,8 @@ from .selection import TableType
 from .spec import RowsSpec
 
 if TYPE_CHECKING:
-    from .._feature_class import FeatureClass
-    from .._resolver import InputSpec, ResolverDefinition, ResolverSpec
+    from .._model.feature_class import FeatureClass
+    from .._model.resolver import InputSpec, ResolverDefinition, ResolverSpec
 
 
 def callable_in_tests(definition: ResolverDefinition) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ def _may_be_frame(annotation: Any) -> bool:
 
 
 def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
-    from .._signature import compile_resolver
+    from .._model.signature import compile_resolver
 
     found = getattr(definition, "unit_spec", None)
     if found is None:

@@ -8,9 +8,9 @@ import sys
 from typing import Sequence
 
 from .._analysis.import_errors import explain, explain_all
-from .._findings import Finding, Span
-from .._registry import registry
-from .._source import display_path, read_source, set_project_root
+from .._diagnostics.findings import Finding, Span
+from .._model.registry import registry
+from .._diagnostics.source import display_path, read_source, set_project_root
 from .hook import install
 
 #: Folders whose modules are no part of a deployment.

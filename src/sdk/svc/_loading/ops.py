@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .._expression import Call, Literal, is_in
+from .._model.expression import Call, Literal, is_in
 from .._frames.conditions import OPERATORS, Condition, Membership, NullTest, as_condition, is_reference
 
 Thunk = Callable[[], Any]

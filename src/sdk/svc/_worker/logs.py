@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any, Callable, Dict, Optional, TextIO
 
-from .._context import current_call
+from .._model.context import current_call
 
 #: Longest line in characters; more of it is cut.
 LINE_LENGTH = 8_192

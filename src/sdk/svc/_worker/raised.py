@@ -7,7 +7,7 @@ import traceback
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from .._missing_variable import missing_variable
+from .._diagnostics.missing_variable import missing_variable
 
 #: Most frames of a traceback, innermost last.
 FRAMES = 30

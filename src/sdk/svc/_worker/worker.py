@@ -17,12 +17,12 @@ import sys
 import threading
 from typing import Any, Dict, List, Optional, Set
 
-from .._context import current_call
-from .._findings import Finding, Span
-from .._hooks import AFTER, BEFORE, HookDefinition
+from .._model.context import current_call
+from .._diagnostics.findings import Finding, Span
+from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._loading.load import load_project
-from .._registry import registry
-from .._source import project_path, source_of
+from .._model.registry import registry
+from .._diagnostics.source import project_path, source_of
 from .frame_runner import runner_for
 from .logs import LogHandler, LogSink, LogStream, level_from
 from .protocol import Connection, Message

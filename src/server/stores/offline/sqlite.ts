@@ -3,7 +3,7 @@
  * owns the file (the server's lock on its data directory sees to that). Threads are started and the file is opened with the first call.
  */
 
-import { workerEntry } from "../../worker-entry.ts";
+import { workerEntry } from "../../thread/worker-entry.ts";
 import type { OfflineAnswer, OfflineRequest, OfflineThreads } from "./offline-worker.ts";
 import { type OfflineStore, OfflineStoreError } from "./store.ts";
 

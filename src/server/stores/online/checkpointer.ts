@@ -2,7 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { workerEntry } from "../../worker-entry.ts";
+import { workerEntry } from "../../thread/worker-entry.ts";
 import type { CheckpointRequest } from "./checkpoint-worker.ts";
 
 /** Written cells between two checkpoints: about 4 to 8 MB of log. */

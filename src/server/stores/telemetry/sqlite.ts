@@ -1,7 +1,7 @@
 /** The telemetry store in one SQLite file that a worker thread owns: records are gathered here and sent there in batches, and whoever reads asks it too. */
 
 import type { Clock } from "../../../context/clock.ts";
-import { workerEntry } from "../../worker-entry.ts";
+import { workerEntry } from "../../thread/worker-entry.ts";
 import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
 import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";

@@ -1,0 +1,1 @@
+"""Values as JSON and as literals, between Python, the graph and the wire."""

@@ -1,0 +1,1 @@
+"""Findings, and where in the user's source text they are."""

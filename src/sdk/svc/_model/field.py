@@ -1,0 +1,276 @@
+"""One feature of a class: what its annotation, its options and the comment above it say."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from .._types.annotations import read_annotation
+from .._types.dtypes import DataType, value_type
+from .expression import Expression
+from .._diagnostics.findings import CircularReference, DefinitionError
+from .._frames.selection import table_columns
+from .._diagnostics.source import Comment
+from .._surface.unknown_options import Others
+from .windows import window_seconds, windowed_name
+
+if TYPE_CHECKING:
+    from .feature_class import FeatureClass
+    from .reference import FeatureReference
+
+Tags = Union[str, list[str], tuple[str, ...], set[str]]
+
+
+class Missing:
+    """The type of `MISSING`: nothing was given, where None would be a value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """What `feature(...)` was given."""
+
+    max_staleness: Union[str, timedelta, None] = None
+    default: Any = MISSING
+    owner: Optional[str] = None
+    tags: Optional[Tags] = None
+    description: Optional[str] = None
+    primary: bool = False
+    name: Optional[str] = None
+    expression: Any = None
+    store_online: Optional[bool] = None
+    store_offline: Optional[bool] = None
+    cache_nulls: Optional[bool] = None
+    others: Others = ()
+
+
+@dataclass(frozen=True)
+class WindowedOptions(FeatureOptions):
+    """What `windowed(...)` was given."""
+
+    windows: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class RelationOptions:
+    """What `has_one(...)` or `has_many(...)` was given."""
+
+    join: Callable[[], Any]
+    many: bool = False
+    max_staleness: Union[str, timedelta, None] = None
+    others: Others = ()
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """A field's annotation, understood. A relation has a `target` and, when it leads to any number of rows, `many`; a value has the rest."""
+
+    nullable: bool
+    target: Optional[FeatureClass] = None
+    dtype: DataType = None  # type: ignore[assignment]
+    python_type: Any = None
+    references: Optional[FeatureReference] = None
+    marked_primary: bool = False
+    marked_time: bool = False
+    #: Whether there is one value per window; the field itself then stands for all of them.
+    windowed: bool = False
+    many: bool = False
+
+
+class Field:
+    """A feature as its class defines it."""
+
+    def __init__(self, owner: FeatureClass, attribute: str, annotation: Any, value: Any) -> None:
+        self.owner_class = owner
+        self.attribute = attribute
+        self.annotation = annotation
+        self.relation = value if isinstance(value, RelationOptions) else None
+        self.options = _options_of(value)
+        self.name = text_of(self.options.name) or attribute
+        #: The windows in seconds, in the order of definition; empty unless it is windowed.
+        self.windows = _lengths(self.options)
+        self._windows: dict[int, WindowField] = {}
+        self._type: Optional[FieldType] = None
+        self._resolving = False
+
+    @property
+    def fqn(self) -> str:
+        return f"{self.owner_class.namespace}.{self.name}"
+
+    @property
+    def type(self) -> FieldType:
+        """The annotation, understood. Raises DefinitionError when it makes no sense, or not yet (a class further down)."""
+        if self._type is None:
+            if self._resolving:
+                text = f"the type of '{self.fqn}' refers back to itself: write the type of the values in one place"
+                raise CircularReference(114, text, "refers to itself")
+            self._resolving = True
+            try:
+                self._type = self._read()
+            finally:
+                self._resolving = False
+        return self._type
+
+    def _read(self) -> FieldType:
+        scope = self.owner_class.scope
+        reading = read_annotation(self.annotation, scope)
+        core = reading.core
+        columns = table_columns(core)
+        is_class = isinstance(core, type) and "__svc_features__" in core.__dict__
+        if reading.windowed and (is_class or columns is not None):
+            text = f"'{self.fqn}' is a relation, which has no windows: give them to a feature that aggregates its rows"
+            raise DefinitionError(114, text, "a relation")
+        if is_class:
+            return FieldType(reading.nullable, target=core.__svc_features__)
+        if columns is not None:
+            return FieldType(False, self._rows_of(columns, reading.nullable), many=True)
+        value = value_type(core, scope)
+        return FieldType(
+            reading.nullable,
+            None,
+            value.dtype,
+            value.python_type,
+            value.references,
+            reading.primary or self.options.primary is True,
+            reading.feature_time,
+            reading.windowed,
+        )
+
+    def _rows_of(self, columns: tuple[Any, ...], nullable: bool) -> FeatureClass:
+        """The class that a has-many relation leads to."""
+        cores = [read_annotation(column, self.owner_class.scope).core for column in columns]
+        if len(cores) != 1 or not isinstance(cores[0], type) or "__svc_features__" not in cores[0].__dict__:
+            text = f"'{self.fqn}' is a relation to the rows of one class: write DataFrame[Txn] with the name of a feature class"
+            raise DefinitionError(114, text, "no feature class")
+        found: FeatureClass = cores[0].__svc_features__  # type: ignore[attr-defined]
+        if nullable:
+            text = f"'{self.fqn}' may have no rows, but is never None: write DataFrame[{found.cls.__name__}]"
+            raise DefinitionError(114, text, "never None")
+        return found
+
+    def window(self, seconds: int) -> WindowField:
+        """The feature that holds one of its windows."""
+        found = self._windows.get(seconds)
+        if found is None:
+            found = self._windows[seconds] = WindowField(self, seconds)
+        return found
+
+    def values(self) -> list[Field]:
+        """The features that hold its values: one per window, else itself."""
+        return [self.window(seconds) for seconds in self.windows] if isinstance(self.options, WindowedOptions) else [self]
+
+    @property
+    def default(self) -> Any:
+        """A fresh copy of the default; MISSING when there is none."""
+        value = self.options.default
+        if value is MISSING:
+            return MISSING
+        try:
+            dtype = self.type.dtype
+        except DefinitionError:
+            dtype = None
+        if isinstance(value, (tuple, frozenset)) and dtype is not None and "list" in dtype:
+            return (set if dtype["list"].get("set") else list)(value)
+        return copy.deepcopy(value)
+
+    @property
+    def node(self) -> Optional[ast.AnnAssign]:
+        """The annotated assignment that defines it, when the source can be read."""
+        return self.owner_class.field_nodes().get(self.attribute)
+
+    @property
+    def comment(self) -> Comment:
+        """The comment block above the definition."""
+        source, node = self.owner_class.source, self.node
+        return source.comment_above(node.lineno) if source and node else Comment()
+
+    @property
+    def description(self) -> str:
+        own = text_of(self.options.description)
+        return self.comment.text if own is None else own
+
+    @property
+    def owner(self) -> Optional[str]:
+        """Its own owner, else its class's."""
+        return text_of(self.options.owner) or self.comment.owner or self.owner_class.owner
+
+    @property
+    def tags(self) -> list[str]:
+        """Its own tags, then its class's."""
+        return list(dict.fromkeys([*tag_list(self.options.tags), *self.comment.tags, *self.owner_class.tags]))
+
+    @property
+    def max_staleness(self) -> Union[str, timedelta, None]:
+        """Its own staleness as written, else its class's."""
+        own = self.options.max_staleness
+        return own if own is not None else self.owner_class.options.max_staleness
+
+    def stores(self, option: str) -> bool:
+        """Whether `store_online`, `store_offline` or `cache_nulls` holds: what it says itself, else its class; True when nobody says."""
+        own = getattr(self.options, option)
+        return (own if own is not None else getattr(self.owner_class.options, option)) is not False
+
+    @property
+    def expression(self) -> Optional[Expression]:
+        """How it is computed without code."""
+        return self.options.expression if isinstance(self.options.expression, Expression) else None
+
+
+class WindowField(Field):
+    """One window of a windowed feature."""
+
+    def __init__(self, base: Field, seconds: int) -> None:
+        super().__init__(base.owner_class, windowed_name(base.attribute, seconds), base.annotation, base.options)
+        self.base = base
+        self.seconds = seconds
+        self.name = windowed_name(base.name, seconds)
+        self.windows = ()
+
+    def values(self) -> list[Field]:
+        return [self]
+
+    def _read(self) -> FieldType:
+        return dataclasses.replace(self.base.type, windowed=False)
+
+    @property
+    def node(self) -> Optional[ast.AnnAssign]:
+        return self.base.node
+
+
+def _lengths(options: FeatureOptions) -> tuple[int, ...]:
+    written = options.windows if isinstance(options, WindowedOptions) else ()
+    return tuple(dict.fromkeys(seconds for seconds in map(window_seconds, written) if seconds is not None))
+
+
+def _options_of(value: Any) -> FeatureOptions:
+    if isinstance(value, FeatureOptions):
+        return value
+    if isinstance(value, Expression):
+        return FeatureOptions(expression=value)
+    return FeatureOptions(default=MISSING if isinstance(value, RelationOptions) else value)
+
+
+def text_of(value: Any) -> Optional[str]:
+    """An option's text; None when it is not given or no text (finding 146)."""
+    return value if isinstance(value, str) else None
+
+
+def tag_list(tags: Any) -> list[str]:
+    """Tags as a list; one text is one tag."""
+    if isinstance(tags, str):
+        return [tags]
+    if isinstance(tags, (list, tuple, set, frozenset)):
+        return [tag for tag in (sorted(tags, key=str) if isinstance(tags, (set, frozenset)) else tags) if isinstance(tag, str)]
+    return []

@@ -1,0 +1,91 @@
+"""Hooks: what a worker process runs before its first resolver call and after its last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
+
+from .decorated import DecoratedFunction
+from .registry import registry
+from .._surface.unknown_options import Others, kept
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+BEFORE = "before_all"
+AFTER = "after_all"
+
+
+@dataclass(frozen=True)
+class HookOptions:
+    """What a hook's decorator was given."""
+
+    environment: Union[str, Sequence[str], None] = None
+    others: Others = ()
+
+
+class HookDefinition(DecoratedFunction):
+    """A hook."""
+
+    def __init__(self, fn: Callable[..., Any], kind: str, options: HookOptions) -> None:
+        super().__init__(fn, f"@{kind} stands above a function")
+        #: `before_all` or `after_all`.
+        self.kind = kind
+        self.options = options
+        self.name = f"{self.inner.__module__}.{self.inner.__name__}"
+
+    def runs_in(self, environment: str) -> bool:
+        """Whether it runs in an environment of that name."""
+        wanted = self.options.environment
+        return wanted is None or environment in ([wanted] if isinstance(wanted, str) else wanted)
+
+
+def _hook(kind: str, fn: Optional[F], environment: Any, others: dict[str, Any]) -> Any:
+    options = HookOptions(environment, kept(kind, others))
+
+    def decorate(decorated: F) -> F:
+        registry.add_hook(HookDefinition(decorated, kind, options))
+        return decorated
+
+    return decorate if fn is None else decorate(fn)
+
+
+@overload
+def before_all(fn: F, /) -> F: ...
+
+
+@overload
+def before_all(*, environment: Union[str, Sequence[str], None] = None) -> Callable[[F], F]: ...
+
+
+def before_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
+    """Makes a function without parameters one that every worker process runs once, before its first resolver call:
+
+        @before_all
+        def connect() -> None:
+            global model
+            model = load_model()
+
+    environment: the environments that it runs in; default: all.
+
+    Hooks run in the order of definition. One that raises fails the deployment.
+    """
+    return _hook(BEFORE, fn, environment, others)
+
+
+@overload
+def after_all(fn: F, /) -> F: ...
+
+
+@overload
+def after_all(*, environment: Union[str, Sequence[str], None] = None) -> Callable[[F], F]: ...
+
+
+def after_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
+    """Makes a function without parameters one that every worker process runs once, after its last resolver call.
+
+    environment: the environments that it runs in; default: all.
+
+    Hooks run in the reverse order of definition, for as long as the server waits for workers that it lets go: half a minute at a deployment. What
+    one raises is logged. A process that is killed runs none.
+    """
+    return _hook(AFTER, fn, environment, others)

@@ -1,0 +1,315 @@
+"""The decorators `online` and `offline`, and what the worker knows of a resolver."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
+
+from .._types.annotations import Scope, scope_of_frame
+from .decorated import DecoratedFunction
+from .._types.dtypes import DataType
+from .field import MISSING, Tags
+from .._frames.spec import RowsSpec, TableSpec
+from .registry import registry
+from .._surface.unknown_options import Others, kept
+from .windows import format_window, split_windowed_name, window_seconds
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ONLINE = "RESOLVER_KIND_ONLINE"
+OFFLINE = "RESOLVER_KIND_OFFLINE"
+
+
+@dataclass(frozen=True)
+class ResolverOptions:
+    """What a resolver's decorator was given."""
+
+    tags: Optional[Tags] = None
+    environment: Union[str, Sequence[str], None] = None
+    timeout: Union[str, timedelta, None] = None
+    cron: Union[str, timedelta, None] = None
+    owner: Optional[str] = None
+    name: Optional[str] = None
+    total: Optional[bool] = None
+    translate: Optional[bool] = None
+    others: Others = ()
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """A parameter of a resolver: a feature, the query's time (`is_now`), rows of a has-many relation (`rows`), or a table of features (`table`)."""
+
+    name: str
+    is_now: bool
+    #: Path from the root class, for example "flight.origin.latitude"; empty for the query's time.
+    path: str = ""
+    #: The type to decode a value to.
+    python_type: Any = None
+    dtype: Optional[DataType] = None
+    #: Whether None may be passed.
+    optional: bool = False
+    #: Passed instead of None; None when the parameter has no default.
+    default: Any = None
+    #: The parameter that takes all windows of a feature in a dict, and the key of this window in it; empty for any other.
+    windows_of: str = ""
+    window: str = ""
+    rows: Optional[RowsSpec] = None
+    table: Optional[TableSpec] = None
+
+    @property
+    def parameter(self) -> str:
+        """The name of the function's parameter."""
+        return self.windows_of or self.name
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether a DataFrame is passed."""
+        return self.rows is not None or self.table is not None
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """A feature that a resolver produces."""
+
+    fqn: str
+    #: Name of the attribute on an instance of the class.
+    attribute: str
+    #: The type to encode a value by.
+    python_type: Any
+    dtype: DataType
+    nullable: bool
+    #: The window's seconds, for one window of a feature.
+    window: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class ResolverSpec:
+    """A resolver, ready to be called."""
+
+    fqn: str
+    #: Takes one value per input by position. What an `async def` gives back is awaitable.
+    fn: Callable[..., Any]
+    kind: str
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    is_async: bool
+    #: Whether the function returns an instance or a tuple instead of the one value.
+    returns_several: bool
+    #: The class whose features it produces.
+    output_class: type
+    #: Longest run of one call in seconds; None = the engine's default.
+    timeout: Optional[float]
+    definition: ResolverDefinition
+    #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty for values of the row asked.
+    shape: str = ""
+    #: The has-many relation that it fills, for example "user.txns".
+    relation: str = ""
+
+    @property
+    def takes_table(self) -> bool:
+        """Whether it runs once for the whole batch."""
+        return any(item.table is not None for item in self.inputs)
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether it takes or gives DataFrames."""
+        return bool(self.shape) or any(item.is_frame for item in self.inputs)
+
+    def unpack(self, result: Any) -> tuple[Any, ...]:
+        """One value per output from what the function returned. Raises TypeError when that is not what it declares."""
+        if isinstance(result, self.output_class):
+            return self._unpack_instance(result)
+        if not self.returns_several:
+            return (result,)
+        if result is None:
+            return (None,) * len(self.outputs)
+        if isinstance(result, dict) and len({split_windowed_name(item.attribute)[0] for item in self.outputs}) == 1:
+            return self._unpack_windows(result)
+        if isinstance(result, tuple):
+            if len(result) != len(self.outputs):
+                raise TypeError(f"{self.fqn} returned {len(result)} values for {len(self.outputs)} features")
+            return result
+        name = self.output_class.__name__
+        if all(item.window is not None for item in self.outputs):
+            windows = ", ".join(f'"{format_window(item.window)}": ...' for item in self.outputs[:3] if item.window is not None)
+            raise TypeError(f"{self.fqn} returned {type(result).__name__} for the windows of a feature: return {{{windows}}}")
+        raise TypeError(
+            f"{self.fqn} returned {type(result).__name__} for {len(self.outputs)} features: "
+            f"return {name}({', '.join(f'{item.attribute}=...' for item in self.outputs[:3])}) or a tuple"
+        )
+
+    def _unpack_windows(self, values: dict[Any, Any]) -> tuple[Any, ...]:
+        """The values of a windowed feature, given as `{"10m": 3}`."""
+        found = {window_seconds(window): value for window, value in values.items()}
+        windows = [item.window for item in self.outputs]
+        for seconds, window in zip(found, values):
+            if seconds is None or seconds not in windows:
+                listed = ", ".join(format_window(known) for known in windows if known is not None)
+                raise TypeError(f"{self.fqn} returned a value for {window!r}, which is not among its windows: {listed}")
+        return tuple(found.get(window) for window in windows)
+
+    def _unpack_instance(self, instance: Any) -> tuple[Any, ...]:
+        values = vars(instance)
+        declared = {item.attribute for item in self.outputs}
+        keys = {field.attribute for field in type(instance).__svc_features__.primary_keys}
+        for attribute in values:
+            if attribute not in declared and attribute not in keys:
+                raise TypeError(f"{self.fqn} set '{attribute}', which is not among its outputs: add it to Features[...]")
+        return tuple(values.get(item.attribute) for item in self.outputs)
+
+
+class ResolverDefinition(DecoratedFunction):
+    """A resolver."""
+
+    def __init__(self, fn: Callable[..., Any], kind: str, options: ResolverOptions, frame: Any) -> None:
+        super().__init__(fn, "@online and @offline stand above a function")
+        inner = self.inner
+        self.kind = kind
+        self.options = options
+        self.module: str = inner.__module__
+        self.name: str = options.name if isinstance(options.name, str) else inner.__name__
+        self.function_name: str = inner.__name__
+        self.scope = Scope(self.module, self.origin.filename, inner.__globals__, scope_of_frame(frame).locals)
+        self.returns = getattr(inner, "__annotations__", {}).get("return", MISSING)
+
+    @property
+    def fqn(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def description(self) -> str:
+        """The docstring, else the comment block above."""
+        text = inspect.getdoc(inspect.unwrap(self.fn))
+        if text:
+            return text
+        source = self.source
+        return source.comment_above(self.origin.line).text if source else ""
+
+
+def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
+    """The resolvers whose definitions make sense."""
+    from .signature import compile_resolver
+
+    specs = {}
+    for definition in definitions:
+        spec, _ = compile_resolver(definition)
+        if spec is not None:
+            specs[spec.fqn] = spec
+    return specs
+
+
+def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
+    if fn is None:
+
+        def decorate(decorated: F) -> Any:
+            return _register(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
+
+        return decorate
+    return _register(ResolverDefinition(fn, kind, options, sys._getframe(2)))
+
+
+def _register(definition: ResolverDefinition) -> Callable[..., Any]:
+    from .._frames.unit_call import callable_in_tests
+
+    registry.add_resolver(definition)
+    return callable_in_tests(definition)
+
+
+@overload
+def online(fn: F, /) -> F: ...
+
+
+@overload
+def online(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+) -> Callable[[F], F]: ...
+
+
+def online(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+    **others: NoReturn,
+) -> Any:
+    """Makes a function a resolver for online and offline queries. It can be called in tests like before; for a parameter that is a DataFrame it takes
+    a list of rows as well, and applies the filters and columns that the parameter declares.
+
+        @online(timeout="200ms")
+        def domain(email: User.email) -> User.domain:
+            return email.split("@")[1]
+
+    A parameter that is Optional or has a default does not stop the function: where its feature is None, has no row or failed, it is given None, or the
+    default.
+
+    tags: what a query must carry for the resolver to be considered.
+    environment: the environments that it exists in; default: all.
+    timeout: the longest run of one call, such as "200ms".
+    cron: when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs nothing by a schedule, which `svc lint` says.
+    owner: who answers for it.
+    name: the last part of its FQN, when it differs from the function's name.
+    total: whether the DataFrame that it returns has every row of its class, so that other rows do not exist.
+    translate: False = the function always runs in Python. Else one that is no more than arithmetic, text and comparisons of its parameters is computed
+        by the server, with the same results.
+    """
+    unknown = kept("online", others)
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+
+
+@overload
+def offline(fn: F, /) -> F: ...
+
+
+@overload
+def offline(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+) -> Callable[[F], F]: ...
+
+
+def offline(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+    **others: NoReturn,
+) -> Any:
+    """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
+    unknown = kept("offline", others)
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+
+
+realtime = online
+batch = offline

@@ -1,0 +1,337 @@
+"""Reading a resolver's signature: what it needs, what it produces, and the rules 140 to 146."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import datetime
+from typing import Any, Callable, Optional
+
+from .._types.annotations import read_annotation, spell, unreadable
+from .feature_class import FeatureClass
+from .field import MISSING, WindowField
+from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError
+from .._frames.dataframe import DataFrame
+from .._frames.selection import FeatureSelection, TableType
+from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
+from .._surface.names import parse_duration
+from .._surface.options import RESOLVER_CHECKS, check_options
+from .._diagnostics.output_advice import example, free_features, of_relation
+from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
+from .registry import registry
+from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
+from .windows import format_window, readable_path, windowed_name
+from .._codec.wire import value_json
+
+
+class _Reader(FrameSignature):
+    """Reads a resolver's signature; what it finds is in its attributes afterwards."""
+
+    def read(self) -> None:
+        for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
+            self.problem(146, text, "bad value", "option", option)
+        for parameter in self.definition.parameters.values():
+            self.read_parameter(parameter)
+        self.check_tables()
+        self.read_return()
+        self.check_roots()
+        self.check_overlap()
+        self.check_rows()
+
+    def read_parameter(self, parameter: inspect.Parameter) -> None:
+        name = parameter.name
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
+            text = f"'{stars}{name}' names no features: write one parameter per feature, such as 'name: User.name'"
+            return self.problem(140, text, "no feature", "parameter", name)
+        if parameter.annotation is parameter.empty:
+            text = f"parameter '{name}' names no feature: annotate it, such as '{name}: User.{name}'"
+            return self.problem(140, text, "no feature annotation", "parameter", name)
+        try:
+            reading = read_annotation(parameter.annotation, self.definition.scope)
+            if reading.now:
+                self.inputs.append((InputSpec(name, True, python_type=datetime), None))
+                return None
+            if isinstance(reading.core, TableType):
+                return self.read_table(parameter, reading.core)
+            if isinstance(reading.core, RowSelection) or is_many(reading.core):
+                return self.read_rows(parameter, reading.core, reading.nullable)
+            if isinstance(reading.core, FeatureReference) and crosses_many(reading.core) and type_of(field_of(reading.core)).target is None:
+                return self.read_list(parameter, reading.core, reading.nullable)
+            target = field_of(reading.core) if isinstance(reading.core, FeatureReference) else None
+            kind = type_of(target) if target else None
+        except BrokenReference:
+            self.is_broken = True
+            return None
+        except DefinitionError as error:
+            self.problems.append(Problem(_as(140, error), "annotation", name))
+            return None
+        if target is None or kind is None:
+            return self.problem(140, _not_a_feature(name, reading.core), "no feature", "annotation", name)
+        if kind.target is not None:
+            first = next(iter(kind.target.fields), "id")
+            text = f"parameter '{name}' is a relation: take a feature of it, such as '{reading.core!r}.{first}'"
+            return self.problem(140, text, "a relation", "annotation", name)
+        references = windows_of(reading.core)
+        optional, default = reading.nullable, None
+        if parameter.default is not parameter.empty:
+            optional, default = True, parameter.default
+        if default is not None:
+            try:
+                value_json(default, kind.dtype)
+            except DefinitionError as error:
+                text = f"the default of parameter '{name}' does not fit '{path_of(reading.core)}': {error}"
+                return self.problem(115, text, error.label, "default", name)
+        for reference in references:
+            one = field_of(reference)
+            window = format_window(one.seconds) if isinstance(one, WindowField) and kind.windowed else ""
+            parts = (windowed_name(name, one.seconds), name, window) if isinstance(one, WindowField) and kind.windowed else (name, "", "")
+            spec = InputSpec(parts[0], False, path_of(reference), kind.python_type, kind.dtype, optional, default, parts[1], parts[2])
+            self.inputs.append((spec, reference))
+        return None
+
+    def read_return(self) -> None:
+        returns = self.definition.returns
+        name = self.definition.function_name
+        if inspect.isgeneratorfunction(self.definition.fn) or inspect.isasyncgenfunction(self.definition.fn):
+            return self.problem(143, f"'{name}' yields: a resolver returns its result", "a generator", "name")
+        if returns is MISSING:
+            text = f"'{name}' does not say what it produces: {self.example()}"
+            return self.problem(143, text, "no return annotation", "name")
+        try:
+            reading = read_annotation(returns, self.definition.scope)
+            if reading.nullable and isinstance(reading.core, (FeatureReference, FeatureSelection, TableType, RowSelection)):
+                text = f"write '-> {reading.core!r}': whether it may be None is said where the feature is defined"
+                return self.problem(143, text, "not a feature", "return")
+            if isinstance(reading.core, (TableType, RowSelection)) or is_many(reading.core):
+                self.read_rows_returned(reading.core)
+            elif isinstance(reading.core, FeatureReference):
+                self.outputs = windows_of(reading.core)
+                self.returns_several = type_of(field_of(reading.core)).windowed
+            elif isinstance(reading.core, FeatureSelection):
+                self.returns_several = True
+                self.outputs = self.select(reading.core)
+            else:
+                return self.problem(143, self.not_an_output(reading.core), "not a feature", "return")
+            for output in [] if self.relation is not None else self.outputs:
+                self.check_output(output)
+            if not self.outputs:
+                self.problem(143, f"nothing is left in {reading.core!r}: name the features that '{name}' produces", "no output", "return")
+        except BrokenReference:
+            self.is_broken = True
+        except DefinitionError as error:
+            self.problems.append(Problem(_as(143, error), "return"))
+        except Exception as error:
+            self.problems.append(Problem(_as(143, unreadable(error)), "return"))
+        return None
+
+    def select(self, selection: FeatureSelection) -> list[FeatureReference]:
+        excluded = [reference for item in selection.excluded for reference in windows_of(self.reference(item))]
+        taken = [reference for _, reference in self.inputs if reference is not None]
+        found: list[FeatureReference] = []
+        for item in selection.items:
+            core = read_annotation(item, self.definition.scope).core
+            if isinstance(core, type) and "__svc_features__" in core.__dict__:
+                owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
+                values = [owner.reference(own.attribute) for own in owner.values()]
+                found.extend(value for value in values if value not in taken)
+            elif isinstance(core, FeatureReference):
+                found.extend(windows_of(core))
+            else:
+                raise DefinitionError(143, self.not_an_output(core), "not a feature")
+        for reference in excluded:
+            if reference not in found:
+                text = f"{reference!r} is not among the outputs, so it cannot be left out"
+                raise DefinitionError(143, text, "not an output", token=repr(reference))
+        return [reference for reference in found if reference not in excluded]
+
+    def reference(self, item: Any) -> FeatureReference:
+        core = read_annotation(item, self.definition.scope).core
+        if not isinstance(core, FeatureReference):
+            raise DefinitionError(143, self.not_an_output(core), "not a feature")
+        return core
+
+    def given(self) -> list[FeatureReference]:
+        """The features of the row asked that the parameters are."""
+        return [reference for spec, inner in self.inputs for reference in _references_of(spec, inner)] or [
+            inner for _, inner in self.inputs if inner is not None
+        ]
+
+    def example(self) -> str:
+        return example(self.definition, self.given())
+
+    def not_an_output(self, core: Any) -> str:
+        if core is DataFrame:
+            return f"'DataFrame' does not say which features: write '-> {self.frame_example()}'"
+        if not is_feature_class(core):
+            return f"'{spell(core)}' names no feature: {self.example()}"
+        given, owner = self.given(), core.__svc_features__
+        taken = {reference._svc_names[0] for reference in given if reference._svc_root is owner}
+        rest = [field.attribute for field in owner.fields.values() if type_of(field).target is None and field.attribute not in taken]
+        if (given and given[0]._svc_root is not owner) or not rest or rest != free_features(self.definition, owner, given):
+            return f"'{core.__name__}' is a class: {self.example()}"
+        return f"'{core.__name__}' is a class: write '-> Features[{core.__name__}]', or name its features"
+
+    def frame_example(self) -> str:
+        """A DataFrame of the class that the parameters start from."""
+        given = self.given()
+        owner = given[0]._svc_root if given else registry.classes[-1] if registry.classes else None
+        if owner is None:
+            return "DataFrame[User.id, User.name]"
+        names = free_features(self.definition, owner, given)[:2]
+        return f"DataFrame[{', '.join([self.key_of(owner), *(f'{owner.cls.__name__}.{name}' for name in names)])}]"
+
+    def check_output(self, output: FeatureReference) -> None:
+        target, token = field_of(output), repr(output)
+        kind = type_of(target)
+        if len(output._svc_names) > 1:
+            owner = target.owner_class.cls.__name__
+            text = (
+                f"'{path_of(output)}' is a feature of {owner}, reached through a relation: "
+                f"a resolver produces features of the class it starts from; write one from {owner} to '{owner}.{target.attribute}'"
+            )
+            self.problem(145, text, "not its own feature", "return", token=token)
+        elif kind.target is not None:
+            text = f"'{target.fqn}' is a relation, found by its join: {of_relation(self.definition, output, self.given())}"
+            self.problem(143, text, "a relation", "return", token=token)
+        elif sum(1 for other in self.outputs if other is output) > 1:
+            self.problem(143, f"'{target.fqn}' stands twice among the outputs", "listed twice", "return", token=token)
+
+    def check_roots(self) -> None:
+        starts = [self.relation] if self.relation is not None and self.outputs else self.outputs
+        owners = {reference._svc_root.namespace: reference._svc_root for reference in starts}
+        roots = {reference._svc_root.namespace: reference._svc_root for _, reference in self.inputs if reference is not None}
+        first = next(iter(owners), None)
+        if len(owners) > 1:
+            names = " and ".join(owner.cls.__name__ for owner in owners.values())
+            other = next(reference for reference in starts if reference._svc_root.namespace != first)
+            text = f"the outputs belong to {names}: a resolver produces features of one class; write a resolver for each"
+            self.problem(145, text, "another class", "return", token=repr(other))
+        if not roots:
+            return
+        root = roots[first] if first in roots else next(iter(roots.values()))
+        for spec, reference in self.inputs:
+            if reference is not None and reference._svc_root.namespace != root.namespace:
+                self.other_root(root, spec.parameter, reference)
+        if len(roots) == 1 and first is not None and first not in roots:
+            output = starts[0]
+            text = (
+                f"'{path_of(output)}' is a feature of {owners[first].cls.__name__}, but the parameters start from {root.cls.__name__}: "
+                f"a resolver produces features of the class it starts from{self.relation_to(root)}"
+            )
+            self.problem(145, text, "another class", "return", token=repr(output))
+
+    def other_root(self, root: FeatureClass, parameter: str, reference: FeatureReference) -> None:
+        name = root.cls.__name__
+        sound = next(item.parameter for item, other in self.inputs if other is not None and other._svc_root.namespace == root.namespace)
+        text = (
+            f"the parameters start from {name} and from {reference._svc_root.cls.__name__}: "
+            f"a resolver starts from one class{_relation_advice(root, reference)}"
+        )
+        related = ("annotation", sound, f"starts from {name}")
+        self.problem(141, text, f"not from {name}", "annotation", parameter, related=related)
+
+    def check_overlap(self) -> None:
+        for output in self.outputs:
+            if self.shape and (self.relation is not None or field_of(output) in output._svc_root.primary_keys):
+                continue
+            for spec, reference in self.inputs:
+                if any(item is output for item in _references_of(spec, reference)):
+                    shown = readable_path(path_of(output))
+                    text = f"'{shown}' is an output and the input '{spec.parameter}': a resolver cannot produce what it needs"
+                    related = ("annotation", spec.parameter, "the input")
+                    self.problem(144, text, "also an input", "return", token=repr(output), related=related)
+
+
+def _as(code: int, error: DefinitionError) -> DefinitionError:
+    """An annotation that cannot be read, under the number of its place; unknown names and features keep theirs."""
+    if error.code != 114:
+        return error
+    return DefinitionError(code, str(error), error.label, token=error.token)
+
+
+def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> list[FeatureReference]:
+    """The features of the row asked that a parameter needs."""
+    if spec.table is not None:
+        return [column.reference for column in spec.table.columns]
+    return [reference] if reference is not None and spec.rows is None else []
+
+
+def _not_a_feature(name: str, core: Any) -> str:
+    if core is DataFrame:
+        return f"parameter '{name}' does not say which rows: write '{name}: User.txns' for a relation's, or '{name}: DataFrame[User.id, User.name]'"
+    if is_feature_class(core):
+        first = next(iter(core.__svc_features__.fields), "id")
+        return f"parameter '{name}' is the class {core.__name__}: take its features one by one, such as '{name}: {core.__name__}.{first}'"
+    return f"parameter '{name}' has the type '{spell(core)}', which names no feature: write '{name}: User.{name}' instead"
+
+
+def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
+    other = reference._svc_root
+    for attribute, own in root.fields.items():
+        try:
+            if own.type.target is other and own.type.many:
+                return f"; write '{root.cls.__name__}.{attribute}[{reference!r}]'"
+            if own.type.target is other:
+                return f"; write '{root.cls.__name__}.{attribute}.{'.'.join(reference._svc_names)}'"
+        except DefinitionError:
+            continue
+    return f"; relate the two classes and go through the relation, such as '{root.cls.__name__}.{other.namespace}.{reference._svc_names[-1]}'"
+
+
+def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
+    """The function, made to take keyword-only parameters by position too."""
+    parameters = list(definition.parameters.values())
+    names = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
+    if not names:
+        return definition.fn
+    split = len(parameters) - len(names)
+    return lambda *values: definition.fn(*values[:split], **dict(zip(names, values[split:])))
+
+
+def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Callable[..., Any]:
+    """The function, made to take the windows of a feature one by one where it has a parameter for all of them."""
+    if not any(spec.windows_of for spec in inputs):
+        return function
+
+    def call(*values: Any) -> Any:
+        given: dict[str, Any] = {}
+        for spec, value in zip(inputs, values):
+            if spec.windows_of:
+                given.setdefault(spec.windows_of, {})[spec.window] = value
+            else:
+                given[spec.name] = value
+        return function(*given.values())
+
+    return call
+
+
+def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
+    """The resolver, or what is wrong with it."""
+    reader = _Reader(definition)
+    reader.read()
+    if reader.is_broken or any(problem.severity == ERROR for problem in reader.problems):
+        return None, reader.problems
+    outputs = []
+    for reference in reader.outputs:
+        target = field_of(reference)
+        kind = target.type
+        window = target.seconds if isinstance(target, WindowField) else None
+        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
+    micros = parse_duration(definition.options.timeout)
+    return (
+        ResolverSpec(
+            definition.fqn,
+            _with_windows(_by_position(definition), [spec for spec, _ in reader.inputs]),
+            definition.kind,
+            tuple(spec for spec, _ in reader.inputs),
+            tuple(outputs),
+            definition.is_async,
+            reader.returns_several,
+            reader.outputs[0]._svc_root.cls,
+            None if micros is None else micros / 1_000_000,
+            definition,
+            reader.shape,
+            path_of(reader.relation) if reader.relation is not None else "",
+        ),
+        reader.problems,
+    )

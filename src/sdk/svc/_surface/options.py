@@ -1,0 +1,131 @@
+"""What decorators and `feature(...)` take, and what is wrong with a value that they do not: the texts of finding 146."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Any, Callable, Optional
+
+from .._model.expression import Expression
+from .names import (
+    CRON_GRAMMAR,
+    DURATION_GRAMMAR,
+    ENVIRONMENT_GRAMMAR,
+    cron_problem,
+    format_duration,
+    is_environment_name,
+    is_feature_name,
+    parse_duration,
+)
+from .._codec.wire import describe
+
+Check = Callable[[str, Any], Optional[str]]
+
+
+def check_staleness(option: str, value: Any) -> Optional[str]:
+    """A duration, `infinity` included."""
+    if parse_duration(value) is None:
+        return f"{option} is {describe(value)}, which is not a duration: write {DURATION_GRAMMAR}"
+    return None
+
+
+def check_timeout(option: str, value: Any) -> Optional[str]:
+    """A finite duration above zero."""
+    micros = parse_duration(value)
+    if micros is None:
+        return f"{option} is {describe(value)}, which is not a duration: write one such as '200ms', '5s' or '1m30s'"
+    if micros <= 0 or micros == math.inf:
+        return f"{option} is {describe(value)}: a resolver needs a time limit above zero that ends, such as '200ms'"
+    return None
+
+
+def check_schedule(option: str, value: Any) -> Optional[str]:
+    """A duration above zero, or a cron expression."""
+    micros = parse_duration(value)
+    if micros is not None:
+        if micros <= 0 or micros == math.inf:
+            return f"{option} is {describe(value)}: a schedule needs {CRON_GRAMMAR}"
+        return None
+    if not isinstance(value, str):
+        return f"{option} is {describe(value)}: a schedule needs {CRON_GRAMMAR}"
+    problem = cron_problem(value)
+    return f"{option} is {describe(value)}: {problem}; write {CRON_GRAMMAR}" if problem else None
+
+
+def schedule_text(value: Any) -> str:
+    """A schedule as text."""
+    micros = parse_duration(value) if isinstance(value, timedelta) else None
+    return str(value) if micros is None else format_duration(micros)
+
+
+def check_environments(option: str, value: Any) -> Optional[str]:
+    """One name, or several."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple, set, frozenset)) or not names:
+        return f"{option} is {describe(value)}: write {ENVIRONMENT_GRAMMAR}, or a list of them"
+    for name in names:
+        if not is_environment_name(name):
+            return f"{option} names {describe(name)}: write {ENVIRONMENT_GRAMMAR}"
+    return None
+
+
+def check_tags(option: str, value: Any) -> Optional[str]:
+    """One text, or several."""
+    tags = [value] if isinstance(value, str) else value
+    if not isinstance(tags, (list, tuple, set, frozenset)):
+        return f"{option} is {describe(value)}: write a list of texts such as ['team:risk', 'pii']"
+    for tag in tags:
+        if not isinstance(tag, str) or not tag.strip():
+            return f"{option} holds {describe(tag)}: a tag is a text such as 'team:risk' or 'pii'"
+    return None
+
+
+def check_text(option: str, value: Any) -> Optional[str]:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        return f"{option} is {describe(value)}: write a text"
+    return None
+
+
+def check_name(option: str, value: Any) -> Optional[str]:
+    """A name that can stand between the dots of an FQN."""
+    if not isinstance(value, str) or not is_feature_name(value):
+        return f"{option} is {describe(value)}: a name begins with a letter and has letters, digits and '_' only, such as 'user_profile'"
+    return None
+
+
+def check_flag(option: str, value: Any) -> Optional[str]:
+    """True or False."""
+    return None if isinstance(value, bool) else f"{option} is {describe(value)}: write True or False"
+
+
+def check_expression(option: str, value: Any) -> Optional[str]:
+    """An expression of `_`."""
+    return None if isinstance(value, Expression) else f"{option} is {describe(value)}: write an expression such as _.total - _.tax"
+
+
+def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
+    """The text of every problem by option; options that were not given are fine."""
+    problems = {}
+    for option, check in checks.items():
+        value = getattr(options, option)
+        problem = None if value is None else check(option, value)
+        if problem:
+            problems[option] = problem
+    return problems
+
+
+#: Options that say which fresh values are stored where.
+STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
+CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
+FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression}
+RESOLVER_CHECKS: dict[str, Check] = {
+    "tags": check_tags,
+    "environment": check_environments,
+    "timeout": check_timeout,
+    "cron": check_schedule,
+    "owner": check_text,
+    "name": check_name,
+    "total": check_flag,
+    "translate": check_flag,
+}

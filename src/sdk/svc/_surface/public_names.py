@@ -1,0 +1,222 @@
+"""Every name that users import, with the modules that have it, and the names that other libraries of this field have and this version has not.
+
+The modules import what they offer in plain sight, for type checkers and readers; a test compares them with this table.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from typing import Mapping
+
+from .names import slip_of
+
+_ROOT = "svc"
+_FEATURES = "svc.features"
+_STREAMS = "svc.streams"
+_SQL = "svc.sql"
+_SOURCES = "svc.sources"
+_CLIENT = "svc.client"
+_QUERIES = "svc.queries"
+_LOGGING = "svc.logging"
+
+#: The modules of a name; the first is the one to advise. The functions of `svc.functions` come from the function table.
+PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
+    "AuthenticationError": (_CLIENT, _ROOT),
+    "BulkQueryResult": (_CLIENT, _ROOT),
+    "ClientError": (_CLIENT, _ROOT),
+    "ConfigError": (_CLIENT, _ROOT),
+    "DataFrame": (_FEATURES, _ROOT),
+    "DataSource": (_SQL, _SOURCES, _ROOT),
+    "ErrorDetail": (_CLIENT, _ROOT),
+    "ExceptionDetail": (_CLIENT, _ROOT),
+    "Feature": (_FEATURES, _ROOT),
+    "FeatureMeta": (_CLIENT, _ROOT),
+    "FeatureResult": (_CLIENT, _ROOT),
+    "FeatureTime": (_FEATURES, _ROOT),
+    "Features": (_FEATURES, _ROOT),
+    "MySQLSource": (_SQL, _SOURCES, _ROOT),
+    "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
+    "Now": (_ROOT, _FEATURES),
+    "OnlineQueryContext": (_CLIENT, _ROOT),
+    "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
+    "Primary": (_FEATURES, _ROOT),
+    "QueryError": (_CLIENT, _ROOT),
+    "QueryMeta": (_CLIENT, _ROOT),
+    "QueryResult": (_CLIENT, _ROOT),
+    "SQLiteSource": (_SQL, _SOURCES, _ROOT),
+    "ServerUnreachable": (_CLIENT, _ROOT),
+    "SvcClient": (_CLIENT, _ROOT),
+    "UnexpectedAnswer": (_CLIENT, _ROOT),
+    "Windowed": (_STREAMS, _FEATURES, _ROOT),
+    "_": (_FEATURES, _ROOT),
+    "after": (_FEATURES, _ROOT),
+    "after_all": (_FEATURES, _ROOT),
+    "batch": (_ROOT, _FEATURES),
+    "before": (_FEATURES, _ROOT),
+    "before_all": (_FEATURES, _ROOT),
+    "description": (_FEATURES, _ROOT),
+    "feature": (_FEATURES, _ROOT),
+    # Not of `svc`: there the name is the module's.
+    "features": (_FEATURES,),
+    "has_many": (_FEATURES, _ROOT),
+    "has_one": (_FEATURES, _ROOT),
+    "is_feature_time": (_FEATURES, _ROOT),
+    "is_primary": (_FEATURES, _ROOT),
+    "offline": (_ROOT, _FEATURES),
+    "online": (_ROOT, _FEATURES),
+    "owner": (_FEATURES, _ROOT),
+    "query_context": (_ROOT,),
+    "query_id": (_ROOT,),
+    "query_tags": (_ROOT,),
+    "realtime": (_ROOT, _FEATURES),
+    "svc_logger": (_LOGGING, _ROOT),
+    "tags": (_FEATURES, _ROOT),
+    "traceparent": (_ROOT,),
+    "unwrap_feature": (_FEATURES, _ROOT),
+    "windowed": (_STREAMS, _FEATURES, _ROOT),
+}
+
+_NO_STREAMS = "it has no streams and no stream resolvers"
+_NO_SCHEDULES = "nothing runs by a schedule; ask for the features with a query when they are wanted"
+_NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
+_NO_OFFLINE = "it has no offline queries and no datasets"
+_OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
+_NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
+_ONE_CLIENT = "SvcClient is its only client"
+_NO_MATERIALIZATION = "windows are computed when they are asked for"
+_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
+_NO_CHARTS = "it has no charts and no monitors as code"
+
+#: Names that this version does not have, with what there is in their place.
+ABSENT_NAMES: Mapping[str, str] = {
+    "AsyncSvcClient": _ONE_CLIENT,
+    "AthenaSource": _OTHER_SOURCE,
+    "BigQuerySource": _OTHER_SOURCE,
+    "CacheStrategy": "max_staleness=, store_online= and cache_nulls= say what is stored",
+    "Chart": _NO_CHARTS,
+    "ClickhouseSource": _OTHER_SOURCE,
+    "CloudSQLSource": _OTHER_SOURCE,
+    "Cron": _NO_SCHEDULES,
+    "DatabricksSource": _OTHER_SOURCE,
+    "Dataset": _NO_OFFLINE,
+    "DatasetRevision": _NO_OFFLINE,
+    "Distance": _NO_VECTORS,
+    "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
+    "DynamoDBSource": _OTHER_SOURCE,
+    "Environments": "environment= takes a text or a list of texts",
+    "F": "functions of expressions are imported as 'import svc.functions as F'",
+    "FeatureConverter": "values are converted by the feature's type",
+    "Filter": "a filter is a comparison of features, such as Txn.amount > 100",
+    "FinalizedQuery": "SQL resolvers are files, '<name>.svc.sql'",
+    "Formula": _NO_CHARTS,
+    "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', and have no incremental mode",
+    "KafkaSource": _NO_STREAMS,
+    "KinesisSource": _NO_STREAMS,
+    "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
+    "MSSQLSource": _OTHER_SOURCE,
+    "MachineType": _NO_RESOURCES,
+    "MaterializationWindowConfig": _NO_MATERIALIZATION,
+    "MissingValueStrategy": "a value that is missing is None, or the feature's default",
+    "Monitor": _NO_CHARTS,
+    "OfflineQueryContext": _NO_OFFLINE,
+    "OfflineResolver": "a resolver is the function that @offline stands above",
+    "OnlineResolver": "a resolver is the function that @online stands above",
+    "PubSubSource": _NO_STREAMS,
+    "RedshiftSource": _OTHER_SOURCE,
+    "Resolver": "a resolver is the function that @online stands above",
+    "ResourceHint": _NO_RESOURCES,
+    "ResourceRequests": _NO_RESOURCES,
+    "SQLSourceGroup": "every source has a name of its own",
+    "SQLiteFileSource": "SQLiteSource(name=..., path=...) reads a file",
+    "SQLiteInMemorySource": "SQLiteSource(name=..., path=...) reads a file",
+    "ScheduleOptions": _NO_SCHEDULES,
+    "ScheduledQuery": _NO_SCHEDULES,
+    "Series": _NO_CHARTS,
+    "Sink": _NO_STREAMS,
+    "SnowflakeSource": _OTHER_SOURCE,
+    "SpannerSource": _OTHER_SOURCE,
+    "State": "resolvers keep no state between calls",
+    "StreamResolver": _NO_STREAMS,
+    "SvcGRPCClient": _ONE_CLIENT,
+    "Tags": "tags= takes a text or a list of texts",
+    "Tensor": _NO_VECTORS,
+    "TimeDelta": "lengths of time are datetime.timedelta",
+    "Trigger": _NO_CHARTS,
+    "TrinoSource": _OTHER_SOURCE,
+    "Underscore": "the row of an expression is '_'",
+    "Validation": _NO_VALIDATION,
+    "Vector": _NO_VECTORS,
+    "embed": _NO_VECTORS,
+    "ensure_feature": "unwrap_feature describes a feature",
+    "feature_time": "annotate a feature 'FeatureTime'",
+    "freeze_time": "a query takes the time as now=, and DataFrame(..., now=...) does in a test",
+    "group_by_windowed": _NO_MATERIALIZATION,
+    "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
+    "make_stream_resolver": _NO_STREAMS,
+    "op": "functions of expressions are imported as 'import svc.functions as F'",
+    "primary": "annotate the key 'Primary[...]', or write feature(primary=True)",
+    "sink": _NO_STREAMS,
+    "stream": _NO_STREAMS,
+    "underscore": "the row of an expression is '_'",
+}
+
+#: Modules that this version does not have, with what there is in their place.
+ABSENT_MODULES: Mapping[str, str] = {
+    "svc.df": "svc.features has DataFrame",
+    "svc.embedding": _NO_VECTORS,
+    "svc.feature_store": "svc.features has feature classes, and svc.client asks for their values",
+    "svc.ml": "it deploys no models",
+    "svc.monitoring": _NO_CHARTS,
+    "svc.prompts": "it asks no language models",
+    "svc.scheduled_query": _NO_SCHEDULES,
+    "svc.testing": "resolvers are plain functions in tests; 'pytest -p svc._pytest_plugin' makes their filters visible",
+}
+
+
+def names_of(module: str) -> list[str]:
+    """The names that a module offers, sorted."""
+    return sorted(name for name, modules in PUBLIC_NAMES.items() if module in modules)
+
+
+def modules() -> list[str]:
+    """The modules that users import, sorted."""
+    return sorted({module for own in PUBLIC_NAMES.values() for module in own} | {"svc.functions"})
+
+
+def missing_name(module: str, name: str) -> str:
+    """Why a module does not have a name, and what to write instead: a sentence without its end, for an error or a finding."""
+    homes = PUBLIC_NAMES.get(name)
+    if homes:
+        return f"{module} has no '{name}': it is in {homes[0]}; write 'from {homes[0]} import {name}'"
+    instead = ABSENT_NAMES.get(name)
+    if instead:
+        return f"this version of svc has no '{name}': {instead}"
+    near = slip_of(name, names_of(module) or PUBLIC_NAMES)
+    return f"this version of svc has no '{name}'{near or f'; {_offer(module)}'}"
+
+
+def missing_module(module: str) -> str:
+    """Why there is no module of a name, and what to write instead."""
+    instead = ABSENT_MODULES.get(module)
+    if instead:
+        return f"this version of svc has no module '{module}': {instead}"
+    listed = ", ".join(modules())
+    return f"this version of svc has no module '{module}'{slip_of(module, modules()) or f'; its modules are: {listed}'}"
+
+
+def _offer(module: str) -> str:
+    names = names_of(module)
+    return f"{module} has {', '.join(names)}" if 0 < len(names) <= 12 else f"its modules are: {', '.join(modules())}"
+
+
+def no_such_name(module: str, name: str) -> Exception:
+    """What a module's `__getattr__` raises: ImportError where the name is imported, so that its text is the one that is read, else AttributeError."""
+    if name.startswith("__"):
+        return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    text = missing_name(module, name)
+    if 0 <= at < len(code) and dis.opname[code[at]] == "IMPORT_FROM":
+        return ImportError(text, name=module)
+    return AttributeError(text, name=name, obj=sys.modules.get(module))

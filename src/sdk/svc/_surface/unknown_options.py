@@ -1,0 +1,161 @@
+"""Options that a decorator or a function of the SDK does not take: rule 106.
+
+While a project is loaded they are kept with the definition, so that all of them are found at once; anywhere else they are a TypeError. To type
+checkers they have the type NoReturn, so that none can be given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any, Mapping
+
+from .._diagnostics.findings import DefinitionError
+from .names import slip_of
+from .public_names import PUBLIC_NAMES
+from .._model.registry import registry
+
+#: Names of options that were given and are not taken.
+Others = tuple[str, ...]
+
+_NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
+_NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
+_NO_VERSIONS = "features have one version; give the new one another name"
+_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
+_NO_ENCODING = "values are encoded by the feature's type"
+_NO_MATERIALIZATION = "windows are computed when they are asked for"
+_WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
+_STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
+_NO_OFFLINE = "there are no offline queries"
+_IN_FEATURE = "max_staleness= of the feature, or of its class, says how long its values are kept"
+_NO_ENGINE_ARGUMENTS = "the server reads the database itself and has no driver to hand them to"
+_RUN_AT_ONCE = "a resolver is given the rows of a query, in batches that the server makes"
+
+_RESOLVER: Mapping[str, str] = {
+    "cache": _IN_FEATURE,
+    "data_sources": "a SQL resolver names its source in its file",
+    "description": "the docstring is the description",
+    "incremental": "nothing runs by a schedule",
+    "machine_type": _NO_RESOURCES,
+    "max_staleness": _IN_FEATURE,
+    "output_row_order": _RUN_AT_ONCE,
+    "partitioned_by": _RUN_AT_ONCE,
+    "resource_group": _NO_RESOURCES,
+    "resource_hint": _NO_RESOURCES,
+    "retries": "a call that fails is not tried again",
+    "schedule": "nothing runs by a schedule",
+    "static": "a DataFrame is computed when the resolver runs",
+    "unique_on": "rows are told apart by the primary key",
+    "venv": "an environment of svc.yaml has one set of requirements",
+    "when": "tags= and environment= say when a resolver counts",
+}
+_STORAGE: Mapping[str, str] = {
+    "cache_strategy": _STORED,
+    "etl_offline_to_online": _NO_ETL,
+    "offline_ttl": "values of the offline store do not expire",
+    "online_store_max_items": "the online store keeps the last value of a feature",
+}
+_VALUE: Mapping[str, str] = {
+    **_STORAGE,
+    "contains": _NO_VALIDATION,
+    "decoder": _NO_ENCODING,
+    "default_version": _NO_VERSIONS,
+    "deprecated": "a feature that is not wanted any more is taken out",
+    "dtype": "the annotation is the type",
+    "encoder": _NO_ENCODING,
+    "max": _NO_VALIDATION,
+    "max_length": _NO_VALIDATION,
+    "min": _NO_VALIDATION,
+    "min_length": _NO_VALIDATION,
+    "offline_expression": _NO_OFFLINE,
+    "strict": _NO_VALIDATION,
+    "typ": "the annotation is the type",
+    "underscore": "expression= takes an expression of _",
+    "validations": _NO_VALIDATION,
+    "version": _NO_VERSIONS,
+}
+_WINDOWED: Mapping[str, str] = {
+    **_VALUE,
+    "buckets": _WINDOWS,
+    "days": _WINDOWS,
+    "hours": _WINDOWS,
+    "materialization": _NO_MATERIALIZATION,
+    "minutes": _WINDOWS,
+}
+_CLASS: Mapping[str, str] = {
+    **_STORAGE,
+    "description": "the docstring of the class is its description",
+    "namespace": "name= is the namespace",
+    "singleton": "every feature class has a primary key",
+    "version": _NO_VERSIONS,
+}
+_RELATION: Mapping[str, str] = {
+    "default": "a relation without a row is None or an empty DataFrame",
+    "materialization": "rows of a relation are read when they are asked for",
+    "online_store_max_items": "max_staleness= of has_many says how long its rows are kept",
+}
+_QUERY: Mapping[str, str] = {
+    "additional_logged_features": "a query logs what it answers",
+    "cron": "nothing runs by a schedule",
+    "meta": "owner=, tags= and description= are a query's metadata",
+    "schedule": "nothing runs by a schedule",
+    "store_online": "the features' own store_online= counts",
+    "valid_plan_not_required": "a query that has no plan is an error at lint",
+}
+
+
+def _source(password: str) -> Mapping[str, str]:
+    return {
+        "args": _NO_ENGINE_ARGUMENTS,
+        "async_engine_args": _NO_ENGINE_ARGUMENTS,
+        "db": "database= names the database",
+        "dbname": "database= names the database",
+        "engine_args": _NO_ENGINE_ARGUMENTS,
+        "integration_name": "name= is the source's name",
+        "password": f"credentials come from the server's environment, as {password}",
+        "uri": "host=, port=, database= and user= say where it is",
+    }
+
+
+#: By what takes them: options that other libraries have and this version has not, with what there is in their place.
+ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "online": _RESOLVER,
+    "offline": _RESOLVER,
+    "before_all": {},
+    "after_all": {},
+    "feature": _VALUE,
+    "windowed": _WINDOWED,
+    "features": _CLASS,
+    "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
+    "has_many": _RELATION,
+    "NamedQuery": _QUERY,
+    "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
+    "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
+}
+
+
+def options_of(taker: str) -> list[str]:
+    """The options of a decorator, function or class of the SDK, by its public name."""
+    function: Any = getattr(importlib.import_module(PUBLIC_NAMES[taker][0]), taker)
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [parameter.name for parameter in inspect.signature(function).parameters.values() if parameter.kind in named]
+
+
+def unknown_option(taker: str, option: str) -> DefinitionError:
+    """Finding 106."""
+    instead = ABSENT_OPTIONS[taker].get(option)
+    if instead:
+        text = f"this version of svc has no option '{option}' of {taker}: {instead}"
+    else:
+        known = options_of(taker)
+        listed = ", ".join(known) or "none"
+        text = f"{taker} has no option '{option}'{slip_of(option, known) or f'; its options are: {listed}'}"
+    return DefinitionError(106, text, "no such option", token=option)
+
+
+def kept(taker: str, others: Mapping[str, Any]) -> Others:
+    """The names of options that are not taken, for the finding. Raises DefinitionError 106 when no project is being loaded."""
+    if others and not registry.collects:
+        raise unknown_option(taker, next(iter(others)))
+    return tuple(others)

@@ -1,0 +1,1 @@
+"""Data types of features, and the annotations that name them."""

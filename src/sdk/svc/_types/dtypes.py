@@ -1,0 +1,216 @@
+"""Python types as types of the engine. A DataType is the proto3 JSON of `svc.v1.DataType`."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import typing
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Mapping, Optional
+
+from .annotations import Scope, read_annotation, spell, unreadable
+from .._diagnostics.findings import CircularReference, DefinitionError
+from .._model.reference import FeatureReference, field_of, type_of
+
+DataType = Mapping[str, Any]
+
+_PRIMITIVES: dict[Any, str] = {
+    int: "INT64",
+    float: "FLOAT64",
+    str: "STRING",
+    bool: "BOOL",
+    bytes: "BYTES",
+    date: "DATE",
+    datetime: "DATETIME",
+    timedelta: "TIMEDELTA",
+    Decimal: "DECIMAL",
+    Any: "JSON",
+    dict: "JSON",
+}
+_NAMES = {value: "json" if value == "JSON" else key.__name__ for key, value in _PRIMITIVES.items()}
+_MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_SETS = (set, frozenset)
+
+#: What to write instead of a type that no feature can have, by the name of the type.
+_NEAREST = {
+    "list": "list[str]",
+    "set": "set[str]",
+    "frozenset": "set[str]",
+    "tuple": "list[...] for values of one type, or a @dataclass",
+    "Sequence": "list[...]",
+    "Iterable": "list[...]",
+    "Collection": "list[...]",
+    "deque": "list[...]",
+    "complex": "float",
+    "Fraction": "Decimal",
+    "object": "Any",
+    "time": "str or timedelta",
+    "UUID": "str",
+    "Path": "str",
+    "bytearray": "bytes",
+    "memoryview": "bytes",
+    "Literal": "an Enum, or the type of the values",
+    "DataFrame": "DataFrame[Txn], with the name of a feature class",
+    "ndarray": "list[float]",
+    "Timestamp": "datetime",
+    "Timedelta": "timedelta",
+    "Series": "list[float]",
+    "str_": "str",
+    "bool_": "bool",
+}
+SUPPORTED = "int, float, str, bool, bytes, date, datetime, timedelta, Decimal, an Enum, a @dataclass, list[...], set[...], dict or Any"
+
+
+def primitive(name: str) -> DataType:
+    return {"primitive": f"PRIMITIVE_TYPE_{name}"}
+
+
+def type_name(dtype: DataType) -> str:
+    """A type as a user writes it: `int`, `list[str]`, `Address`."""
+    if "primitive" in dtype:
+        return _NAMES[dtype["primitive"][len("PRIMITIVE_TYPE_") :]]
+    if "list" in dtype:
+        return f"{'set' if dtype['list'].get('set') else 'list'}[{type_name(dtype['list']['element'])}]"
+    return str((dtype.get("struct") or dtype["enum"])["name"])
+
+
+def comparable(left: DataType, right: DataType) -> bool:
+    """Whether values of two types can be equal: the same type, an enum counting as the type of its members."""
+
+    def key(dtype: DataType) -> DataType:
+        return {"primitive": dtype["enum"]["base"]} if "enum" in dtype else dtype
+
+    return key(left) == key(right)
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """A type of values: the engine's, and Python's with all names resolved."""
+
+    dtype: DataType
+    python_type: Any
+    references: Optional[FeatureReference] = None
+
+
+def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueType:
+    """The type that a feature's annotation, already taken apart, stands for. Raises DefinitionError 114 when there is none."""
+    try:
+        return _value_type(core, scope, seen)
+    except DefinitionError:
+        raise
+    except Exception as error:
+        raise unreadable(error) from None
+
+
+def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
+    if isinstance(core, FeatureReference):
+        return _referenced(core)
+    if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
+        return ValueType(primitive("JSON"), dict)
+    try:
+        name = _PRIMITIVES.get(core)
+    except TypeError:
+        name = None
+    if name is not None:
+        return ValueType(primitive(name), core)
+    origin, arguments = typing.get_origin(core), typing.get_args(core)
+    if (origin is list or origin in _SETS) and len(arguments) == 1:
+        return _items(origin, arguments[0], scope, seen)
+    if isinstance(core, type) and "__svc_features__" in core.__dict__:
+        text = f"'{core.__name__}' is a feature class, not a type of values: it stands alone, as a relation"
+        raise DefinitionError(114, text, "unsupported type")
+    if isinstance(core, type) and issubclass(core, Enum):
+        return ValueType(_enum(core), core)
+    if isinstance(core, type) and dataclasses.is_dataclass(core):
+        return ValueType(_struct(core, scope, (*seen, core)), core)
+    raise unsupported(core)
+
+
+def unsupported(core: Any) -> DefinitionError:
+    """Finding 114 with the nearest type that there is."""
+    origin = typing.get_origin(core) or core
+    name = getattr(origin, "__name__", None) or getattr(origin, "_name", None) or str(origin)
+    nearest = _NEAREST.get(name)
+    if nearest is None and name.startswith(("int", "uint")) and name.strip("uint_c").isdigit():
+        nearest = "int"
+    if nearest is None and name.startswith("float") and name[5:].isdigit():
+        nearest = "float"
+    if nearest is None and isinstance(origin, type):
+        bases = [base for base in (bool, int, float, str, bytes, datetime, date, list, dict) if issubclass(origin, base)]
+        nearest = bases[0].__name__ if bases else "a @dataclass" if hasattr(origin, "__annotations__") else None
+    advice = f"write {nearest}" if nearest else f"a feature is {SUPPORTED}"
+    return DefinitionError(114, f"'{spell(core)}' cannot be the type of a feature: {advice}", "unsupported type")
+
+
+def _referenced(reference: FeatureReference) -> ValueType:
+    field = field_of(reference)
+    try:
+        kind = field.type
+    except CircularReference:
+        raise
+    except DefinitionError:
+        kind = type_of(field)
+    if kind.target is not None:
+        text = f"'{reference!r}' is a relation: refer to one of its features, such as its primary key"
+        raise DefinitionError(114, text, "a relation", token=repr(reference))
+    return ValueType(kind.dtype, kind.python_type, reference)
+
+
+def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
+    reading = read_annotation(argument, scope)
+    if isinstance(reading.core, type) and "__svc_features__" in reading.core.__dict__:
+        name = reading.core.__name__
+        raise DefinitionError(114, f"'{name}' is a feature class, not a type of values: any number of its rows is DataFrame[{name}]", "unsupported type")
+    element = value_type(reading.core, scope, seen)
+    item: dict[str, Any] = {"element": element.dtype}
+    if reading.nullable:
+        item["elementNullable"] = True
+    if origin in _SETS:
+        item["set"] = True
+    inner: Any = Optional[element.python_type] if reading.nullable else element.python_type
+    container: Any = origin
+    return ValueType({"list": item}, container[inner])
+
+
+def _enum(core: type[Enum]) -> DataType:
+    from .._codec.wire import value_json
+
+    members = list(core)
+    kinds = {type(member.value) for member in members}
+    if len(kinds) != 1 or not kinds <= {str, int, float}:
+        have = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
+        text = f"the members of {core.__name__} need values of one type, all str, all int or all float; they have: {have}"
+        raise DefinitionError(114, text, "unsupported enum")
+    base = primitive(_PRIMITIVES[kinds.pop()])
+    listed = [{"name": member.name, "value": value_json(member.value, base)} for member in members]
+    return {"enum": {"name": core.__name__, "base": base["primitive"], "members": listed}}
+
+
+def _struct(core: type, scope: Scope, seen: tuple[type, ...]) -> DataType:
+    if core in seen[:-1]:
+        raise DefinitionError(114, f"the dataclass {core.__name__} contains itself: a struct has a fixed depth", "contains itself")
+    try:
+        hints = typing.get_type_hints(core, include_extras=True)
+    except Exception as error:
+        raise DefinitionError(114, f"the fields of the dataclass {core.__name__} cannot be read: {error}", "unsupported type") from None
+    fields: list[dict[str, Any]] = []
+    for field in dataclasses.fields(core):
+        if not field.init:
+            continue
+        try:
+            reading = read_annotation(hints[field.name], scope)
+            inner = value_type(reading.core, scope, seen)
+            if inner.references is not None:
+                raise DefinitionError(114, "a reference to a feature stands in feature classes only")
+        except DefinitionError as error:
+            raise DefinitionError(114, f"field '{field.name}' of the dataclass {core.__name__}: {error}", error.label) from None
+        item: dict[str, Any] = {"name": field.name, "dtype": inner.dtype}
+        if reading.nullable:
+            item["nullable"] = True
+        fields.append(item)
+    return {"struct": {"name": core.__name__, "fields": fields}}
+
+

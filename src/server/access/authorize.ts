@@ -1,0 +1,68 @@
+/** Who calls, and whether they may: the bearer token or the browser session of a request against the permission that a method names. */
+
+import { Permission } from "../../../gen/svc/v1/options_pb.ts";
+import { Failure } from "../failure.ts";
+import { PAGE_KEY_HEADER } from "./browser-sessions.ts";
+import type { Callers } from "./callers.ts";
+import type { PermissionName } from "./permissions.ts";
+import { type Caller, TokenRefused } from "./tokens.ts";
+
+/** The name that a client must hold for a method; undefined for methods that need none by name. */
+export function requiredPermission(permission: Permission): PermissionName | undefined {
+  switch (permission) {
+    case Permission.READ:
+      return "read";
+    case Permission.QUERY_ONLINE:
+      return "query.online";
+    case Permission.DEPLOY:
+      return "deploy";
+    case Permission.ADMIN:
+      return "admin";
+    default:
+      return undefined;
+  }
+}
+
+/** Whether a request has credentials of any kind. */
+export function hasCredentials(headers: Headers): boolean {
+  return headers.has("authorization") || headers.has(PAGE_KEY_HEADER);
+}
+
+const LOGIN_HINT = "Run `svc login`.";
+
+/** The caller of a request by its `Authorization: Bearer` header, else by both halves of a browser session. Throws Failure unauthenticated. */
+export async function authenticate(callers: Callers, headers: Headers): Promise<Caller> {
+  const header = headers.get("authorization");
+  if (!header && headers.has(PAGE_KEY_HEADER)) {
+    const caller = await callers.ofSession(headers);
+    if (caller) return caller;
+    throw new Failure("unauthenticated", "The browser is not logged in, or its session is over.", { hint: "Run `svc dashboard`." });
+  }
+  if (!header) throw new Failure("unauthenticated", "The request has no access token.", { hint: LOGIN_HINT });
+  const token = /^Bearer +(\S+)$/i.exec(header)?.[1];
+  if (!token) throw new Failure("unauthenticated", "The Authorization header is not a bearer token.", { hint: LOGIN_HINT });
+  try {
+    return await callers.ofToken(token);
+  } catch (error) {
+    if (error instanceof TokenRefused) throw new Failure("unauthenticated", error.message, { hint: LOGIN_HINT });
+    throw error;
+  }
+}
+
+/**
+ * Checks that a request may do what needs `permission`, and says who calls; undefined for what needs no credentials. A method whose permission was never
+ * stated is refused, so that forgetting it opens no door. Throws Failure.
+ */
+export async function authorize(callers: Callers, headers: Headers, permission: Permission): Promise<Caller | undefined> {
+  if (permission === Permission.PUBLIC) return undefined;
+  const caller = await authenticate(callers, headers);
+  if (permission === Permission.AUTHENTICATED) return caller;
+  const needed = requiredPermission(permission);
+  if (needed === undefined) throw new Failure("permission_denied", "The method states no permission, so nobody may call it.");
+  if (!caller.permissions.includes(needed)) {
+    throw new Failure("permission_denied", `The credentials lack the permission '${needed}'.`, {
+      hint: "Use credentials that have it, or ask for it to be added.",
+    });
+  }
+  return caller;
+}

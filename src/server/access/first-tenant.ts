@@ -1,0 +1,30 @@
+/** What a first start creates: a team, a project, an environment and credentials for the one who started it. */
+
+import { newId } from "../identifier.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import { PERMISSION_NAMES } from "./permissions.ts";
+import { DEFAULT_ENVIRONMENT } from "./scope.ts";
+import { hashSecret, newSecret } from "./secrets.ts";
+
+/** Credentials that a first start created; the secret exists in no other place. */
+export interface InitialCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly environmentId: string;
+}
+
+/** Creates all of it in an empty store and gives the credentials; undefined when the store is not empty. */
+export async function createFirstTenant(metadata: MetadataStore, now: number): Promise<InitialCredentials | undefined> {
+  if ((await metadata.environments()).length > 0) return undefined;
+  const environment = { id: newId("env", now), name: DEFAULT_ENVIRONMENT };
+  const clientId = newId("client", now);
+  const clientSecret = newSecret("svcs");
+  const created = await metadata.bootstrap({
+    team: { id: newId("team", now), name: "default" },
+    project: { id: newId("prj", now), name: "default" },
+    environment,
+    client: { id: clientId, name: "first start", secretHash: hashSecret(clientSecret), permissions: PERMISSION_NAMES },
+    now,
+  });
+  return created ? { clientId, clientSecret, environmentId: environment.id } : undefined;
+}

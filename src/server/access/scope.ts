@@ -1,0 +1,93 @@
+/** What a request is about: its environment, branch and deployment, from the headers that the client's transport sets. Resolved here and nowhere else. */
+
+import { didYouMean } from "../../domain/closest.ts";
+import { whenThere } from "../at-once.ts";
+import { Failure } from "../failure.ts";
+import type { EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Name of the environment that is meant when none is named. */
+export const DEFAULT_ENVIRONMENT = "default";
+
+/** Headers that carry the scope. */
+export const SCOPE_HEADERS = {
+  environment: "svc-environment",
+  branch: "svc-branch",
+  deployment: "svc-deployment",
+  project: "svc-project",
+} as const;
+
+/** What a request says of its scope: names or ids, empty = not said. */
+export interface ScopeNames {
+  readonly environment: string;
+  readonly branch: string;
+  readonly deployment: string;
+  readonly project: string;
+}
+
+/** Which deployment a request is about. */
+export interface DeploymentTarget {
+  readonly environment: EnvironmentRecord;
+  /** Empty = the environment's own. */
+  readonly branch: string;
+  /** Empty = the live one of the branch or environment. */
+  readonly deploymentId: string;
+}
+
+/** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */
+export function resolveScope(metadata: MetadataStore, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
+  return resolveNames(metadata, caller, {
+    environment: scopeHeader(headers, "environment"),
+    branch: scopeHeader(headers, "branch"),
+    deployment: scopeHeader(headers, "deployment"),
+    project: scopeHeader(headers, "project"),
+  });
+}
+
+/** What a request's headers say of a part of the scope; empty = not said. */
+export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
+  return decode(headers.get(SCOPE_HEADERS[part]) ?? "");
+}
+
+/** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
+export function resolveNames(
+  metadata: MetadataStore,
+  caller: Caller,
+  { environment, branch, deployment, project }: ScopeNames,
+): DeploymentTarget | Promise<DeploymentTarget> {
+  return whenThere(metadata.environments(), (known) => {
+    const candidates = known.filter(
+      ({ teamId, projectId, projectName }) =>
+        teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
+    );
+    return { environment: pick(candidates, environment), branch: checkBranch(branch), deploymentId: deployment };
+  });
+}
+
+/** The environment of that id or name; the default one for an empty name. Throws Failure not_found. */
+function pick(environments: readonly EnvironmentRecord[], wanted: string): EnvironmentRecord {
+  const named = wanted || DEFAULT_ENVIRONMENT;
+  const found = environments.find(({ id, name }) => id === named || name === named) ?? (wanted === "" ? environments[0] : undefined);
+  if (found) return found;
+  const names = environments.map(({ name }) => name);
+  throw new Failure("not_found", `There is no environment '${named}'.`, {
+    hint: didYouMean(named, names) || (names.length > 0 ? `There is: ${names.join(", ")}.` : "This server has no environments."),
+  });
+}
+
+/** A branch's name as it was given. Throws Failure invalid_argument when it cannot be one. */
+export function checkBranch(name: string): string {
+  if (name.length > 200) throw new Failure("invalid_argument", "A branch name has at most 200 characters.");
+  if (/[\p{Cc}\p{Cf}]/u.test(name)) throw new Failure("invalid_argument", "A branch name may not have control characters.");
+  return name;
+}
+
+/** Header values are ASCII; names beyond it come percent-encoded. */
+function decode(value: string): string {
+  if (!value.includes("%")) return value;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

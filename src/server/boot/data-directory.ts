@@ -1,0 +1,114 @@
+/**
+ * The data directory and who holds it. The lock is an exclusive transaction on a database of its own, held for the server's life: the system takes it back the
+ * moment the process is gone, however it went, so there is no stale lock to clean up.
+ */
+
+import { Database } from "bun:sqlite";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { reasonAt, systemCode } from "../../disk/disk-error.ts";
+import { createPrivateFile, makePrivateFolder, syncFolder, writePrivateFile } from "../../disk/private-file.ts";
+import { renameInPlaceSync } from "../../disk/rename.ts";
+import { StartError } from "../failure.ts";
+
+/** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
+export interface ServerNote {
+  readonly pid: number;
+  readonly url: string;
+  readonly version: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+}
+
+/** A data directory that this process holds. */
+export interface DataDirectory {
+  readonly path: string;
+  /** Absolute path of a file or folder in it. */
+  file(name: string): string;
+  /** Moves all state out of the way, into a folder of the directory; undefined when there is none. Nothing of it may be open. */
+  setAside(now: number): string | undefined;
+  /** Writes `server.json`. */
+  announce(note: ServerNote): void;
+  /** Removes `server.json` and lets go of the lock. */
+  release(): void;
+}
+
+/** Names of what a server keeps in its data directory, apart from its log, its note and its lock. */
+const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
+
+/** Reads who last announced itself in a data directory; undefined when nobody did or the note is unreadable. */
+export function readServerNote(path: string): ServerNote | undefined {
+  try {
+    const note = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as Partial<ServerNote>;
+    if (typeof note.pid !== "number" || typeof note.url !== "string") return undefined;
+    return { pid: note.pid, url: note.url, version: String(note.version ?? ""), startedAt: String(note.startedAt ?? "") };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Creates the folder where needed (mode 0700) and takes its lock.
+ * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the folder cannot be written
+ */
+export function holdDataDirectory(path: string): DataDirectory {
+  const lockFile = join(path, "server.lock");
+  try {
+    makePrivateFolder(path);
+    createPrivateFile(lockFile);
+  } catch (error) {
+    throw new StartError(
+      "data_unusable",
+      `The data directory ${path} cannot be used: ${reasonAt(lockFile, error)}.`,
+      "Choose another one with `--data-dir`.",
+    );
+  }
+  const lock = new Database(lockFile, { strict: true });
+  try {
+    lock.run("pragma busy_timeout = 0");
+    lock.run("pragma journal_mode = memory");
+    lock.run("begin exclusive");
+  } catch (error) {
+    lock.close();
+    if (!systemCode(error)?.startsWith("SQLITE_BUSY")) throw unlockable(lockFile, error);
+    const holder = readServerNote(path);
+    throw new StartError(
+      "locked",
+      holder
+        ? `The data directory ${path} is held by a server that runs already: process ${holder.pid} at ${holder.url}.`
+        : `The data directory ${path} is held by another server that is just starting or stopping.`,
+      "Use that server, stop it with `svc server stop`, or choose another directory with `--data-dir`.",
+    );
+  }
+  const note = join(path, "server.json");
+  return {
+    path,
+    file: (name) => join(path, name),
+    setAside(now) {
+      const state = readdirSync(path).filter((name) => STATE.test(name));
+      if (state.length === 0) return undefined;
+      const folder = join(path, `set-aside-${new Date(now).toISOString().replace(/[:.]/g, "-")}`);
+      makePrivateFolder(folder);
+      for (const name of state) renameInPlaceSync(join(path, name), join(folder, name));
+      syncFolder(path);
+      return folder;
+    },
+    announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false }),
+    release() {
+      rmSync(note, { force: true });
+      lock.run("rollback");
+      lock.close();
+    },
+  };
+}
+
+function unlockable(path: string, error: unknown): StartError {
+  const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(systemCode(error) ?? "");
+  return new StartError(
+    "data_unusable",
+    `The lock file ${path} cannot be used: ${reasonAt(path, error)}.`,
+    isDamaged
+      ? "No server holds it, and nothing is kept in it: delete it and start again."
+      : "Choose another data directory with `--data-dir`.",
+  );
+}

@@ -1,0 +1,250 @@
+/** The embedded server: `start(options)` takes everything it depends on and returns a running server. */
+
+import type { Clock } from "../../context/clock.ts";
+import { once } from "../../domain/once.ts";
+import { createBrowserSessions } from "../access/browser-sessions.ts";
+import { createCallers } from "../access/callers.ts";
+import { createClients } from "../access/clients.ts";
+import type { InitialCredentials } from "../access/first-tenant.ts";
+import { loadServerKeys } from "../access/keys.ts";
+import { createLoginSessions } from "../access/login-sessions.ts";
+import { createOwner, OWNER_FILE } from "../access/owner.ts";
+import { createTokens } from "../access/tokens.ts";
+import { StartError } from "../failure.ts";
+import { createLog, type Log, type LogLevel } from "../log.ts";
+import { workerMemoryLimit } from "../python/worker-memory.ts";
+import { explainDamage } from "../stores/sqlite/open.ts";
+import { createBodyBudget } from "../wire/http/body-budget.ts";
+import { type Certificate, type CertificateFiles, readCertificate } from "../wire/http/certificate.ts";
+import { isEncrypted } from "../wire/http/forwarded.ts";
+import { createGuard, isLoopback, remoteHosts, remoteUrl } from "../wire/http/guard.ts";
+import { createObjectAddresses, MAX_OBJECT_BYTES } from "../wire/http/objects.ts";
+import type { ReleaseMirror } from "../wire/http/releases.ts";
+import { type Listener, listen } from "../wire/listener.ts";
+import type { Platform } from "../wire/platform.ts";
+import { createRouter } from "../wire/router.ts";
+import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
+import { openParts } from "./parts.ts";
+
+export type { InitialCredentials } from "../access/first-tenant.ts";
+export { StartError, type StartErrorCode } from "../failure.ts";
+export { readServerNote, type ServerNote } from "./data-directory.ts";
+
+/** What a server is started with. */
+export interface StartOptions {
+  /** Address to bind; default 127.0.0.1. */
+  readonly host?: string;
+  /** Port; 0 = any free one. */
+  readonly port: number;
+  /** Absolute folder of all state. */
+  readonly dataDir: string;
+  readonly logLevel?: LogLevel;
+  /** Set all state of the data directory aside, into a folder in it, and begin with none. */
+  readonly anew?: boolean;
+  /** Serve no pages but those of logging in. */
+  readonly headless?: boolean;
+  readonly clock: Clock;
+  /** Environment variables of integrations, by name. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where log lines go, one JSON object each. */
+  readonly log: (line: string) => void;
+  /** Version shown by `GET /health`. */
+  readonly version: string;
+  /**
+   * Says that an address which other machines reach is meant although nothing on the way to it is encrypted. Without it, and without `tls`, such a `host` is
+   * refused. Everything needs a token or a browser session, from wherever it comes.
+   */
+  readonly remote?: boolean;
+  /** Speak TLS at `host` and `port`, to other machines too. This machine is served without it as well, at a free port of 127.0.0.1, which is the server's `url`. */
+  readonly tls?: CertificateFiles;
+  /**
+   * Absolute folder of releases to serve to whoever can connect. With it, an address that other machines reach may be bound: unless `remote` is set too, they get
+   * nothing but the releases.
+   */
+  readonly releases?: string;
+  /** Further names of the server, for example that of a proxy in front: as they stand in the Host header. */
+  readonly allowedHosts?: readonly string[];
+  /** Absolute folder of virtual environments and of the Python SDK; default `$SVC_HOME`, else `$HOME/.svc`, else the data directory. */
+  readonly home?: string;
+  /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
+  readonly idleMs?: number;
+}
+
+/** A running server. */
+export interface Server {
+  /** Its address for this machine, for example `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Its address for other machines; undefined when they do not reach it. */
+  readonly remoteUrl: string | undefined;
+  /** The port that was asked for, or found. */
+  readonly port: number;
+  /** Set when this start created the data directory. */
+  readonly initialCredentials?: InitialCredentials;
+  /** Resolves when the deployments that were live before run again. Queries need not wait for it. */
+  readonly ready: Promise<void>;
+  /** Stops taking requests, lets running ones end, closes the stores. */
+  stop(): Promise<void>;
+}
+
+const RELEASES_ONLY =
+  "Only releases are open to other machines, here: /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file>.";
+
+/** Milliseconds after which deployments are loaded unless a request wants them sooner, so that the first answers do not wait for it. */
+const WARM_UP_AFTER_MS = 25;
+/** Milliseconds after which that is tried again when it failed, as on a full disk. */
+const WARM_UP_RETRY_MS = 5_000;
+
+/**
+ * Starts a server. What has to do with queries and deployments is loaded behind the first answer.
+ * @throws StartError when something is in the way; nothing was changed then
+ */
+export async function start(options: StartOptions): Promise<Server> {
+  const host = options.host ?? "127.0.0.1";
+  if (!isLoopback(host) && !isRemote(options) && options.releases === undefined) {
+    throw new StartError(
+      "host_refused",
+      `${host} can be reached from other machines, and nothing would encrypt tokens and data on the way.`,
+      "Give the server a certificate with `--tls-cert` and `--tls-key`. Or bind 127.0.0.1, let a TLS proxy forward to it, and name the proxy's host with `--allowed-host`. " +
+        "In a network that nobody else listens to, `--insecure-http` goes without. With --releases alone, other machines get the releases and nothing else.",
+    );
+  }
+  if (isLoopback(host) && options.remote) {
+    throw new StartError(
+      "setting_invalid",
+      `${host} is reached from this machine alone, so there is nothing to go without encryption.`,
+      "Leave `--insecure-http` out, or name another address with `--host`.",
+    );
+  }
+  const certificate = options.tls && readCertificate(options.tls, options.clock.now());
+  workerMemoryLimit(options.env);
+  if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
+  const releases =
+    options.releases === undefined ? undefined : (await import("../wire/http/releases.ts")).openReleaseMirror(options.releases);
+  const directory = holdDataDirectory(options.dataDir);
+  try {
+    return await startIn(directory, { host, releases, certificate }, options);
+  } catch (error) {
+    directory.release();
+    throw explainDamage(directory.file("meta.db"), error);
+  }
+}
+
+/** Whether other machines are meant to reach the whole server. */
+function isRemote({ remote, tls }: StartOptions): boolean {
+  return remote === true || tls !== undefined;
+}
+
+/** What was checked before anything was changed. */
+interface Checked {
+  readonly host: string;
+  readonly releases: ReleaseMirror | undefined;
+  readonly certificate: Certificate | undefined;
+}
+
+async function startIn(directory: DataDirectory, { host, releases, certificate }: Checked, options: StartOptions): Promise<Server> {
+  const { clock, version } = options;
+  const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
+  if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
+  const parts = openParts({ directory, options, log });
+  const { metadata, objects } = parts;
+  /** What ends what was begun, the last first. */
+  const ends: (() => unknown)[] = [parts.close];
+  const close = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end();
+  };
+  try {
+    const keys = loadServerKeys(directory.file("server.key"));
+    const tokens = createTokens({ key: keys.tokens, clock });
+    const initialCredentials = await parts.openTenant();
+    if (keys.isNew && !initialCredentials)
+      log.warning("server.key was missing: a new one was made, and tokens given out before are not taken");
+    const now = clock.now();
+    const [environment] = await metadata.environments();
+    const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
+    const listeners = [listen(host, options.port, 2 * MAX_OBJECT_BYTES, certificate)];
+    ends.push(owner.withdraw, () => Promise.all(listeners.map(({ drain }) => drain())));
+    if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
+    const { port } = listeners[0] as Listener;
+    const { url } = listeners.at(-1) as Listener;
+    const allowedHosts = options.allowedHosts ?? [];
+    const remoteNames = remoteHosts({ host, port, allowedHosts });
+    const clients = createClients({ metadata, clock, log, owner: owner.client });
+    const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
+    const platform: Platform = {
+      clock,
+      log,
+      version,
+      url,
+      addressFor(headers) {
+        const named = headers.get("host")?.toLowerCase() ?? "";
+        return remoteNames.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
+      },
+      dataDir: directory.path,
+      headless: options.headless === true,
+      releases,
+      keys,
+      tokens,
+      clients,
+      callers: createCallers({ tokens, clients, sessions: browserSessions }),
+      browserSessions,
+      loginSessions: createLoginSessions({ metadata, clock }),
+      addresses: createObjectAddresses({ key: keys.objects, clock }),
+      bodies: createBodyBudget(),
+      metadata,
+      objects,
+      online: parts.online,
+      telemetry: parts.telemetry,
+      deployments: parts.deployments,
+      queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
+    };
+    const guard = createGuard({
+      host,
+      port,
+      allowedHosts,
+      othersRefused: isLoopback(host) || isRemote(options) ? undefined : RELEASES_ONLY,
+    });
+    const router = createRouter(platform, guard);
+    for (const { serve } of listeners) serve(router);
+    owner.announce(url);
+    directory.announce({ pid: process.pid, url, version, startedAt: new Date(clock.now()).toISOString() });
+    log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
+
+    let stopping: Promise<void> | undefined;
+    const stops = new AbortController();
+    const warmUp = async (): Promise<void> => {
+      const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner()]);
+      await Promise.all([deployments.restored, runner.idle()]);
+    };
+    const ready = (async () => {
+      for (let pauseMs = WARM_UP_AFTER_MS; ; pauseMs = WARM_UP_RETRY_MS) {
+        await clock.sleep(pauseMs, stops.signal).catch(() => undefined);
+        if (stops.signal.aborted) return;
+        try {
+          return await warmUp();
+        } catch (error) {
+          log.error("the deployments could not be restored", { error: String(error) });
+        }
+      }
+    })();
+    const stop = async (): Promise<void> => {
+      stops.abort();
+      log.info("server stopping");
+      await close();
+      directory.release();
+    };
+    return {
+      url,
+      remoteUrl: isRemote(options) ? remoteUrl({ host, port, allowedHosts, encrypted: certificate !== undefined }) : undefined,
+      port,
+      ...(initialCredentials ? { initialCredentials } : {}),
+      ready,
+      stop() {
+        stopping ??= stop();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The stages that queries leave: what is known of them in the telemetry store, their rows in objects, one each. An object is text: a line with the types of the
+ * columns, then a line per row. It names its query, so that no other query has the same object, and goes with the query.
+ */
+
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
+import { type FeatureValue, untagged } from "../../domain/value.ts";
+import { Failure } from "../failure.ts";
+import type { Stage } from "../query/answer/stages.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
+import type { StageRecord, TelemetryStore } from "../stores/telemetry/store.ts";
+
+/** Where stages are kept. */
+export interface StageStores {
+  readonly telemetry: TelemetryStore;
+  readonly objects: ObjectStore;
+}
+
+/** The query that stages are of. */
+type StagedRun = Pick<StageRecord, "queryId" | "environmentId" | "startedAt">;
+
+/** A row of a stage. */
+export interface StageRow {
+  /** The row that it belongs to: of the query, or of the rows of the relation that the step worked on. */
+  readonly row: number;
+  /** A value per column. */
+  readonly values: readonly FeatureValue[];
+  /** What went wrong, by column. */
+  readonly errors: Readonly<Record<string, string>>;
+}
+
+/** Rows of a stage with the types of its columns. */
+export interface StageRows {
+  readonly types: readonly DataType[];
+  readonly rows: readonly StageRow[];
+}
+
+interface Head {
+  readonly query_id: string;
+  readonly stage: number;
+  readonly types: readonly JsonValue[];
+}
+
+/** Keeps the stages of a query. What is known of them is written first, so that an object is never left behind. */
+export async function storeStages({ telemetry, objects }: StageStores, run: StagedRun, stages: readonly Stage[]): Promise<void> {
+  const bodies = stages.map(({ types, lines, omitted }, stage) => {
+    const head: Head = { query_id: run.queryId, stage, types: types as readonly JsonValue[] };
+    return omitted === "" ? new TextEncoder().encode([JSON.stringify(head), ...lines].join("\n")) : undefined;
+  });
+  const records = stages.map(({ kind, provider, path, rows, columns, omitted }, stage): StageRecord => {
+    const body = bodies[stage];
+    const sha256 = body ? new Bun.CryptoHasher("sha256").update(body).digest("hex") : "";
+    return { ...run, stage, kind, provider, path, rows, columns, omitted, sha256, size: body?.length ?? 0 };
+  });
+  await telemetry.keepStages(records);
+  for (const [stage, body] of bodies.entries()) {
+    const { sha256 } = records[stage] as StageRecord;
+    if (body) await objects.put(sha256, body.length, once(body));
+  }
+}
+
+/** Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are gone, ObjectMismatch when they are damaged. */
+export async function readStage(objects: ObjectStore, { sha256, stage }: StageRecord, from: number, to: number): Promise<StageRows> {
+  if (sha256 === "") return { types: [], rows: [] };
+  if ((await objects.size(sha256)) === undefined) throw new Failure("not_found", `The rows of stage ${stage} are gone.`);
+  const [head = "", ...lines] = new TextDecoder().decode(await objects.read(sha256)).split("\n");
+  const { types } = JSON.parse(head) as Head;
+  return {
+    types: types.map((type) => fromJson(DataTypeSchema, type)),
+    rows: lines.slice(from, to).map((line) => {
+      const [row, values, errors] = JSON.parse(line) as [number, unknown[], Record<string, string>];
+      return { row, values: values.map(untagged), errors };
+    }),
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}

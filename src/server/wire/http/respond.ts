@@ -1,0 +1,105 @@
+/**
+ * Answers of the plain HTTP side. Every error has one shape, so that a client that knows the errors of one door reads those of all: `code` and `message` as in
+ * Connect's errors, `error` for what it is exactly, `hint` for the next step, and in `errors` every single thing that is wrong as the contract's ErrorDetail. Doors
+ * may add to it: queries `data`, the token exchange RFC 6749's `error_description`.
+ */
+
+import type { Failure, FailureKind } from "../../failure.ts";
+import { type CodeNames, FAILURE_CODES } from "../failure-codes.ts";
+
+/** Headers of every answer that a browser may see. */
+export const SAFE_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** A JSON answer that no cache keeps. */
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers: { ...SAFE_HEADERS, ...headers } });
+}
+
+type ConnectCode = Exclude<FailureKind, "out_of_space"> | "canceled" | "internal";
+
+/** What an error says. */
+export interface ErrorAnswer {
+  readonly status: number;
+  /** Connect's code; without it the one that the status stands for. */
+  readonly code?: ConnectCode;
+  /** What it is exactly, for programs; without it the code. */
+  readonly error?: string;
+  /** For people. */
+  readonly message: string;
+  /** The next step. */
+  readonly hint?: string | undefined;
+  /** Every single thing that is wrong, when it is more than the message says. */
+  readonly errors?: readonly Readonly<Record<string, unknown>>[];
+  /** What the door adds. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** Connect's codes of the statuses that are answered. */
+const CODES: Readonly<Record<number, ConnectCode>> = {
+  400: "invalid_argument",
+  401: "unauthenticated",
+  403: "permission_denied",
+  404: "not_found",
+  405: "unimplemented",
+  408: "deadline_exceeded",
+  409: "already_exists",
+  412: "failed_precondition",
+  413: "resource_exhausted",
+  415: "invalid_argument",
+  416: "invalid_argument",
+  429: "resource_exhausted",
+  499: "canceled",
+  501: "unimplemented",
+  503: "unavailable",
+  504: "deadline_exceeded",
+  507: "resource_exhausted",
+};
+
+const DETAILS: Readonly<Record<ConnectCode, CodeNames>> = {
+  ...FAILURE_CODES,
+  canceled: ["CANCELLED", "NETWORK"],
+  internal: ["INTERNAL_SERVER_ERROR", "NETWORK"],
+};
+
+/** An error as JSON. */
+export function errorAnswer(answer: ErrorAnswer, headers: Record<string, string> = {}): Response {
+  const { status, message, hint, more, code = CODES[status] ?? "internal" } = answer;
+  const [detail, category] = DETAILS[code];
+  const said = { message, ...(hint ? { hint } : {}) };
+  const { error = code, errors = [{ code: detail === "UNSPECIFIED" ? "INVALID_QUERY" : detail, category, ...said }] } = answer;
+  const challenge: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return json({ ...more, code, error, ...said, errors }, status, { ...challenge, ...headers });
+}
+
+/** An error of a code for programs and a message for people. */
+export function jsonError(status: number, error: string, message: string, headers: Record<string, string> = {}): Response {
+  return errorAnswer({ status, error, message }, headers);
+}
+
+/** A method that the path does not know. */
+export function methodNotAllowed(allow: string): Response {
+  return jsonError(405, "method_not_allowed", `Use ${allow}.`, { allow });
+}
+
+const STATUS: Readonly<Record<FailureKind, number>> = {
+  invalid_argument: 400,
+  unauthenticated: 401,
+  permission_denied: 403,
+  not_found: 404,
+  already_exists: 409,
+  failed_precondition: 412,
+  resource_exhausted: 429,
+  out_of_space: 507,
+  unimplemented: 501,
+  unavailable: 503,
+  deadline_exceeded: 504,
+};
+
+/** A failure as plain HTTP; `more` is what the door adds. */
+export function failureResponse({ kind, message, detail }: Failure, more: Readonly<Record<string, unknown>> = {}): Response {
+  return errorAnswer({ status: STATUS[kind], error: kind, message, hint: detail.hint, more });
+}

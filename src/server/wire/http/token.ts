@@ -1,0 +1,63 @@
+/** `POST /v1/oauth/token`: client credentials for an access token (RFC 6749 section 4.4). */
+
+import { formatMicros } from "../../../domain/timestamp.ts";
+import { secretMatches } from "../../access/secrets.ts";
+import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
+import type { ClientRecord } from "../../stores/metadata/store.ts";
+import type { Platform } from "../platform.ts";
+import { readBody, SHORT_BODY_BYTES } from "./body.ts";
+import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
+import { isTokenRequestType, readTokenRequest, type TokenRequest, TokenRequestRefused, usesBasic } from "./token-request.ts";
+
+/** Exchanges a client id and secret. A wrong secret and an unknown client get the same answer in the same time. */
+export async function exchangeToken(platform: Platform, request: Request): Promise<Response> {
+  if (request.method !== "POST") return methodNotAllowed("POST");
+  const { headers } = request;
+  if (!isTokenRequestType(headers.get("content-type") ?? "")) {
+    const message = "Send the credentials as a form or as JSON, with Content-Type: application/x-www-form-urlencoded or application/json.";
+    return refusal(415, "invalid_request", message);
+  }
+  try {
+    const asked = readTokenRequest(headers, await readBody(request, SHORT_BODY_BYTES));
+    const client = await identify(platform, asked);
+    return json(await grant(platform, client, asked, headers), 200, { pragma: "no-cache" });
+  } catch (error) {
+    if (!(error instanceof TokenRequestRefused)) throw error;
+    if (error.code !== "invalid_client") return refusal(400, error.code, error.message);
+    const challenge = usesBasic(headers) ? 'Basic realm="svc", charset="UTF-8"' : 'Bearer error="invalid_client"';
+    return refusal(401, error.code, error.message, { "www-authenticate": challenge });
+  }
+}
+
+async function identify(platform: Platform, { clientId, clientSecret }: TokenRequest): Promise<ClientRecord> {
+  const client = await platform.clients.find(clientId);
+  if (!secretMatches(clientSecret, client?.secretHash) || !client)
+    throw new TokenRequestRefused("invalid_client", "The client id or secret is wrong.");
+  platform.clients.used(client.id);
+  return client;
+}
+
+async function grant(platform: Platform, client: ClientRecord, { scope }: TokenRequest, headers: Headers): Promise<object> {
+  if (scope?.some((name) => !client.permissions.includes(name)))
+    throw new TokenRequestRefused("invalid_scope", `scope asks for more than the client may: ${client.permissions.join(", ")}.`);
+  const permissions = scope ?? client.permissions;
+  const environments = (await platform.metadata.environments()).filter(({ teamId }) => teamId === client.teamId);
+  const primary = environments.find(({ name }) => name === "default") ?? environments[0];
+  const address = platform.addressFor(headers);
+  const expiresAt = Math.floor(platform.clock.now() / 1000) + TOKEN_LIFETIME_S;
+  return {
+    access_token: await platform.tokens.issue({ clientId: client.id, teamId: client.teamId, permissions }),
+    token_type: "Bearer",
+    expires_in: TOKEN_LIFETIME_S,
+    expires_at: formatMicros(BigInt(expiresAt) * 1_000_000n),
+    scope: permissions.join(" "),
+    api_server: address,
+    primary_environment: primary?.id ?? null,
+    environments: Object.fromEntries(environments.map(({ id, name }) => [id, name])),
+    engines: Object.fromEntries(environments.map(({ id }) => [id, address])),
+  };
+}
+
+function refusal(status: number, error: string, message: string, headers?: Record<string, string>): Response {
+  return errorAnswer({ status, error, message, more: { error_description: message } }, headers);
+}

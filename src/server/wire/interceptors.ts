@@ -1,0 +1,139 @@
+/** What surrounds every call of a service: who was let in before it, and the translation of what it throws after it. */
+
+import { create } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { ErrorCategory, ErrorCode, type ErrorDetail, ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
+import type { Caller } from "../access/tokens.ts";
+import { Failure, type FailureKind, outOfSpace } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import { QueryRefused } from "../query/refusal.ts";
+import { FAILURE_CODES } from "./failure-codes.ts";
+import type { Platform } from "./platform.ts";
+
+/** What was decided of a call from its headers, before its body was read. */
+type Admission = { readonly caller: Caller | undefined } | { readonly refused: unknown };
+
+const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
+  { refused: new ConnectError("Nobody was asked whether the call may be made.", Code.PermissionDenied) },
+  { description: "admission" },
+);
+
+/** Address of whoever called, where the door knows it. */
+export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
+
+/** The values of a call from an address that may be made; `caller` is undefined for methods that need no credentials. */
+export function admit(caller: Caller | undefined, address: string): ContextValues {
+  return createContextValues().set(admissionKey, { caller }).set(addressKey, address);
+}
+
+/** The values of a call that is answered with an error and nothing else. */
+export function refuse(error: unknown): ContextValues {
+  return createContextValues().set(admissionKey, { refused: error });
+}
+
+/** Ends a call that was refused, or of which nothing was decided, before its body is looked at. */
+export function requestGate(context: HandlerContext): void {
+  const admission = context.values.get(admissionKey);
+  if ("refused" in admission) throw admission.refused;
+}
+
+/** Who calls, inside a method that needs credentials. */
+export function callerOf(context: HandlerContext): Caller {
+  const admission = context.values.get(admissionKey);
+  const caller = "caller" in admission ? admission.caller : undefined;
+  if (!caller) throw new Error("a method without credentials asked who calls");
+  return caller;
+}
+
+const CODES: Readonly<Record<FailureKind, Code>> = {
+  invalid_argument: Code.InvalidArgument,
+  not_found: Code.NotFound,
+  already_exists: Code.AlreadyExists,
+  permission_denied: Code.PermissionDenied,
+  resource_exhausted: Code.ResourceExhausted,
+  out_of_space: Code.ResourceExhausted,
+  failed_precondition: Code.FailedPrecondition,
+  unimplemented: Code.Unimplemented,
+  unavailable: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
+  unauthenticated: Code.Unauthenticated,
+};
+
+/** Turns what a method throws into what the caller may see. */
+export function errorInterceptor(platform: ErrorContext): Interceptor {
+  return (next) => async (request) => {
+    const method = `${request.service.typeName}/${request.method.name}`;
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: translated(response.message, (error) => toConnectError(platform, method, error)) };
+    } catch (error) {
+      throw toConnectError(platform, method, error);
+    }
+  };
+}
+
+async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unknown) => ConnectError): AsyncIterable<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+/** What turning errors into answers needs of the platform. */
+type ErrorContext = Pick<Platform, "log" | "clock" | "dataDir">;
+
+/**
+ * The error that a caller sees: a Failure with its code and detail, a full disk as RESOURCE_EXHAUSTED, a refused query as INVALID_ARGUMENT, a ConnectError as it is. Everything else is a fault of
+ * the server: its log keeps the error under an id, and the caller gets the id.
+ */
+export function toConnectError(platform: ErrorContext, what: string, error: unknown): ConnectError {
+  const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
+  if (failure) {
+    const [code, category] = FAILURE_CODES[failure.kind];
+    const detail = create(ErrorDetailSchema, {
+      code: ErrorCode[code],
+      category: ErrorCategory[category],
+      message: failure.message,
+      hint: failure.detail.hint ?? "",
+      diagnostics: [...(failure.detail.diagnostics ?? [])],
+    });
+    return withDetails(failure.message, CODES[failure.kind], [detail]);
+  }
+  if (error instanceof QueryRefused) {
+    return withDetails(
+      error.message,
+      Code.InvalidArgument,
+      error.errors.map((detail) => create(ErrorDetailSchema, detail)),
+    );
+  }
+  if (error instanceof ConnectError && error.code !== Code.Internal && error.code !== Code.Unknown) return error;
+  const id = newId("req", platform.clock.now());
+  platform.log.error("unexpected error", {
+    id,
+    method: what,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+  const message = `The server failed (${id}). Its log has the details: \`svc server logs\`.`;
+  const detail = create(ErrorDetailSchema, { code: ErrorCode.INTERNAL_SERVER_ERROR, category: ErrorCategory.NETWORK, message });
+  return withDetails(message, Code.Internal, [detail]);
+}
+
+function withDetails(message: string, code: Code, details: readonly ErrorDetail[]): ConnectError {
+  return new ConnectError(
+    message,
+    code,
+    undefined,
+    details.map((value) => ({ desc: ErrorDetailSchema, value })),
+  );
+}

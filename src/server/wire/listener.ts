@@ -1,0 +1,102 @@
+/** The HTTP listener: binds at once, so that a port in use is known before anything else, and answers when a handler is there. */
+
+import { StartError } from "../failure.ts";
+import type { FetchHandler } from "./connection.ts";
+import type { Certificate } from "./http/certificate.ts";
+import { urlHost } from "./http/guard.ts";
+
+/** A bound listener. */
+export interface Listener {
+  readonly url: string;
+  readonly port: number;
+  /** Begins to answer. */
+  serve(handler: FetchHandler): void;
+  /** Takes no new connections, lets running requests end (at most ten seconds), and closes what is open. */
+  drain(): Promise<void>;
+}
+
+/** Seconds after which a connection on which nothing moves is closed; requests that are being answered are exempt. */
+const IDLE_S = 30;
+const DRAIN_MS = 10_000;
+
+/**
+ * Binds an address, for itself alone: with `development: false` Bun would share the port unless told not to. With a certificate it speaks TLS and nothing else.
+ * Throws StartError "port_in_use" or "host_refused".
+ */
+export function listen(host: string, port: number, maxBodyBytes: number, certificate?: Certificate): Listener {
+  let handler: FetchHandler | undefined;
+  let running = 0;
+  let onIdle: (() => void) | undefined;
+  const server = bind(host, port, (bind) => ({
+    ...bind,
+    idleTimeout: IDLE_S,
+    maxRequestBodySize: maxBodyBytes,
+    development: false,
+    reusePort: false,
+    ...(certificate ? { tls: certificate } : {}),
+    async fetch(request: Request, self: Bun.Server<undefined>): Promise<Response> {
+      if (!handler) return new Response("The server is starting.", { status: 503, headers: { "retry-after": "1" } });
+      running++;
+      try {
+        return await handler(request, {
+          peer: () => self.requestIP(request)?.address ?? "unknown",
+          encrypted: certificate !== undefined,
+          unhurried: () => self.timeout(request, 0),
+        });
+      } finally {
+        running--;
+        if (running === 0) onIdle?.();
+      }
+    },
+  }));
+  const bound = server.port ?? port;
+  const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return {
+    url: `${certificate ? "https" : "http"}://${urlHost(visible)}:${bound}`,
+    port: bound,
+    serve(next) {
+      handler = next;
+    },
+    async drain() {
+      const closed = server.stop(false);
+      if (running > 0) {
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        await Promise.race([
+          new Promise<void>((resolve) => {
+            onIdle = resolve;
+          }),
+          new Promise<void>((resolve) => {
+            timer = setTimeout(resolve, DRAIN_MS);
+          }),
+        ]);
+        clearTimeout(timer);
+      }
+      await server.stop(true);
+      await closed;
+    },
+  };
+}
+
+type Bind = { readonly hostname: string; readonly port: number };
+
+function bind(host: string, port: number, options: (bind: Bind) => Parameters<typeof Bun.serve<undefined>>[0]): Bun.Server<undefined> {
+  try {
+    return Bun.serve<undefined>(options({ hostname: host.replace(/^\[|\]$/g, ""), port }));
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    if (code === "EADDRINUSE") {
+      throw new StartError(
+        "port_in_use",
+        `Port ${port} on ${host} is in use by another program.`,
+        "Choose another port with `--port`, or `--port 0` for any free one.",
+      );
+    }
+    if (code === "EACCES")
+      throw new StartError(
+        "port_in_use",
+        `Port ${port} on ${host} may not be used by this user.`,
+        "Choose a port above 1023 with `--port`.",
+      );
+    throw new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
+  }
+}

@@ -1,0 +1,50 @@
+/** What the server's services and pages work with: its stores and capabilities, made once by `start`. */
+
+import type { Clock } from "../../context/clock.ts";
+import type { BrowserSessions } from "../access/browser-sessions.ts";
+import type { Callers } from "../access/callers.ts";
+import type { Clients } from "../access/clients.ts";
+import type { ServerKeys } from "../access/keys.ts";
+import type { LoginSessions } from "../access/login-sessions.ts";
+import type { Caller, Tokens } from "../access/tokens.ts";
+import type { Deployments } from "../deployments/deployments.ts";
+import type { Log } from "../log.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
+import type { OnlineStore } from "../stores/online.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { BodyBudget } from "./http/body-budget.ts";
+import type { ObjectAddresses } from "./http/objects.ts";
+import type { ReleaseMirror } from "./http/releases.ts";
+import type { Queries } from "./query/endpoint.ts";
+
+/** The parts of a running server. What costs time to load is behind a function and loaded on first use. */
+export interface Platform {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  /** Base address of the API and of the dashboard, without a slash at the end. */
+  readonly url: string;
+  /** The same as whoever sent these headers has to write it: that of the proxy which the request came through, where that is an allowed host. */
+  readonly addressFor: (headers: Headers) => string;
+  /** Absolute folder of all state. */
+  readonly dataDir: string;
+  readonly headless: boolean;
+  /** The releases that it serves; undefined when this server is no mirror. */
+  readonly releases: ReleaseMirror | undefined;
+  readonly keys: ServerKeys;
+  readonly tokens: Tokens;
+  readonly clients: Clients;
+  readonly callers: Callers;
+  readonly browserSessions: BrowserSessions;
+  readonly loginSessions: LoginSessions;
+  readonly addresses: ObjectAddresses;
+  /** Room for the bodies of requests. */
+  readonly bodies: BodyBudget;
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly online: () => Promise<OnlineStore>;
+  readonly telemetry: () => Promise<TelemetryStore>;
+  readonly deployments: () => Promise<Deployments>;
+  readonly queries: () => Promise<Queries<Caller>>;
+}

@@ -1,0 +1,32 @@
+/** What the endpoints of the query engine share: the engine, the way from a scope to a running deployment, and the query log. */
+
+import { resolveNames } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { whenThere } from "../../at-once.ts";
+import { branchOf } from "../../deployments/live-scopes.ts";
+import { createEngine } from "../../query/create-engine.ts";
+import { createQueryRecorder } from "../../query-log/recorder.ts";
+import type { Platform } from "../platform.ts";
+import type { Queries } from "./endpoint.ts";
+
+/** Makes the queries of a server. */
+export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
+  const { addressFor, clock, log, metadata, objects, headless } = platform;
+  const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
+  return {
+    ...createQueryRecorder({ telemetry, objects, log }),
+    clock,
+    engine: createEngine({ clock, log }),
+    resolveDeployment: (names, caller) =>
+      whenThere(resolveNames(metadata, caller, { ...names, project: "" }), (target) =>
+        whenThere(deployments.acquire(target), (lease) => {
+          const { environmentId, scope } = lease.deployment;
+          if (target.deploymentId !== "") return lease;
+          const next = () => deployments.underway(environmentId, branchOf(scope));
+          return { deployment: lease.deployment, release: lease.release, next };
+        }),
+      ),
+    pageOf: (queryId, environmentId, headers) =>
+      headless || !telemetry.hasRoom() ? "" : `${addressFor(headers)}/environments/${environmentId}/query-runs/${queryId}`,
+  };
+}

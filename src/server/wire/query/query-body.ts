@@ -1,0 +1,210 @@
+/** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
+
+import { DURATION_GRAMMAR } from "../../../domain/duration.ts";
+import { readStaleness } from "../../../domain/staleness.ts";
+import { parseInstant } from "../../../domain/timestamp.ts";
+import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../../domain/value.ts";
+import { QueryRefused } from "../../query/refusal.ts";
+import { MAX_NAMES, tooManyNames } from "../../query/request/prepare.ts";
+import { type Ask, type AskInput, type BulkAsk, bulkColumn } from "../../query/request/request.ts";
+import { unknownField } from "../http/json-fields.ts";
+import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
+
+/** A body that is no query: which field is wrong, what was wanted, what was given. */
+export class BodyInvalid extends Error {
+  override readonly name = "BodyInvalid";
+}
+
+/** A query with what the body says around it. */
+export interface QueryBody {
+  readonly ask: Ask;
+  /** Environment named in `context`; empty = not named. */
+  readonly environment: string;
+  /** Branch named in `context`; empty = not named. */
+  readonly branch: string;
+  /** Empty = not named. */
+  readonly deploymentId: string;
+  /** The caller's own key-value pairs. */
+  readonly meta: Readonly<Record<string, string>>;
+  /** What the values of its answer are to be where JSON may be this or that. */
+  readonly form: JsonForm;
+}
+
+const FIELDS = new Set([
+  "inputs",
+  "outputs",
+  "staleness",
+  "context",
+  "query_context",
+  "deployment_id",
+  "correlation_id",
+  "explain",
+  "query_name",
+  "query_name_version",
+  "meta",
+  "now",
+  "include_meta",
+  "planner_options",
+  "encoding_options",
+  "trace",
+  "store_plan_stages",
+]);
+const CONTEXT_FIELDS = new Set(["environment", "branch", "tags"]);
+const ENCODING_FIELDS = new Set(["encode_structs_as_objects", "encode_large_integers_as_numbers"]);
+const NONE: Readonly<Record<string, never>> = {};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A bulk query with what the body says around it; the query's own inputs are empty. */
+export interface BulkQueryBody extends QueryBody {
+  readonly bulk: BulkAsk;
+}
+
+/** A body that was read, and its text. */
+export interface Read<B> {
+  readonly body: B;
+  readonly text: string;
+}
+
+/** Reads a body. Fields that are null count as absent. Throws BodyInvalid, JsonRefused, QueryRefused. */
+export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
+  const { body, inputs, text } = readFields(bytes);
+  const given: AskInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
+  return { body: { ...body, ask: { ...body.ask, inputs: given } }, text };
+}
+
+/** Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them. Throws BodyInvalid, JsonRefused, QueryRefused. */
+export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
+  const { body, inputs, times, text } = readFields(bytes, maxValues);
+  const columns = Object.keys(inputs).map((name) => {
+    const values = inputs[name];
+    if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
+    return bulkColumn(name, values);
+  });
+  return { body: { ...body, bulk: { ask: body.ask, columns, now: times } }, text };
+}
+
+const INPUTS = quoted("inputs");
+
+interface ReadFields extends Read<QueryBody> {
+  readonly inputs: Fields;
+  /** `now` where it is a list, which that of a bulk query may be: microseconds since 1970. */
+  readonly times: readonly bigint[] | undefined;
+}
+
+/** @param maxValues given for a bulk query, the most values that it may have */
+function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
+  const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
+  if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
+  let parsed: unknown;
+  try {
+    parsed = parseExactJson(text);
+  } catch (error) {
+    throw new BodyInvalid(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const body = fields(parsed, "the body");
+  if (members > Object.keys(body).length) throw givenTwice(repeatedName(bytes), "");
+  onlyKnown(body, FIELDS, "");
+  const context = optional(body.context, "context", fields) ?? NONE;
+  onlyKnown(context, CONTEXT_FIELDS, "context.");
+  const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
+  onlyKnown(encoding, ENCODING_FIELDS, "encoding_options.");
+  const inputs = optional(body.inputs, "inputs", fields) ?? NONE;
+  const times = maxValues !== undefined && Array.isArray(body.now) ? body.now.map((time, row) => instant(time, `now[${row}]`)) : undefined;
+  if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
+  const query: QueryBody = {
+    ask: {
+      inputs: [],
+      outputs: optional(body.outputs, "outputs", strings) ?? [],
+      staleness: optional(body.staleness, "staleness", mapOf(staleness)) ?? NONE,
+      tags: optional(context.tags, "context.tags", strings) ?? [],
+      queryContext: optional(body.query_context, "query_context", mapOf(anything)) ?? NONE,
+      queryName: optional(body.query_name, "query_name", string) ?? "",
+      queryNameVersion: optional(body.query_name_version, "query_name_version", string) ?? "",
+      correlationId: optional(body.correlation_id, "correlation_id", string) ?? "",
+      now: times ? undefined : optional(body.now, "now", instant),
+      plannerOptions: optional(body.planner_options, "planner_options", mapOf(option)) ?? NONE,
+      explain: optional(body.explain, "explain", boolean) ?? false,
+      includeMeta: optional(body.include_meta, "include_meta", boolean) ?? false,
+      trace: optional(body.trace, "trace", boolean) ?? false,
+      storePlanStages: optional(body.store_plan_stages, "store_plan_stages", boolean) ?? false,
+    },
+    environment: optional(context.environment, "context.environment", string) ?? "",
+    branch: optional(context.branch, "context.branch", string) ?? "",
+    deploymentId: optional(body.deployment_id, "deployment_id", string) ?? "",
+    meta: optional(body.meta, "meta", mapOf(string)) ?? NONE,
+    form: {
+      structsAsLists: !(optional(encoding.encode_structs_as_objects, "encoding_options.encode_structs_as_objects", boolean) ?? true),
+      largeNumbers:
+        optional(encoding.encode_large_integers_as_numbers, "encoding_options.encode_large_integers_as_numbers", boolean) ?? false,
+    },
+  };
+  return { body: query, inputs, times, text };
+}
+
+function givenTwice(name: string | undefined, where: string): BodyInvalid {
+  return new BodyInvalid(`${where}'${name}' is given twice`);
+}
+
+function optional<T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value, at);
+}
+
+function wrong(at: string, wanted: string, value: unknown): BodyInvalid {
+  return new BodyInvalid(`${at}: expected ${wanted}, got ${describeValue(value)}`);
+}
+
+function onlyKnown(given: Fields, known: ReadonlySet<string>, prefix: string): void {
+  const wrong = unknownField(given, known, prefix);
+  if (wrong !== undefined) throw new BodyInvalid(wrong);
+}
+
+function fields(value: unknown, at: string): Fields {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw wrong(at, "an object", value);
+  return value as Fields;
+}
+
+function mapOf<T>(read: (value: unknown, at: string) => T): (value: unknown, at: string) => Record<string, T> {
+  return (value, at) => {
+    const given = fields(value, at);
+    return Object.fromEntries(Object.keys(given).map((name) => [name, read(given[name], `${at}['${name}']`)]));
+  };
+}
+
+function strings(value: unknown, at: string): string[] {
+  if (!Array.isArray(value)) throw wrong(at, "a list of strings", value);
+  const odd = value.findIndex((item) => typeof item !== "string");
+  if (odd >= 0) throw wrong(`${at}[${odd}]`, "a string", value[odd]);
+  return value;
+}
+
+function string(value: unknown, at: string): string {
+  if (typeof value !== "string") throw wrong(at, "a string", value);
+  return value;
+}
+
+function boolean(value: unknown, at: string): boolean {
+  if (typeof value !== "boolean") throw wrong(at, "true or false", value);
+  return value;
+}
+
+function staleness(value: unknown, at: string): number {
+  const read = typeof value === "string" ? readStaleness(value) : DURATION_GRAMMAR;
+  if (typeof read === "string") throw wrong(at, read, value);
+  return read;
+}
+
+function instant(value: unknown, at: string): bigint {
+  const found = typeof value === "string" ? parseInstant(value) : undefined;
+  if (!found) throw wrong(at, "an ISO 8601 time such as 2024-05-01T12:00:00Z", value);
+  return found.micros;
+}
+
+function option(value: unknown, at: string): string {
+  if (typeof value === "string" || typeof value === "boolean" || typeof value === "number") return String(value);
+  throw wrong(at, "a string, a number or a boolean", value);
+}
+
+function anything(value: unknown): FeatureValue {
+  return value as FeatureValue;
+}

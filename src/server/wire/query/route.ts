@@ -1,0 +1,58 @@
+/** `POST /v1/query/online` and `POST /v1/query/bulk`: the JSON query API for thin clients. */
+
+import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { authorize } from "../../access/authorize.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { Failure } from "../../failure.ts";
+import type { Connection } from "../connection.ts";
+import { readBody } from "../http/body.ts";
+import type { BodyShare } from "../http/body-budget.ts";
+import { failureResponse } from "../http/respond.ts";
+import type { Platform } from "../platform.ts";
+import type { QueryRunner } from "./endpoint.ts";
+import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_BYTES, NO_COLUMNS, NO_RESULTS } from "./query-http.ts";
+
+type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
+
+/** An endpoint of the JSON query API: what its handler is, how long a body may be, and `data` of a refused query. */
+interface JsonEndpoint {
+  readonly create: (deps: QueryRunner<Caller>) => Handler;
+  readonly maxBytes: number;
+  readonly noData: object;
+}
+
+const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, noData: NO_RESULTS };
+const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, noData: NO_COLUMNS };
+
+/** Answers requests to one path, whatever they are. */
+export type Route = (request: Request, connection: Connection, share: BodyShare) => Promise<Response>;
+
+/** What answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's errors. */
+export function queryRoute(platform: Platform): Route {
+  return routeOf(ONLINE, platform);
+}
+
+/** What answers `POST /v1/query/bulk`. */
+export function bulkQueryRoute(platform: Platform): Route {
+  return routeOf(BULK, platform);
+}
+
+/** The engine is loaded with the first query. */
+function routeOf({ create, maxBytes, noData }: JsonEndpoint, platform: Platform): Route {
+  let handle: Handler | undefined;
+  return async (request, connection, share) => {
+    try {
+      const caller = await authorize(platform.callers, request.headers, Permission.QUERY_ONLINE);
+      if (!caller) throw new Error("queries need credentials");
+      handle ??= create(await platform.queries());
+      return await handle(request, caller, async () => {
+        const body = await readBody(request, maxBytes, { share, inflates: true });
+        connection.unhurried?.();
+        return body;
+      });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return failureResponse(error, { data: noData });
+    }
+  };
+}

@@ -1,0 +1,189 @@
+/** The server's one door: every request goes through the guard, then by its path to a service, an HTTP endpoint or a page. What costs time to load is loaded on first use. */
+
+import type { Caller } from "../access/tokens.ts";
+import { Failure, outOfSpace } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Connection, FetchHandler } from "./connection.ts";
+import { BodyRefused, hasUnreadBody } from "./http/body.ts";
+import type { BodyShare } from "./http/body-budget.ts";
+import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
+import { type Guard, isLoopbackPeer } from "./http/guard.ts";
+import { errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import type { Platform } from "./platform.ts";
+import type { ServiceMethods } from "./services/mount.ts";
+
+/** `/<package>.<Service>/<Method>`, of this contract or of another. */
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/;
+
+/** A request with what belongs to it. */
+interface Arrival {
+  readonly request: Request;
+  readonly url: URL;
+  readonly connection: Connection;
+  /** What it holds of the server's room for bodies. */
+  readonly share: BodyShare;
+}
+
+type Endpoint = (arrival: Arrival) => Response | Promise<Response>;
+
+/** The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all paths below it. */
+export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<Endpoint>>> = {
+  "/health": async (platform) => (arrival) => health(platform, arrival),
+  "/v1/query/online": async (platform) => {
+    const route = (await import("./query/route.ts")).queryRoute(platform);
+    return ({ request, connection, share }) => route(request, connection, share);
+  },
+  "/v1/query/bulk": async (platform) => {
+    const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
+    return ({ request, connection, share }) => route(request, connection, share);
+  },
+  "/v1/oauth/token": async (platform) => {
+    const { exchangeToken } = await import("./http/token.ts");
+    return ({ request }) => exchangeToken(platform, request);
+  },
+  "/v1/who-am-i": async (platform) => {
+    const { whoAmI } = await import("./http/who-am-i.ts");
+    return ({ request }) => whoAmI(platform, request);
+  },
+  "/v1/objects/": async (platform) => {
+    const { serveObject } = await import("./http/objects.ts");
+    return ({ request, url }) => serveObject(platform, request, url);
+  },
+  "/v1/":
+    async () =>
+    ({ url }) =>
+      jsonError(404, "not_found", `There is nothing at ${url.pathname}.`),
+  "/": async (platform) => {
+    const { servePage } = await import("../ui/pages.ts");
+    return ({ request, url }) => servePage(platform, request, url);
+  },
+};
+
+/** This machine is told the process too, so that `svc server stop` ends no other. */
+function health({ version }: Platform, { request, connection }: Arrival): Response {
+  if (!isRead(request)) return methodNotAllowed("GET");
+  return json({ status: "ok", version, ...(isLoopbackPeer(clientAddress(request.headers, connection.peer)) ? { pid: process.pid } : {}) });
+}
+
+const FOLDERS = Object.keys(ENDPOINTS)
+  .filter((path) => path.endsWith("/"))
+  .sort((a, b) => b.length - a.length);
+
+/** The endpoint of a path: its own, else that with the longest path that it is below. */
+function endpointOf(path: string): string {
+  return Object.hasOwn(ENDPOINTS, path) ? path : (FOLDERS.find((folder) => path.startsWith(folder)) ?? "/");
+}
+
+/** What is asked so often that its successes are worth a line only when debugging; queries have a log of their own. */
+const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/query/online", "/svc.v1.QueryService/Query"]);
+
+/** Makes the handler of a server. */
+export function createRouter(platform: Platform, guard: Guard): FetchHandler {
+  const { clock, log } = platform;
+  let services: Promise<ServiceMethods> | undefined;
+  const endpoints = new Map<string, Endpoint>();
+  const loadServices = (): Promise<ServiceMethods> => {
+    services ??= import("./services/mount.ts").then(({ createServiceMethods }) => createServiceMethods(platform));
+    return services;
+  };
+
+  const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
+    const method = await (await loadServices()).find(path);
+    if (!method) return noSuchMethod(request, path);
+    if (request.method !== "POST") return methodNotAllowed("POST");
+    let caller: Caller | undefined;
+    try {
+      caller = await method.authorize(request.headers);
+    } catch (error) {
+      return method.refuse(request, error);
+    }
+    const body = await method.receive(request, share);
+    connection.unhurried?.();
+    return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
+  };
+
+  const route = async (arrival: Arrival): Promise<Response> => {
+    const path = arrival.url.pathname;
+    if (RPC_PATH.test(path)) return await call(arrival, path);
+    const key = endpointOf(path);
+    let endpoint = endpoints.get(key);
+    if (!endpoint) {
+      endpoint = await (ENDPOINTS[key] as (platform: Platform) => Promise<Endpoint>)(platform);
+      endpoints.set(key, endpoint);
+    }
+    return await endpoint(arrival);
+  };
+
+  /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
+  const mirrorUrl = (request: Request): URL | undefined => {
+    const url = platform.releases && urlOf(request);
+    return url && platform.releases?.has(url.pathname) ? url : undefined;
+  };
+
+  /** The last address that was read: most requests go where the one before went. */
+  let read: { readonly text: string; readonly url: URL | null } = { text: "", url: null };
+  const urlOf = ({ url: text }: Request): URL | null => {
+    if (text !== read.text) read = { text, url: URL.parse(text) };
+    return read.url;
+  };
+
+  return async (request, connection = {}) => {
+    const began = performance.now();
+    dropForeignClaims(request.headers, connection);
+    const mirrored = mirrorUrl(request);
+    const refused = mirrored ? undefined : guard(request.headers, connection.peer);
+    const url = mirrored ?? (refused === undefined ? urlOf(request) : undefined);
+    let response: Response;
+    if (!url)
+      response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
+    else {
+      const share = platform.bodies.share();
+      try {
+        const fromMirror = mirrored && platform.releases?.serve(request, url);
+        response = await (fromMirror ?? route({ request, url, connection, share }));
+      } catch (error) {
+        response = errorResponse(error, request, url);
+      } finally {
+        share.release();
+      }
+    }
+    if (hasUnreadBody(request)) response.headers.set("connection", "close");
+    const path = url?.pathname ?? "";
+    const quiet = response.ok && QUIET_PATHS.has(path);
+    const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
+    if (log.enabled(level)) {
+      const ms = Math.round((performance.now() - began) * 100) / 100;
+      log[level]("request", { method: request.method, path, status: response.status, ms, refused });
+    }
+    return response;
+  };
+
+  function errorResponse(error: unknown, request: Request, url: URL): Response {
+    const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);
+    if (failure) return failureResponse(failure);
+    if (error instanceof BodyRefused) {
+      const { status, code, message, headers } = error;
+      const connectCode = status === 415 ? { code: "unimplemented" as const } : {};
+      return errorAnswer({ status, error: code, message, ...connectCode }, { connection: "close", ...headers });
+    }
+    if (request.signal.aborted) return jsonError(499, "client_closed_request", "The client went away.");
+    const id = newId("req", clock.now());
+    log.error("unexpected error", {
+      id,
+      method: request.method,
+      path: url.pathname,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    return jsonError(500, "internal", `The server failed (${id}). Its log has the details.`);
+  }
+}
+
+/** Connect's `unimplemented`: unary calls read it from the body, all others from the status. */
+function noSuchMethod(request: Request, path: string): Response {
+  const isUnary = /^application\/(?:proto|json)\b/i.test(request.headers.get("content-type") ?? "");
+  return errorAnswer({ status: isUnary ? 501 : 404, code: "unimplemented", message: `There is no method ${path}.` });
+}
+
+function isRead(request: Request): boolean {
+  return request.method === "GET" || request.method === "HEAD";
+}

@@ -1,0 +1,209 @@
+/** DeploymentService: validate, upload, deploy, watch; branches and sources. */
+
+import { create } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import {
+  CreateDeploymentResponseSchema,
+  CreateUploadResponseSchema,
+  type Deployment,
+  DeploymentSchema,
+  DeploymentService,
+  GetDeploymentResponseSchema,
+  GetSourceResponseSchema,
+  ListBranchesResponseSchema,
+  ListDeploymentsResponseSchema,
+  ValidateGraphResponseSchema,
+  WatchDeploymentResponseSchema,
+} from "../../../../gen/svc/v1/deployment_pb.ts";
+import { closestNames } from "../../../domain/closest.ts";
+import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { checkBranch, resolveScope } from "../../access/scope.ts";
+import { refuseOtherBranch } from "../../deployments/deployments.ts";
+import { Failure } from "../../failure.ts";
+import { newId } from "../../identifier.ts";
+import type { DeploymentRecord } from "../../stores/metadata/store.ts";
+import { ADDRESS_LIFETIME_MS, MAX_OBJECT_BYTES } from "../http/objects.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { pageToken, readPageToken } from "./page-token.ts";
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 500;
+const UPLOAD_LIFETIME_MS = 86_400_000;
+const MAX_TEXT = 64 * 1024;
+const MAX_ENTRIES = 200;
+
+/** A deployment as the contract shows it. */
+export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string): Deployment {
+  return create(DeploymentSchema, {
+    id: record.id,
+    status: record.status,
+    branch: record.branch,
+    environmentId: record.environmentId,
+    promoted: record.promoted,
+    tags: [...record.tags],
+    description: record.description,
+    metadata: { ...record.metadata },
+    ciJobUrl: record.ciJobUrl,
+    repositoryUrl: record.repositoryUrl,
+    createdAt: msToTimestamp(record.createdAt),
+    updatedAt: msToTimestamp(record.updatedAt),
+    error: record.error,
+    diagnostics: [...record.diagnostics],
+    url: `${dashboardUrl}/environments/${record.environmentId}/deployments/${record.id}`,
+    sourceSha256: record.sourceSha256,
+  });
+}
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { addressFor, addresses, clock, keys, metadata, objects } = platform;
+  const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
+
+  router.service(DeploymentService, {
+    async validateGraph({ graph, branch }, context) {
+      if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      return create(ValidateGraphResponseSchema, await (await platform.deployments()).validate(environment, checkBranch(branch), graph));
+    },
+
+    async createUpload({ sha256, sizeBytes }) {
+      const size = Number(sizeBytes);
+      if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Failure("invalid_argument", "sha256 must be 64 lower-case hex digits.");
+      if (size <= 0 || size > MAX_OBJECT_BYTES) {
+        throw new Failure("invalid_argument", `A bundle has between 1 and ${MAX_OBJECT_BYTES} bytes; this one has ${size}.`, {
+          hint: "Leave data out of the project with .svcignore.",
+        });
+      }
+      const now = clock.now();
+      const id = newId("upl", now);
+      await metadata.createUpload({ id, sha256, sizeBytes: size, createdAt: now, expiresAt: now + UPLOAD_LIFETIME_MS });
+      const address = addresses.sign("put", sha256, size);
+      return create(CreateUploadResponseSchema, {
+        uploadId: id,
+        url: address.url,
+        complete: (await objects.size(sha256)) === size,
+        expiresAt: msToTimestamp(now + ADDRESS_LIFETIME_MS),
+      });
+    },
+
+    async createDeployment(request, context) {
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      checkTexts(request);
+      const branch = checkBranch(request.branch);
+      if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
+      const upload = await metadata.upload(request.uploadId);
+      if (!upload || upload.expiresAt <= clock.now())
+        throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the bundle again." });
+      if ((await objects.size(upload.sha256)) !== upload.sizeBytes) {
+        throw new Failure("failed_precondition", "The bundle was not uploaded whole.", { hint: "Upload it again; nothing was deployed." });
+      }
+      const deployment = await (await platform.deployments()).create({
+        environmentId: environment.id,
+        branch,
+        noPromote: request.noPromote,
+        reset: request.reset,
+        projectName: request.projectName,
+        runtime: request.runtime,
+        requirements: request.requirements,
+        tags: request.tags,
+        description: request.description,
+        metadata: request.metadata,
+        ciJobUrl: request.ciJobUrl,
+        repositoryUrl: request.repositoryUrl,
+        sourceSha256: upload.sha256,
+      });
+      return create(CreateDeploymentResponseSchema, { deployment: message(deployment, context) });
+    },
+
+    async getDeployment({ deploymentId }, context) {
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const deployment = await (await platform.deployments()).find(deploymentId, environment.id);
+      return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
+    },
+
+    async listDeployments({ branch, pageSize, pageToken: token }, context) {
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const filter = `${environment.id}/${branch}`;
+      const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
+      const before = token === "" ? undefined : readPageToken(keys.objects, filter, token);
+      const found = await metadata.deployments({
+        environmentId: environment.id,
+        branch,
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      return create(ListDeploymentsResponseSchema, {
+        deployments: page.map((deployment) => message(deployment, context)),
+        nextPageToken: found.length > limit && last ? pageToken(keys.objects, filter, last.id) : "",
+      });
+    },
+
+    async *watchDeployment({ deploymentId }, context) {
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const deployments = await platform.deployments();
+      for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
+        yield create(WatchDeploymentResponseSchema, { deployment: message(deployment, context), progress });
+      }
+    },
+
+    async listBranches(_request, context) {
+      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const branches = await metadata.branches(environment.id);
+      return create(ListBranchesResponseSchema, {
+        branches: branches.map(({ name, deploys, lastDeployedAt, latestDeploymentId }) => ({
+          name,
+          deploys,
+          lastDeployedAt: msToTimestamp(lastDeployedAt),
+          latestDeploymentId,
+        })),
+      });
+    },
+
+    async getSource({ target }, context) {
+      const { environment, branch } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const deployment = await sourceTarget(platform, environment.id, target || branch);
+      refuseOtherBranch(deployment, branch);
+      const size = await objects.size(deployment.sourceSha256);
+      if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
+      return create(GetSourceResponseSchema, {
+        deployment: message(deployment, context),
+        url: addresses.sign("get", deployment.sourceSha256, size).url,
+      });
+    },
+  });
+}
+
+async function sourceTarget({ metadata, deployments }: Platform, environmentId: string, target: string): Promise<DeploymentRecord> {
+  if (/^dpl_[0-9a-f]+$/.test(target)) return (await deployments()).find(target, environmentId);
+  const pointer = (await metadata.livePointers()).find((live) => live.environmentId === environmentId && live.branch === target);
+  if (pointer) return (await deployments()).find(pointer.deploymentId, environmentId);
+  const [latest] = await metadata.deployments({ environmentId, branch: target, limit: 1 });
+  if (latest) return latest;
+  if (target === "")
+    throw new Failure("not_found", "Nothing is deployed in this environment yet.", { hint: "Deploy a project with `svc apply`." });
+  const names = (await metadata.branches(environmentId)).map(({ name }) => name);
+  const close = closestNames(target, names).map((name) => `'${name}'`);
+  throw new Failure("not_found", `There is no branch or deployment '${target}' in this environment.`, {
+    hint: close.length > 0 ? `Did you mean ${close.join(" or ")}?` : "`svc branch list` shows the branches.",
+  });
+}
+
+function checkTexts(request: {
+  tags: string[];
+  description: string;
+  metadata: Record<string, string>;
+  ciJobUrl: string;
+  repositoryUrl: string;
+  requirements: string;
+}): void {
+  const texts = [...request.tags, request.description, ...Object.entries(request.metadata).flat(), request.ciJobUrl, request.repositoryUrl];
+  if (request.tags.length > MAX_ENTRIES || Object.keys(request.metadata).length > MAX_ENTRIES) {
+    throw new Failure("invalid_argument", `A deployment has at most ${MAX_ENTRIES} tags and ${MAX_ENTRIES} metadata entries.`);
+  }
+  if (texts.reduce((length, text) => length + text.length, 0) > MAX_TEXT) {
+    throw new Failure("invalid_argument", `Tags, description and metadata have at most ${MAX_TEXT} characters together.`);
+  }
+}

@@ -1,0 +1,27 @@
+/** EnvironmentService: the team's environments. */
+
+import { create } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { EnvironmentService, ListEnvironmentsResponseSchema } from "../../../../gen/svc/v1/environment_pb.ts";
+import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, { metadata }: Platform): void {
+  router.service(EnvironmentService, {
+    async listEnvironments(_request, context) {
+      const { teamId } = callerOf(context);
+      const environments = (await metadata.environments()).filter((environment) => environment.teamId === teamId);
+      return create(ListEnvironmentsResponseSchema, {
+        environments: environments.map(({ id, name, projectId, projectName, createdAt }) => ({
+          id,
+          name,
+          projectId,
+          projectName,
+          createdAt: msToTimestamp(createdAt),
+        })),
+      });
+    },
+  });
+}

@@ -1,0 +1,142 @@
+/** The Connect services as HTTP handlers by path. A service's generated code is loaded with its first call. */
+
+import { getOption } from "@bufbuild/protobuf";
+import { type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { universalServerResponseToFetch } from "@connectrpc/connect/protocol";
+import { max_body_bytes, Permission, permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { implementationOf, SERVICES, type Service } from "../../../contract/services.ts";
+import { importModule } from "../../../modules.ts";
+import { authorize } from "../../access/authorize.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { SHORT_BODY_BYTES } from "../http/body.ts";
+import type { BodyShare } from "../http/body-budget.ts";
+import { MIN_COMPRESSED_BYTES } from "../http/content-encoding.ts";
+import { admit, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { checkCallBody } from "./call-body.ts";
+import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
+
+/**
+ * Answers a call whose caller may make it and whose body was read. `caller` is undefined for methods that need no credentials; `address` gives the client's, where
+ * the door knows it.
+ */
+export type CallHandler = (request: Request, body: Uint8Array, caller: Caller | undefined, address?: () => string) => Promise<Response>;
+
+/** A method of a service. */
+export interface CallMethod {
+  /** Who calls, before anything of the body is read; undefined for methods that need no credentials. Throws Failure when the caller may not. */
+  readonly authorize: (headers: Headers) => Promise<Caller | undefined>;
+  /** Reads the body of a call that may be made. Throws BodyRefused. */
+  readonly receive: (request: Request, share: BodyShare) => Promise<Uint8Array>;
+  readonly handle: CallHandler;
+  /** Answers a call that is refused before its body was read, in the words of the call's protocol. */
+  readonly refuse: (request: Request, error: unknown) => Promise<Response>;
+}
+
+/** The methods of all services. */
+export interface ServiceMethods {
+  /** The method of a path `/svc.v1.<Service>/<Method>`; undefined when there is none. */
+  find(path: string): Promise<CallMethod | undefined>;
+}
+
+/** What implements a service. */
+export interface ServiceModule {
+  register(router: ConnectRouter, platform: Platform): void;
+  /** Ways of its own that are put before the general handlers, by path. */
+  direct?(): Promise<Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>>>;
+}
+
+/** Loads what implements a service. */
+export async function loadService(service: Service): Promise<ServiceModule> {
+  return (await importModule(implementationOf(service))) as ServiceModule;
+}
+
+/** Makes the methods. */
+export function createServiceMethods(platform: Platform): ServiceMethods {
+  const loaded = new Map<string, Promise<Map<string, CallMethod>>>();
+
+  const load = async (service: Service): Promise<Map<string, CallMethod>> => {
+    const module = await loadService(service);
+    const direct = await module.direct?.();
+    const router = createConnectRouter({
+      interceptors: [errorInterceptor(platform)],
+      requestGate,
+      grpc: false,
+      acceptCompression: [...COMPRESSIONS],
+      compressMinBytes: MIN_COMPRESSED_BYTES,
+      binaryOptions: { readUnknownFields: false },
+    });
+    module.register(router, platform);
+    return new Map(
+      router.handlers.map((made) => {
+        const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
+        const general = generalHandler(handler);
+        const needed = getOption(handler.method, permission);
+        const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
+        return [
+          handler.requestPath,
+          {
+            authorize: (headers) => authorize(platform.callers, headers, needed),
+            receive: (request, share) => readCallBody(request, maxBytes, { share, inflates: needed !== Permission.PUBLIC }),
+            handle: direct?.[handler.requestPath]?.(platform, general) ?? general,
+            refuse: (request, error) =>
+              respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error))),
+          },
+        ];
+      }),
+    );
+  };
+
+  return {
+    async find(path) {
+      const name = path.slice(1, path.lastIndexOf("/"));
+      const service = Object.values(SERVICES).find(({ typeName }) => typeName === name);
+      if (!service) return undefined;
+      const methods = loaded.get(name) ?? load(service);
+      loaded.set(name, methods);
+      return (await methods).get(path);
+    },
+  };
+}
+
+const NO_BODY = new Uint8Array(0);
+
+/** Serves a method in every protocol and encoding there is. */
+function generalHandler(handler: UniversalHandler): CallHandler {
+  return async (request, body, caller, address) => {
+    try {
+      checkCallBody(handler.method.input, request.headers.get("content-type") ?? "", body);
+    } catch (error) {
+      return respond(handler, request, NO_BODY, refuse(error));
+    }
+    return respond(handler, request, body, admit(caller, address?.() ?? ""));
+  };
+}
+
+async function respond(handler: UniversalHandler, request: Request, body: Uint8Array, contextValues: ContextValues): Promise<Response> {
+  const response = await handler({
+    httpVersion: "1.1",
+    method: request.method,
+    url: request.url,
+    header: request.headers,
+    body: once(body),
+    signal: request.signal,
+    contextValues,
+  });
+  if (handler.method.methodKind !== "unary" || !response.body) return universalServerResponseToFetch(response);
+  const headers = new Headers(response.header);
+  headers.set("vary", "accept-encoding");
+  return new Response(await collect(response.body), { status: response.status, headers });
+}
+
+async function* once(body: Uint8Array): AsyncIterable<Uint8Array> {
+  yield body;
+}
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Blob | Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of body) chunks.push(chunk as Uint8Array<ArrayBuffer>);
+  const [only] = chunks;
+  return only && chunks.length === 1 ? only : new Blob(chunks);
+}

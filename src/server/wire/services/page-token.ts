@@ -1,0 +1,25 @@
+/** Page tokens: opaque to callers, signed, and good only with the filters of the call that gave them out. */
+
+import { equalInConstantTime, sign } from "../../access/secrets.ts";
+import { Failure } from "../../failure.ts";
+
+/** A token that says where a page ended. */
+export function pageToken(key: Uint8Array, filter: string, cursor: string): string {
+  return new TextEncoder()
+    .encode(`${cursor} ${sign(key, ["page", filter, cursor])}`)
+    .toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of another list. */
+export function readPageToken(key: Uint8Array, filter: string, token: string): string {
+  const refused = new Failure("invalid_argument", "The page token does not belong to this list.", { hint: "Start from the first page." });
+  let text: string;
+  try {
+    text = new TextDecoder().decode(Uint8Array.fromBase64(token, { alphabet: "base64url" }));
+  } catch {
+    throw refused;
+  }
+  const [cursor = "", signature = ""] = text.split(" ");
+  if (!equalInConstantTime(signature, sign(key, ["page", filter, cursor]))) throw refused;
+  return cursor;
+}
