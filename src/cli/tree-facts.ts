@@ -1,6 +1,6 @@
 /** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Group, TreeWords } from "./command.ts";
 import { commandFile } from "./command-files.ts";
 
@@ -20,7 +20,7 @@ type Draft = { -readonly [K in keyof TreeFacts]: TreeFacts[K] } & { verbs?: Reco
  * commands and is done at every start from source. Throws when a command or a group says nothing of itself.
  */
 export async function treeFacts(folder: string): Promise<Readonly<Record<string, TreeFacts>>> {
-  const root = join(import.meta.dir, folder);
+  const root = resolve(import.meta.dir, folder);
   const tree: Draft = { summary: "", verbs: {} };
   for (const file of [...new Bun.Glob("**/*.ts").scanSync(root)].map((path) => path.replaceAll("\\", "/")).sort()) {
     const { role, path } = commandFile(file);

@@ -34,8 +34,8 @@ function plant({ file, verbs, ...entry }: TreeFacts, order: readonly string[], l
   };
 }
 
-/** Entries with those of `first` in front. They come by name already. */
+/** Entries with those of `first` in front, in its order; the others by name. */
 function sorted<T>(entries: readonly (readonly [string, T])[], first: readonly string[]): (readonly [string, T])[] {
-  const rank = ([name]: readonly [string, T]) => (first.includes(name) ? first.indexOf(name) : first.length);
-  return [...entries].sort((one, other) => rank(one) - rank(other));
+  const rank = (name: string) => (first.includes(name) ? first.indexOf(name) : first.length);
+  return [...entries].sort(([one], [other]) => rank(one) - rank(other) || (one < other ? -1 : 1));
 }

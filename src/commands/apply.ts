@@ -10,9 +10,10 @@ import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { type Style, textView } from "../output/view.ts";
 import { diffJson, diffText } from "./apply/diff-view.ts";
+import { confirmFlags } from "./confirm-flags.ts";
 
 const applyFlags = {
-  force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
+  ...confirmFlags,
   watch: bool("redeploy on file changes; needs --branch"),
   reset: bool("reset the branch to the working directory, dropping changes made otherwise; needs --branch"),
   await: bool("wait until the deployment is live", { aliases: ["--wait"] }),

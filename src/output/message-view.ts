@@ -49,6 +49,11 @@ export function messageTable<A extends Message>(
 
 /** The fields of one message, a line for each. */
 export function messageFields<M extends Message>(fields: FieldViews<M>): View<M> {
+  return resourceFields((message: M) => message, fields);
+}
+
+/** The fields of the resource that an answer holds, a line for each; its JSON is that of the resource alone. */
+export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
   const columns = columnsOf(fields);
   const exceptions = exceptionsOf(fields);
   const width = Math.max(...columns.map(({ header }) => header.length)) + 2;
@@ -56,9 +61,13 @@ export function messageFields<M extends Message>(fields: FieldViews<M>): View<M>
     const text = escapeControls(cell(message, style));
     return `${header}:`.padEnd(width) + (mark?.(text, style, message) ?? text);
   };
+  const shown = <T>(answer: A, show: (message: M) => T): T | undefined => {
+    const message = resource(answer);
+    return message && show(message);
+  };
   return textView(
-    (message: M, style) => columns.map((column) => line(column, message, style)).join("\n"),
-    (message) => messageJson(message, exceptions),
+    (answer: A, style) => shown(answer, (message) => columns.map((column) => line(column, message, style)).join("\n")) ?? "",
+    (answer) => shown(answer, (message) => messageJson(message, exceptions)) ?? null,
   );
 }
 
