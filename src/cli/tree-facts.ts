@@ -15,12 +15,25 @@ export interface TreeFacts extends TreeWords {
 /** The same while it is made. */
 type Draft = { -readonly [K in keyof TreeFacts]: TreeFacts[K] } & { verbs?: Record<string, Draft> };
 
+/** In which order help lists commands: `order.json` in their folder. */
+interface TreeOrder {
+  /** Headings of the root help. */
+  readonly categories: readonly string[];
+  /** First words that come before the others of their heading, in this order. */
+  readonly nouns: readonly string[];
+  /** Words behind them that come before the others, in this order. */
+  readonly verbs: readonly string[];
+}
+
 /**
- * The tree of the commands in a folder, given from this one, by name. Commands are read as text, because importing all of them takes longer than most
- * commands and is done at every start from source. Throws when a command or a group says nothing of itself.
+ * The tree of the commands in a folder, given from this one: by heading, then by the order given, then by name. Commands are read as text, because
+ * importing all of them takes longer than most commands and is done at every start from source. Throws when a command or a group says nothing of itself.
  */
-export async function treeFacts(folder: string): Promise<Readonly<Record<string, TreeFacts>>> {
+export async function treeFacts(
+  folder: string,
+): Promise<{ readonly categories: readonly string[]; readonly tree: Readonly<Record<string, TreeFacts>> }> {
   const root = resolve(import.meta.dir, folder);
+  const order = (await Bun.file(join(root, "order.json")).json()) as TreeOrder;
   const tree: Draft = { summary: "", verbs: {} };
   for (const file of [...new Bun.Glob("**/*.ts").scanSync(root)].map((path) => path.replaceAll("\\", "/")).sort()) {
     const { role, path } = commandFile(file);
@@ -30,7 +43,21 @@ export async function treeFacts(folder: string): Promise<Readonly<Record<string,
   for (const [path, entry] of drafts(tree))
     if (entry.summary === undefined)
       throw new Error(`src/commands/${path} has neither group.ts nor index.ts, and ${path}.ts is no command`);
-  return tree.verbs ?? {};
+  const heading = ([, { category = "" }]: readonly [string, TreeFacts]) => order.categories.indexOf(category);
+  const nouns = sorted(Object.entries(tree.verbs ?? {}), order.nouns).sort((one, other) => heading(one) - heading(other));
+  return { categories: order.categories, tree: Object.fromEntries(nouns.map(([name, entry]) => [name, inOrder(entry, order.verbs)])) };
+}
+
+/** The entry with its verbs in order. */
+function inOrder({ verbs, ...entry }: TreeFacts, order: readonly string[]): TreeFacts {
+  if (!verbs) return entry;
+  return { ...entry, verbs: Object.fromEntries(sorted(Object.entries(verbs), order).map(([name, verb]) => [name, inOrder(verb, order)])) };
+}
+
+/** Entries with those of `first` in front, in its order; the others by name. */
+function sorted<T>(entries: readonly (readonly [string, T])[], first: readonly string[]): (readonly [string, T])[] {
+  const rank = (name: string) => (first.includes(name) ? first.indexOf(name) : first.length);
+  return [...entries].sort(([one], [other]) => rank(one) - rank(other) || (one < other ? -1 : 1));
 }
 
 function entryAt(tree: Draft, path: readonly string[]): Draft {

@@ -1,12 +1,13 @@
 import type { CheckHealthResponse, HealthCheck } from "../../gen/svc/v1/health_pb.ts";
 import { defineCommand } from "../cli/command.ts";
-import { memberJson } from "../contract/message-json.ts";
+import { enumSpelling } from "../contract/contract.ts";
 import { escapeControls } from "../domain/name.ts";
 import { isSound } from "../domain/server-part.ts";
 import { messageTable } from "../output/message-view.ts";
 
 /** The status as the API spells it, which is what the specification wants here. */
-const apiStatus = (check: HealthCheck) => `HEALTH_CHECK_STATUS_${String(memberJson(check, "status") ?? "unspecified").toUpperCase()}`;
+const apiStatus = ({ status }: HealthCheck) =>
+  `HEALTH_CHECK_STATUS_${String(enumSpelling("svc.v1.HealthCheckStatus", status) ?? "unspecified").toUpperCase()}`;
 
 export default defineCommand({
   summary: "Check the API server's components",

@@ -64,6 +64,12 @@ export function enumValueName(typeName: string, number: number): string | undefi
   return enumNamed(typeName).value[number]?.localName;
 }
 
+/** How people and `--json` see an enum's value: its name in lower case, null when it is not stated, its number when it is of a newer contract. */
+export function enumSpelling(typeName: string, number: number): string | number | null {
+  const name = enumValueName(typeName, number);
+  return name === undefined ? number : name === "UNSPECIFIED" ? null : name.toLowerCase();
+}
+
 function addFields(message: DescMessage, facts: readonly FieldFacts[]): void {
   const groups = new Set(facts.flatMap(({ oneof }) => oneof ?? []));
   const oneofs = new Map(

@@ -17,7 +17,7 @@ import { durationToMs, timestampToMicros } from "../domain/proto-time.ts";
 import { fromProtoValue } from "../domain/proto-value.ts";
 import { formatMicros } from "../domain/timestamp.ts";
 import { toPlainJson } from "../domain/value.ts";
-import { enumValueName, messageNamed } from "./contract.ts";
+import { enumSpelling, messageNamed } from "./contract.ts";
 
 /** A member of a message: a field, or a oneof by its own name. */
 export type MemberOf<M> = Exclude<keyof M, `$${string}`> & string;
@@ -39,12 +39,6 @@ export type JsonExceptions<M> = { readonly [K in MemberOf<M>]?: JsonException<M>
 export function messageJson<M extends Message>(message: M, exceptions: JsonExceptions<M> = {}): Record<string, unknown> {
   const { members } = messageNamed(message.$typeName);
   return Object.fromEntries(members.flatMap((member) => entries(member, message, exceptions[member.localName as MemberOf<M>])));
-}
-
-/** One member as the rule has it, by its name in the message's object; undefined for a oneof of which nothing is set. */
-export function memberJson<M extends Message>(message: M, name: MemberOf<M>): unknown {
-  const member = messageNamed(message.$typeName).members.find(({ localName }) => localName === name);
-  return member && ruled(member, message)[0]?.value;
 }
 
 function entries<M extends Message>(
@@ -80,7 +74,7 @@ function valueJson(
   field: { readonly message?: DescMessage | undefined; readonly enum?: { readonly typeName: string } | undefined },
   value: unknown,
 ) {
-  if (field.enum) return enumJson(field.enum.typeName, value as number);
+  if (field.enum) return enumSpelling(field.enum.typeName, value as number);
   switch (field.message?.typeName) {
     case undefined:
       return value;
@@ -93,12 +87,6 @@ function valueJson(
     default:
       return messageJson(value as Message);
   }
-}
-
-/** The spelling of an enum's value; its number when this program's contract is older than the server's. */
-export function enumJson(typeName: string, number: number): string | number | null {
-  const name = enumValueName(typeName, number);
-  return name === undefined ? number : name === "UNSPECIFIED" ? null : name.toLowerCase();
 }
 
 function keyOf(member: DescField | DescOneof): string {

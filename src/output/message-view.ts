@@ -1,9 +1,12 @@
 /** Views of the server's answers. A view names the fields that people see; `--json` has all of them, by the rule of `contract/message-json.ts`. */
 
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { type JsonException, type JsonExceptions, type MemberOf, memberJson, messageJson } from "../contract/message-json.ts";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { enumSpelling, messageNamed } from "../contract/contract.ts";
+import type { JsonException, JsonExceptions, MemberOf } from "../contract/message-json.ts";
+import { formatDuration } from "../domain/duration.ts";
 import { escapeControls } from "../domain/name.ts";
+import { durationToMs } from "../domain/proto-time.ts";
 import { jsonLine } from "./json.ts";
 import { timeText } from "./time.ts";
 import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
@@ -28,6 +31,9 @@ export interface MessageTableOptions<A extends Message>
   readonly json?: JsonExceptions<A>;
 }
 
+/** The rule, loaded when JSON is asked for. */
+const rule = () => import("../contract/message-json.ts");
+
 /** A table of the messages in one field of an answer, such as `branches`; the empty table says `No branches found.` */
 export function messageTable<A extends Message>(
   rows: RowsField<A>,
@@ -37,13 +43,16 @@ export function messageTable<A extends Message>(
   const { json, things = rows, ...others } = options;
   const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
   const exceptions = exceptionsOf(fields);
-  const listed = { [rows]: (answer: A) => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
   return tableView<A, RowOf<A>>({
     ...others,
     things,
     rows: rowsOf,
     columns: columnsOf(fields),
-    json: (answer) => messageJson(answer, { ...json, ...listed } as JsonExceptions<A>),
+    json: async (answer) => {
+      const { messageJson } = await rule();
+      const listed = { [rows]: () => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
+      return messageJson(answer, { ...json, ...listed } as JsonExceptions<A>);
+    },
   });
 }
 
@@ -67,7 +76,10 @@ export function resourceFields<A, M extends Message>(resource: (answer: A) => M 
   };
   return textView(
     (answer: A, style) => shown(answer, (message) => columns.map((column) => line(column, message, style)).join("\n")) ?? "",
-    (answer) => shown(answer, (message) => messageJson(message, exceptions)) ?? null,
+    async (answer) => {
+      const { messageJson } = await rule();
+      return shown(answer, (message) => messageJson(message, exceptions)) ?? null;
+    },
   );
 }
 
@@ -77,19 +89,24 @@ function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
   );
 }
 
-/** A field in a cell: times to the second, lists behind commas, what is not set or false as nothing. */
+/** A member in a cell: times to the second, lengths of time with units, lists behind commas; nothing for what is not set or false. */
 function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
-  const given = message[name] as unknown;
-  if (isTimestamp(given)) return timeText(given);
-  const value = memberJson(message, name);
-  if (value === null || value === undefined || value === false) return "";
-  if (value === true) return "✓";
-  if (Array.isArray(value)) return value.map((item) => (typeof item === "object" ? jsonLine(item) : String(item))).join(", ");
-  return typeof value === "object" ? jsonLine(value) : String(value);
+  const type = messageNamed(message.$typeName).fields.find(({ localName }) => localName === name)?.enum?.typeName;
+  const value: unknown = message[name];
+  return Array.isArray(value) ? value.map((item) => valueText(item, type)).join(", ") : valueText(value, type);
 }
 
-function isTimestamp(value: unknown): value is Timestamp {
-  return value !== null && typeof value === "object" && "$typeName" in value && value.$typeName === "google.protobuf.Timestamp";
+function valueText(value: unknown, enumType: string | undefined): string {
+  if (enumType !== undefined && typeof value === "number") return String(enumSpelling(enumType, value) ?? "");
+  if (value === undefined || value === false) return "";
+  if (value === true) return "✓";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (isOfType<Timestamp>(value, "google.protobuf.Timestamp")) return timeText(value);
+  return isOfType<Duration>(value, "google.protobuf.Duration") ? formatDuration(durationToMs(value)) : jsonLine(value);
+}
+
+function isOfType<T extends Message>(value: object, typeName: T["$typeName"]): value is T {
+  return "$typeName" in value && value.$typeName === typeName;
 }
 
 function exceptionsOf<M>(fields: FieldViews<M>): JsonExceptions<M> {

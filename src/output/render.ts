@@ -34,11 +34,11 @@ export async function render<Data>(
   options: RenderOptions,
 ): Promise<void> {
   const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
-  const toJson = (item: Data): unknown => viewOf(item).json?.(item) ?? item;
+  const toJson = async (item: Data): Promise<unknown> => (await viewOf(item).json?.(item)) ?? item;
   if (options.json) {
-    if (!isStream(data)) return io.writeOut(`${jsonDocument(toJson(data as Data))}\n`);
+    if (!isStream(data)) return io.writeOut(`${jsonDocument(await toJson(data as Data))}\n`);
     for await (const item of data as AsyncIterable<Data>) {
-      await io.writeOut(`${jsonLine(toJson(item))}\n`);
+      await io.writeOut(`${jsonLine(await toJson(item))}\n`);
       options.signal?.throwIfAborted();
     }
     return;

@@ -11,6 +11,8 @@ import { makeTree, removeTrees } from "../project/temp-tree.ts";
 
 afterAll(removeTrees);
 
+const ORDER = { "order.json": '{ "categories": ["Early", "Late"], "nouns": ["c"], "verbs": ["list"] }' };
+
 const command = (summary: string, more = "") => `export default defineCommand({\n  summary: "${summary}",\n${more}  run() {},\n});\n`;
 
 describe("a file below src/commands", () => {
@@ -33,6 +35,7 @@ describe("a file below src/commands", () => {
 describe("the tree", () => {
   test("has what commands say of themselves, and nothing of their flags", async () => {
     const folder = await makeTree({
+      ...ORDER,
       "index.ts": "",
       "one.ts": command(
         "Do one thing",
@@ -42,7 +45,7 @@ describe("the tree", () => {
       "two/again.ts": command('Do \\"it\\" again'),
       "two/flags.ts": "",
     });
-    expect(await treeFacts(folder)).toEqual({
+    expect((await treeFacts(folder)).tree).toEqual({
       one: { summary: "Do one thing", category: "A", aliases: ["first"], hidden: true, file: "one.ts" },
       two: {
         ...{ summary: "Do two things", category: "A", selfVerbs: ["list"], file: "two/index.ts" },
@@ -52,27 +55,33 @@ describe("the tree", () => {
   });
 
   test("is not made of a file that is no command, or of a group without a heading", async () => {
-    await expect(treeFacts(await makeTree({ "one/helper.ts": "export const x = 1;\n" }))).rejects.toThrow("src/commands/one/helper.ts");
-    await expect(treeFacts(await makeTree({ "one/two.ts": command("Do") }))).rejects.toThrow(
+    await expect(treeFacts(await makeTree({ ...ORDER, "one/helper.ts": "export const x = 1;\n" }))).rejects.toThrow(
+      "src/commands/one/helper.ts",
+    );
+    await expect(treeFacts(await makeTree({ ...ORDER, "one/two.ts": command("Do") }))).rejects.toThrow(
       "src/commands/one has neither group.ts nor index.ts",
     );
   });
 
-  test("is in the order of headings, then the one given, then by name, and loads a command when it is asked for", async () => {
-    const facts = {
-      ...{ a: { summary: "A", category: "Late" }, b: { summary: "B", category: "Early", file: "b.ts" } },
-      c: { summary: "C", category: "Early", verbs: { get: { summary: "G" }, list: { summary: "L" }, add: { summary: "A" } } },
-    };
+  test("is in the order of headings, then the one given, then by name", async () => {
+    const of = (category: string) => command("Do", `  category: "${category}",\n`);
+    const below = { "c/index.ts": of("Early"), "c/get.ts": command("Do"), "c/list.ts": command("Do"), "c/add.ts": command("Do") };
+    const { categories, tree } = await treeFacts(await makeTree({ ...ORDER, "a.ts": of("Late"), "b.ts": of("Early"), ...below }));
+    expect(categories).toEqual(["Early", "Late"]);
+    expect(Object.keys(tree)).toEqual(["c", "b", "a"]);
+    expect(Object.keys(tree.c?.verbs ?? {})).toEqual(["list", "add", "get"]);
+  });
+
+  test("loads a command when it is asked for", async () => {
     const loaded: string[] = [];
     const load = async (file: string) => {
       loaded.push(file);
       return { default: {} as never };
     };
-    const tree = plantTree(facts, { categories: ["Early", "Late"], nouns: ["c"], verbs: ["list"] }, load);
-    expect([...walk(tree)].map(({ path }) => path.join(" "))).toEqual(["c", "c list", "c add", "c get", "b", "a"]);
-    expect(loaded).toEqual([]);
-    await tree.b?.load?.();
-    expect([loaded, tree.c?.load]).toEqual([["b.ts"], undefined]);
+    const tree = plantTree({ a: { summary: "A", verbs: { b: { summary: "B", file: "a/b.ts" } } } }, load);
+    expect([loaded, tree.a?.load]).toEqual([[], undefined]);
+    await tree.a?.verbs?.b?.load?.();
+    expect(loaded).toEqual(["a/b.ts"]);
   });
 });
 

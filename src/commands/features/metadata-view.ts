@@ -12,9 +12,10 @@ export function featureJson(metadata: FeatureMetadata): Record<string, unknown> 
   const { feature } = metadata;
   if (!feature) return {};
   return {
-    ...messageJson(feature, { kind: false, owner: null, description: null, span: sourceException }),
+    fqn: feature.fqn,
     readable_fqn: readableName(feature.fqn),
     ...kindJson(feature),
+    ...messageJson(feature, { kind: false, owner: null, description: null, span: sourceException }),
     ...messageJson(metadata, { feature: false }),
   };
 }
