@@ -7,7 +7,7 @@ import { describeSource } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import type { Service } from "../contract/services.ts";
-import { once } from "../domain/lazy.ts";
+import { once } from "../domain/once.ts";
 import { AuthError } from "../errors/cli-error.ts";
 import type { Session } from "./api.ts";
 import { createTokens, isBearerToken, type Tokens } from "./auth.ts";

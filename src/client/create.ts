@@ -5,7 +5,7 @@ import type { CallOptions, Client } from "@connectrpc/connect";
 import { tokenCacheDir } from "../config/home.ts";
 import { methodsOf } from "../contract/contract.ts";
 import { SERVICES, type Service } from "../contract/services.ts";
-import { once } from "../domain/lazy.ts";
+import { once } from "../domain/once.ts";
 import type { Api, HttpClient } from "./api.ts";
 import { type ClientHost, type Connection, createConnection } from "./connection.ts";
 import { unaryCall } from "./unary.ts";

@@ -2,7 +2,8 @@
 
 import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";
-import { deferred, once } from "../domain/lazy.ts";
+import { deferred } from "../domain/deferred.ts";
+import { once } from "../domain/once.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
 import type { Releases } from "../release/releases.ts";

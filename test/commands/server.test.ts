@@ -78,6 +78,19 @@ describe("svc server", () => {
     }
     expect(existsSync(join(home, "hosts"))).toBe(false);
   }, 30_000);
+  test("a store that is named twice is a usage error, one that cannot be used says who named it, and one elsewhere is used", async () => {
+    const dataDir = join(home, "stores");
+    const start = (...addresses: string[]) =>
+      startDetached(home, ["--data-dir", dataDir, "--json", ...addresses.flatMap((address) => ["--store", address])]);
+    const address = `metadata=sqlite:${join(home, "elsewhere", "meta.db")}`;
+    expect((await start(address, address)).exitCode).toBe(2);
+    const unknown = await start("metadata=redis://localhost");
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining("There is no driver 'redis'")]);
+    expect(existsSync(join(dataDir, "server.key"))).toBe(false);
+    expect((await start(address)).json()).toMatchObject({ detached: true });
+    expect([existsSync(join(home, "elsewhere", "meta.db")), existsSync(join(dataDir, "meta.db"))]).toEqual([true, false]);
+    await svc(home, ["server", "stop", "--data-dir", dataDir]);
+  }, 30_000);
   test("a port that is in use: who uses it, and what to do", async () => {
     const port = new URL(url).port;
     const svcThere = await svc(home, ["server", "start", "--port", port, "--data-dir", join(home, "two")]);

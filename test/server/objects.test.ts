@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
 import { loadServerKeys } from "../../src/server/access/keys.ts";
-import { createObjectAddresses } from "../../src/server/wire/http/objects.ts";
+import { createObjectAddresses } from "../../src/server/access/object-addresses.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
 
 const folder = new TempFolder();
@@ -125,6 +125,23 @@ describe("addresses", () => {
     expect((await fetch(url)).status).toBe(403);
     expect((await fetch(url, { method: "DELETE" })).status).toBe(405);
     expect((await put(url.href, bytes)).status).toBe(201);
+  });
+
+  test("an upload that asks to replace nothing is refused when the object is there", async () => {
+    const bytes = random(2_000);
+    const { url } = await upload(bytes);
+    const putOnce = () =>
+      fetch(new URL(url, server.url), { method: "PUT", body: bytes, headers: { "if-none-match": "*" } }).then(({ status }) => status);
+    expect([await putOnce(), await putOnce()]).toEqual([201, 412]);
+    expect((await put(url, bytes)).status).toBe(201);
+  });
+
+  test("an object that is named otherwise than by its digest is kept as it comes", async () => {
+    const { url } = addresses().sign("put", "datasets/1", 5);
+    const response = await put(url, new TextEncoder().encode("hello"));
+    expect([response.status, response.headers.get("etag")]).toEqual([201, `"${sha256(new TextEncoder().encode("hello"))}"`]);
+    const got = await fetch(new URL(addresses().sign("get", "datasets/1", 5).url, server.url));
+    expect([await got.text(), got.headers.get("etag")]).toEqual(["hello", null]);
   });
 
   test("an address ends", async () => {

@@ -14,7 +14,7 @@ import { holdDataDirectory } from "../../src/server/boot/data-directory.ts";
 import { openParts } from "../../src/server/boot/parts.ts";
 import { buildJob } from "../../src/server/deployments/builds.ts";
 import { createLog } from "../../src/server/log.ts";
-import type { DeploymentRecord } from "../../src/server/stores/metadata/store.ts";
+import type { DeploymentRecord } from "../../src/server/stores/metadata/deployments.ts";
 
 /** An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store by its table and id, with the state it was left in. */
 export type Acknowledged = { readonly observed: readonly string[] } | { readonly row: string; readonly id: string; readonly state: string };
@@ -35,7 +35,7 @@ const say = (what: unknown): void => void writeSync(1, `${JSON.stringify(what)}\
 const log = createLog({ write: (line) => writeSync(2, `${line}\n`), clock, level: "warning" });
 const directory = holdDataDirectory(join(folder, "data"));
 const options = { port: 0, dataDir: directory.path, clock, env: {}, log: () => undefined, version: "1.2.3-test" };
-const { metadata, ...parts } = openParts({ directory, options, log });
+const { metadata, ...parts } = await openParts({ directory, options, log });
 const credentials = await parts.openTenant();
 const [environment] = await metadata.environments();
 if (!environment) throw new Error("no environment");

@@ -1,6 +1,6 @@
 import { buildInfo } from "../../build-info.ts";
 import { defineCommand, type InputOf } from "../../cli/command.ts";
-import { bool, choice, int, list, path, text } from "../../cli/flag.ts";
+import { bool, choice, int, keyValue, list, path, text } from "../../cli/flag.ts";
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
 import { svcHome } from "../../config/home.ts";
@@ -49,6 +49,7 @@ const startFlags = {
   tlsKey: path("private key of the certificate, without a password", { placeholder: "<file>" }),
   insecureHttp: bool("let other machines connect without encryption"),
   releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
+  store: list(keyValue("address of a store that is not in the data directory", { placeholder: "<name=address>" })),
   logLevel: choice("what is logged", LEVELS, { default: "info" }),
 };
 
@@ -64,6 +65,9 @@ export default defineCommand({
     "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.\n\n" +
     "SVC_WORKER_ENV names the variables of the server's environment that resolvers see beside what Python needs (PATH, HOME, LANG, TZ, TMPDIR, certificates), such as " +
     "AWS_REGION,MODEL_*: no other reaches the code of a project, when it is imported or run. What installs its requirements sees these too, and those of pip, uv, compilers and proxies.\n\n" +
+    "Its state is in the data directory. A store of it can be elsewhere on this machine: --store metadata=sqlite:/srv/svc/meta.db, and so for online, offline and telemetry; " +
+    "--store object=file:/srv/svc/objects. The same is said by SVC_METADATA_STORE and its like in the environment, or by server.yaml in the data directory, under `stores:`; a flag " +
+    "goes before the environment, and that before the file.\n\n" +
     "With --releases, /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file> of that folder, a copy of a release host, are served " +
     "to everyone who can connect, without a login; what is downloaded is verified by its signature. Bound to an address that other machines reach (--host), the " +
     "server answers them with releases only; everything else stays with this machine.\n\n" +
@@ -83,10 +87,12 @@ export default defineCommand({
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: startFlags,
-  check({ allowedHost, insecureHttp, port, tlsCert, tlsKey }) {
+  check({ allowedHost, insecureHttp, port, store, tlsCert, tlsKey }) {
     if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
     if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
 
+    const twice = store.find(([name], at) => store.slice(0, at).some(([before]) => before === name));
+    if (twice) throw new UsageError(`--store names the ${twice[0]} store twice`);
     for (const host of allowedHost)
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
@@ -124,6 +130,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     remote: input.insecureHttp,
     ...(input.tlsCert === undefined || input.tlsKey === undefined ? {} : { tls: { cert: input.tlsCert, key: input.tlsKey } }),
     ...(input.releases === undefined ? {} : { releases: input.releases }),
+    stores: Object.fromEntries(input.store),
     home: svcHome(surroundings),
     clock,
     env: surroundings.env,
@@ -169,6 +176,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     ...(input.insecureHttp ? ["--insecure-http"] : []),
     ...(input.new ? ["--new"] : []),
     ...(input.releases === undefined ? [] : ["--releases", input.releases]),
+    ...input.store.flatMap(([name, address]) => ["--store", `${name}=${address}`]),
     ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
   ];
   const { line } = await progress.step("Starting the server", () =>

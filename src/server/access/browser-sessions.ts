@@ -8,7 +8,7 @@ import type { Clock } from "../../context/clock.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
-import type { BrowserSessionRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { BrowserSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
 import type { Clients } from "./clients.ts";
 import { onlyReading } from "./permissions.ts";
 import { hashSecret, newCode, newSecret, secretMatches } from "./secrets.ts";
@@ -57,7 +57,7 @@ export interface BrowserSessions {
 
 /** Makes the browser sessions of a server that listens at `port`. */
 export function createBrowserSessions(options: {
-  readonly metadata: MetadataStore;
+  readonly metadata: SessionStore;
   readonly clients: Clients;
   readonly clock: Clock;
   readonly log: Log;

@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import type { Log } from "../log.ts";
-import type { ClientRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { ClientRecord, IdentityStore } from "../stores/metadata/identity.ts";
 
 /** Milliseconds between two notes of a client's last use. */
 const USE_NOTED_EVERY_MS = 600_000;
@@ -32,7 +32,7 @@ interface Remembered {
 
 /** Makes the clients of a server. `owner` exists beside those of the store, as long as this server runs. */
 export function createClients(options: {
-  readonly metadata: MetadataStore;
+  readonly metadata: IdentityStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly owner: ClientRecord;

@@ -1,9 +1,9 @@
 /** What a first start creates: a team, a project, an environment and credentials for the one who started it. */
 
 import { newId } from "../identifier.ts";
-import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { IdentityStore } from "../stores/metadata/identity.ts";
+import { DEFAULT_ENVIRONMENT } from "./environments.ts";
 import { PERMISSION_NAMES } from "./permissions.ts";
-import { DEFAULT_ENVIRONMENT } from "./scope.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
 
 /** Credentials that a first start created; the secret exists in no other place. */
@@ -14,7 +14,7 @@ export interface InitialCredentials {
 }
 
 /** Creates all of it in an empty store and gives the credentials; undefined when the store is not empty. */
-export async function createFirstTenant(metadata: MetadataStore, now: number): Promise<InitialCredentials | undefined> {
+export async function createFirstTenant(metadata: IdentityStore, now: number): Promise<InitialCredentials | undefined> {
   if ((await metadata.environments()).length > 0) return undefined;
   const environment = { id: newId("env", now), name: DEFAULT_ENVIRONMENT };
   const clientId = newId("client", now);

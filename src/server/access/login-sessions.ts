@@ -6,7 +6,8 @@
 import type { Clock } from "../../context/clock.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
-import type { LoginSessionRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { IdentityStore } from "../stores/metadata/identity.ts";
+import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
 import { onlyReading } from "./permissions.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
@@ -49,7 +50,7 @@ export interface LoginSessions {
 }
 
 /** Makes the login sessions over a metadata store. */
-export function createLoginSessions(options: { readonly metadata: MetadataStore; readonly clock: Clock }): LoginSessions {
+export function createLoginSessions(options: { readonly metadata: IdentityStore & SessionStore; readonly clock: Clock }): LoginSessions {
   const { metadata, clock } = options;
   return {
     async open(deviceName, address) {

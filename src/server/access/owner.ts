@@ -6,7 +6,7 @@
 import { rmSync } from "node:fs";
 import { writePrivateFile } from "../../disk/private-file.ts";
 import { newId } from "../identifier.ts";
-import type { ClientRecord } from "../stores/metadata/store.ts";
+import type { ClientRecord } from "../stores/metadata/identity.ts";
 import { PERMISSION_NAMES } from "./permissions.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
 

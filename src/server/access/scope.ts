@@ -3,11 +3,9 @@
 import { didYouMean } from "../../domain/closest.ts";
 import { whenThere } from "../at-once.ts";
 import { Failure } from "../failure.ts";
-import type { EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import { DEFAULT_ENVIRONMENT, type Environments } from "./environments.ts";
 import type { Caller } from "./tokens.ts";
-
-/** Name of the environment that is meant when none is named. */
-export const DEFAULT_ENVIRONMENT = "default";
 
 /** Headers that carry the scope. */
 export const SCOPE_HEADERS = {
@@ -35,8 +33,8 @@ export interface DeploymentTarget {
 }
 
 /** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */
-export function resolveScope(metadata: MetadataStore, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
-  return resolveNames(metadata, caller, {
+export function resolveScope(environments: Environments, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
+  return resolveNames(environments, caller, {
     environment: scopeHeader(headers, "environment"),
     branch: scopeHeader(headers, "branch"),
     deployment: scopeHeader(headers, "deployment"),
@@ -51,25 +49,21 @@ export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
 
 /** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
 export function resolveNames(
-  metadata: MetadataStore,
-  caller: Caller,
-  { environment, branch, deployment, project }: ScopeNames,
+  environments: Environments,
+  { teamId }: Caller,
+  { environment: name, branch, deployment, project }: ScopeNames,
 ): DeploymentTarget | Promise<DeploymentTarget> {
-  return whenThere(metadata.environments(), (known) => {
-    const candidates = known.filter(
-      ({ teamId, projectId, projectName }) =>
-        teamId === caller.teamId && (project === "" || projectId === project || projectName === project),
-    );
-    return { environment: pick(candidates, environment), branch: checkBranch(branch), deploymentId: deployment };
-  });
+  return whenThere(environments.find({ teamId, project, environment: name }), (environment) =>
+    environment
+      ? { environment, branch: checkBranch(branch), deploymentId: deployment }
+      : noEnvironment(name, environments.list(teamId, project)),
+  );
 }
 
-/** The environment of that id or name; the default one for an empty name. Throws Failure not_found. */
-function pick(environments: readonly EnvironmentRecord[], wanted: string): EnvironmentRecord {
+/** Rejects with what there is instead. */
+async function noEnvironment(wanted: string, there: Promise<readonly EnvironmentRecord[]>): Promise<never> {
+  const names = (await there).map(({ name }) => name);
   const named = wanted || DEFAULT_ENVIRONMENT;
-  const found = environments.find(({ id, name }) => id === named || name === named) ?? (wanted === "" ? environments[0] : undefined);
-  if (found) return found;
-  const names = environments.map(({ name }) => name);
   throw new Failure("not_found", `There is no environment '${named}'.`, {
     hint: didYouMean(named, names) || (names.length > 0 ? `There is: ${names.join(", ")}.` : "This server has no environments."),
   });

@@ -1,17 +1,17 @@
-/**
- * The data directory and who holds it. The lock is an exclusive transaction on a database of its own, held for the server's life: the system takes it back the
- * moment the process is gone, however it went, so there is no stale lock to clean up.
- */
+/** The data directory and the server that holds it. */
 
-import { Database } from "bun:sqlite";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { reasonAt, systemCode } from "../../disk/disk-error.ts";
+import { reasonAt } from "../../disk/disk-error.ts";
 import { createPrivateFile, makePrivateFolder, syncFolder, writePrivateFile } from "../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../disk/rename.ts";
 import { StartError } from "../failure.ts";
+import { takeExclusiveLock } from "./exclusive-lock.ts";
 
-/** What `server.json` says of the running server. It is a note for people and for `svc server status`; only the lock decides. */
+/**
+ * What `server.json` says of the running server. It is a note for people and for `svc server
+ * status`; only the lock decides.
+ */
 export interface ServerNote {
   readonly pid: number;
   readonly url: string;
@@ -25,7 +25,10 @@ export interface DataDirectory {
   readonly path: string;
   /** Absolute path of a file or folder in it. */
   file(name: string): string;
-  /** Moves all state out of the way, into a folder of the directory; undefined when there is none. Nothing of it may be open. */
+  /**
+   * Moves all state out of the way, into a folder of the directory; undefined when there is none.
+   * Nothing of it may be open.
+   */
   setAside(now: number): string | undefined;
   /** Writes `server.json`. */
   announce(note: ServerNote): void;
@@ -33,10 +36,15 @@ export interface DataDirectory {
   release(): void;
 }
 
-/** Names of what a server keeps in its data directory, apart from its log, its note and its lock. */
+/**
+ * Names of what a server keeps in its data directory, apart from its log, its note and its lock.
+ */
 const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
-/** Reads who last announced itself in a data directory; undefined when nobody did or the note is unreadable. */
+/**
+ * Reads who last announced itself in a data directory; undefined when nobody did or the note is
+ * unreadable.
+ */
 export function readServerNote(path: string): ServerNote | undefined {
   try {
     const note = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as Partial<ServerNote>;
@@ -49,7 +57,8 @@ export function readServerNote(path: string): ServerNote | undefined {
 
 /**
  * Creates the folder where needed (mode 0700) and takes its lock.
- * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the folder cannot be written
+ * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the
+ * folder cannot be written
  */
 export function holdDataDirectory(path: string): DataDirectory {
   const lockFile = join(path, "server.lock");
@@ -63,14 +72,8 @@ export function holdDataDirectory(path: string): DataDirectory {
       "Choose another one with `--data-dir`.",
     );
   }
-  const lock = new Database(lockFile, { strict: true });
-  try {
-    lock.run("pragma busy_timeout = 0");
-    lock.run("pragma journal_mode = memory");
-    lock.run("begin exclusive");
-  } catch (error) {
-    lock.close();
-    if (!systemCode(error)?.startsWith("SQLITE_BUSY")) throw unlockable(lockFile, error);
+  const lock = takeExclusiveLock(lockFile, "Choose another data directory with `--data-dir`.");
+  if (!lock) {
     const holder = readServerNote(path);
     throw new StartError(
       "locked",
@@ -96,19 +99,7 @@ export function holdDataDirectory(path: string): DataDirectory {
     announce: (content) => writePrivateFile(note, `${JSON.stringify(content, undefined, 2)}\n`, { durable: false }),
     release() {
       rmSync(note, { force: true });
-      lock.run("rollback");
-      lock.close();
+      lock.release();
     },
   };
-}
-
-function unlockable(path: string, error: unknown): StartError {
-  const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(systemCode(error) ?? "");
-  return new StartError(
-    "data_unusable",
-    `The lock file ${path} cannot be used: ${reasonAt(path, error)}.`,
-    isDamaged
-      ? "No server holds it, and nothing is kept in it: delete it and start again."
-      : "Choose another data directory with `--data-dir`.",
-  );
 }

@@ -1,74 +1,36 @@
 /** The embedded server: `start(options)` takes everything it depends on and returns a running server. */
 
-import type { Clock } from "../../context/clock.ts";
+import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { createBrowserSessions } from "../access/browser-sessions.ts";
 import { createCallers } from "../access/callers.ts";
 import { createClients } from "../access/clients.ts";
+import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
-import { loadServerKeys } from "../access/keys.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { StartError } from "../failure.ts";
-import { createLog, type Log, type LogLevel } from "../log.ts";
+import { createLog, type Log } from "../log.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
-import { explainDamage } from "../stores/sqlite/open.ts";
+import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
-import { type Certificate, type CertificateFiles, readCertificate } from "../wire/http/certificate.ts";
+import { type Certificate, readCertificate } from "../wire/http/certificate.ts";
 import { isEncrypted } from "../wire/http/forwarded.ts";
 import { createGuard, isLoopback, remoteHosts, remoteUrl } from "../wire/http/guard.ts";
-import { createObjectAddresses, MAX_OBJECT_BYTES } from "../wire/http/objects.ts";
 import type { ReleaseMirror } from "../wire/http/releases.ts";
 import { type Listener, listen } from "../wire/listener.ts";
 import type { Platform } from "../wire/platform.ts";
 import { createRouter } from "../wire/router.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
+import type { StartOptions } from "./options.ts";
 import { openParts } from "./parts.ts";
+import { readStoreSettings, SERVER_FILE, type StoreSettings } from "./store-settings.ts";
 
 export type { InitialCredentials } from "../access/first-tenant.ts";
 export { StartError, type StartErrorCode } from "../failure.ts";
 export { readServerNote, type ServerNote } from "./data-directory.ts";
-
-/** What a server is started with. */
-export interface StartOptions {
-  /** Address to bind; default 127.0.0.1. */
-  readonly host?: string;
-  /** Port; 0 = any free one. */
-  readonly port: number;
-  /** Absolute folder of all state. */
-  readonly dataDir: string;
-  readonly logLevel?: LogLevel;
-  /** Set all state of the data directory aside, into a folder in it, and begin with none. */
-  readonly anew?: boolean;
-  /** Serve no pages but those of logging in. */
-  readonly headless?: boolean;
-  readonly clock: Clock;
-  /** Environment variables of integrations, by name. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where log lines go, one JSON object each. */
-  readonly log: (line: string) => void;
-  /** Version shown by `GET /health`. */
-  readonly version: string;
-  /**
-   * Says that an address which other machines reach is meant although nothing on the way to it is encrypted. Without it, and without `tls`, such a `host` is
-   * refused. Everything needs a token or a browser session, from wherever it comes.
-   */
-  readonly remote?: boolean;
-  /** Speak TLS at `host` and `port`, to other machines too. This machine is served without it as well, at a free port of 127.0.0.1, which is the server's `url`. */
-  readonly tls?: CertificateFiles;
-  /**
-   * Absolute folder of releases to serve to whoever can connect. With it, an address that other machines reach may be bound: unless `remote` is set too, they get
-   * nothing but the releases.
-   */
-  readonly releases?: string;
-  /** Further names of the server, for example that of a proxy in front: as they stand in the Host header. */
-  readonly allowedHosts?: readonly string[];
-  /** Absolute folder of virtual environments and of the Python SDK; default `$SVC_HOME`, else `$HOME/.svc`, else the data directory. */
-  readonly home?: string;
-  /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
-  readonly idleMs?: number;
-}
+export type { StartOptions } from "./options.ts";
 
 /** A running server. */
 export interface Server {
@@ -120,13 +82,26 @@ export async function start(options: StartOptions): Promise<Server> {
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
   const releases =
     options.releases === undefined ? undefined : (await import("../wire/http/releases.ts")).openReleaseMirror(options.releases);
+  const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file: join(options.dataDir, SERVER_FILE) });
+  if (options.anew) refuseElsewhere(settings);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, { host, releases, certificate }, options);
+    return await startIn(directory, { host, releases, certificate, settings }, options);
   } catch (error) {
     directory.release();
-    throw explainDamage(directory.file("meta.db"), error);
+    throw error;
   }
+}
+
+/** Throws StartError when a store is not in the data directory: beginning anew sets aside what is there alone. */
+function refuseElsewhere(settings: StoreSettings): void {
+  const [name, setting] = Object.entries(settings)[0] ?? [];
+  if (!setting) return;
+  throw new StartError(
+    "setting_invalid",
+    `\`--new\` sets aside what is in the data directory, and the ${name} store is elsewhere: ${setting.setBy} says so.`,
+    "Begin with another data directory (`--data-dir`) and other addresses of stores.",
+  );
 }
 
 /** Whether other machines are meant to reach the whole server. */
@@ -139,21 +114,25 @@ interface Checked {
   readonly host: string;
   readonly releases: ReleaseMirror | undefined;
   readonly certificate: Certificate | undefined;
+  readonly settings: StoreSettings;
 }
 
-async function startIn(directory: DataDirectory, { host, releases, certificate }: Checked, options: StartOptions): Promise<Server> {
+async function startIn(
+  directory: DataDirectory,
+  { host, releases, certificate, settings }: Checked,
+  options: StartOptions,
+): Promise<Server> {
   const { clock, version } = options;
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
-  const parts = openParts({ directory, options, log });
-  const { metadata, objects } = parts;
+  const parts = await openParts({ directory, options, settings, log });
+  const { keys, metadata, objects } = parts;
   /** What ends what was begun, the last first. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const keys = loadServerKeys(directory.file("server.key"));
     const tokens = createTokens({ key: keys.tokens, clock });
     const initialCredentials = await parts.openTenant();
     if (keys.isNew && !initialCredentials)
@@ -185,10 +164,10 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
       keys,
       tokens,
       clients,
+      environments: createEnvironments(metadata),
       callers: createCallers({ tokens, clients, sessions: browserSessions }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
-      addresses: createObjectAddresses({ key: keys.objects, clock }),
       bodies: createBodyBudget(),
       metadata,
       objects,
@@ -245,6 +224,6 @@ async function startIn(directory: DataDirectory, { host, releases, certificate }
     };
   } catch (error) {
     await close();
-    throw error;
+    throw parts.explain(error);
   }
 }

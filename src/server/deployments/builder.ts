@@ -7,6 +7,7 @@ import { join, posix } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
@@ -16,11 +17,19 @@ import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts"
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Log } from "../log.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
-import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { GraphStore } from "../stores/metadata/graphs.ts";
+import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
+import type { VersionStore } from "../stores/metadata/versions.ts";
+import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
+import { verified } from "../stores/objects/verified.ts";
+import type { OnlineStore } from "../stores/online.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
-import type { DeploymentsOptions } from "./deployments.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
 import type { StartedDeployment } from "./running.ts";
@@ -34,6 +43,22 @@ export class BuildFailed extends Error {
   ) {
     super(message);
   }
+}
+
+/** What builds work with. */
+export interface BuilderOptions {
+  readonly metadata: IdentityStore & GraphStore & VersionStore;
+  readonly objects: ObjectStore;
+  readonly online: OnlineStore;
+  readonly telemetry: TelemetryStore;
+  readonly sinks: ValueSinks;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Absolute folder for unpacked sources. */
+  readonly folder: string;
+  /** Absolute folder of virtual environments and of the SDK. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Told about each step, in a few words. */
@@ -61,7 +86,7 @@ const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
 
 /** Makes the builder. */
-export function createBuilder(options: DeploymentsOptions): Builder {
+export function createBuilder(options: BuilderOptions): Builder {
   const { metadata, objects, online, telemetry, sinks, clock, log, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
@@ -72,7 +97,7 @@ export function createBuilder(options: DeploymentsOptions): Builder {
   const sourceOf = (id: string): string => join(folderOf(id), "src");
 
   const environmentOf = async ({ id, environmentId }: DeploymentRecord): Promise<EnvironmentRecord> => {
-    const environment = (await metadata.environments()).find((known) => known.id === environmentId);
+    const environment = await metadata.environment(environmentId);
     if (!environment) throw new Error(`deployment ${id} belongs to no environment`);
     return environment;
   };
@@ -82,13 +107,16 @@ export function createBuilder(options: DeploymentsOptions): Builder {
     if (existsSync(source)) return source;
     makePrivateFolder(folderOf(deployment.id));
     chmodSync(folder, 0o700);
-    const size = await objects.size(deployment.sourceSha256);
-    if (size === undefined) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
+    const { sourceSha256 } = deployment;
+    const bundle = await objects.get(sourceSha256);
+    if (!bundle) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
-      const files = await unpackArchive(objects.slice(deployment.sourceSha256, 0, size).stream(), source);
+      const files = await unpackArchive(verified(bundle, sourceSha256), source);
       if (files.length === 0) throw new ArchiveRefused("the archive has no files");
     } catch (error) {
       if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
+      if (error instanceof ObjectMismatch)
+        throw new BuildFailed(`The source bundle cannot be used: ${error.message}. Deploy again with \`svc apply\`.`);
       throw error;
     }
     return source;

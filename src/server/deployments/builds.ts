@@ -2,8 +2,8 @@
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
 import type { JobRecord, NewJob } from "../stores/metadata/jobs.ts";
-import type { DeploymentRecord, MetadataStore } from "../stores/metadata/store.ts";
 import { type Builder, BuildFailed } from "./builder.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { isSettled } from "./progress.ts";
@@ -33,7 +33,7 @@ export function buildJob(id: string, { id: deploymentId, environmentId, branch }
 
 /** What builds work with. */
 export interface BuildsOptions {
-  readonly metadata: MetadataStore;
+  readonly metadata: DeploymentStore;
   readonly builder: Builder;
   readonly lifecycle: Lifecycle;
   readonly running: RunningDeployments;

@@ -4,11 +4,12 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { diffGraphs } from "../../domain/graph-diff.ts";
-import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { GraphStore } from "../stores/metadata/graphs.ts";
+import type { VersionStore } from "../stores/metadata/versions.ts";
 
 /** What deploying `after` changes against the deployment `base`; without one everything is added. */
 export async function compareWithLive(
-  metadata: MetadataStore,
+  metadata: GraphStore & VersionStore,
   environmentId: string,
   base: string | undefined,
   after: Graph,

@@ -6,19 +6,14 @@
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import type { Clock } from "../../context/clock.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
-import type { Log } from "../log.ts";
-import type { DeploymentRecord, EnvironmentRecord, LivePointer, MetadataStore } from "../stores/metadata/store.ts";
-import type { ObjectStore } from "../stores/objects/store.ts";
-import type { OnlineStore } from "../stores/online.ts";
-import type { TelemetryStore } from "../stores/telemetry/store.ts";
-import type { ValueSinks } from "../writes/value-sinks.ts";
-import { type Builder, createBuilder } from "./builder.ts";
+import type { DeploymentRecord, DeploymentStore, LivePointer, NewDeployment } from "../stores/metadata/deployments.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import { type Builder, type BuilderOptions, createBuilder } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { createLifecycle } from "./lifecycle.ts";
@@ -28,41 +23,12 @@ import { createRunningDeployments, type Lease, type RunningDeployments, type Sta
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** What the capability works with. */
-export interface DeploymentsOptions {
-  readonly metadata: MetadataStore;
-  readonly objects: ObjectStore;
-  readonly online: OnlineStore;
-  readonly telemetry: TelemetryStore;
-  readonly sinks: ValueSinks;
+export interface DeploymentsOptions extends BuilderOptions {
+  readonly metadata: BuilderOptions["metadata"] & DeploymentStore;
   readonly bus: Bus;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Absolute folder for unpacked sources. */
-  readonly folder: string;
-  /** Absolute folder of virtual environments and of the SDK. */
-  readonly home: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** Milliseconds without a query after which a deployment that is not the environment's live one stops. */
   readonly idleMs?: number;
 }
-
-/** What is to be deployed. */
-export type NewDeployment = Pick<
-  DeploymentRecord,
-  | "environmentId"
-  | "branch"
-  | "noPromote"
-  | "reset"
-  | "projectName"
-  | "runtime"
-  | "requirements"
-  | "tags"
-  | "description"
-  | "metadata"
-  | "ciJobUrl"
-  | "repositoryUrl"
-  | "sourceSha256"
->;
 
 /** Throws Failure invalid_argument when a branch is named and the deployment is not of it. */
 export function refuseOtherBranch(deployment: { readonly id: string; readonly branch: string }, wanted: string): void {

@@ -4,7 +4,7 @@ import { toJsonString } from "@bufbuild/protobuf";
 import { type Graph, HasManySchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { featuresOf } from "../../domain/graph-diff.ts";
-import type { FeatureKey } from "../stores/metadata/store.ts";
+import type { FeatureKey } from "../stores/metadata/versions.ts";
 
 /**
  * The features of a graph that hold something, with the canonical text of what: a feature whose type changes gets another identity, so that no stored value of the old

@@ -4,7 +4,7 @@ import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { isDeviceFailure, systemWords } from "../../disk/disk-error.ts";
 import type { Log } from "../log.ts";
-import type { DeploymentPatch, DeploymentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { DeploymentPatch, DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ProgressBoard } from "./progress.ts";
 
@@ -22,7 +22,7 @@ const DISK_RETRY_MS = 1_000;
 
 /** Makes the lifecycle of deployments. */
 export function createLifecycle(options: {
-  readonly metadata: MetadataStore;
+  readonly metadata: DeploymentStore;
   readonly telemetry: TelemetryStore;
   readonly board: ProgressBoard;
   readonly clock: Clock;

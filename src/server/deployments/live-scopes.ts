@@ -1,6 +1,6 @@
 /** Which deployment is live where, in memory: what a query asks first. The metadata store holds the same and is read once, at the start. */
 
-import type { LivePointer } from "../stores/metadata/store.ts";
+import type { LivePointer } from "../stores/metadata/deployments.ts";
 
 /** Live deployments by environment and branch (empty = the environment's own). */
 export interface LiveScopes {

@@ -2,7 +2,7 @@
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import type { DeploymentRecord } from "../stores/metadata/store.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 
 /** A state of a deployment, or a line about what is being done; an empty line is a heartbeat. */
 export interface ProgressEvent {

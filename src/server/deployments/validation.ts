@@ -4,7 +4,7 @@ import { isAbsolute } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { Failure } from "../failure.ts";
-import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import { checkSqlResolvers } from "./checks.ts";
 
 /** Definitions of a graph that are checked and compared at once: others wait while that is done. */

@@ -9,6 +9,7 @@ import { type FeatureValue, untagged } from "../../domain/value.ts";
 import { Failure } from "../failure.ts";
 import type { Stage } from "../query/answer/stages.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
+import { readByDigest } from "../stores/objects/verified.ts";
 import type { StageRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 
 /** Where stages are kept. */
@@ -56,15 +57,16 @@ export async function storeStages({ telemetry, objects }: StageStores, run: Stag
   await telemetry.keepStages(records);
   for (const [stage, body] of bodies.entries()) {
     const { sha256 } = records[stage] as StageRecord;
-    if (body) await objects.put(sha256, body.length, once(body));
+    if (body) await objects.put(sha256, new Blob([body]).stream(), { size: body.length, sha256 });
   }
 }
 
 /** Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are gone, ObjectMismatch when they are damaged. */
 export async function readStage(objects: ObjectStore, { sha256, stage }: StageRecord, from: number, to: number): Promise<StageRows> {
   if (sha256 === "") return { types: [], rows: [] };
-  if ((await objects.size(sha256)) === undefined) throw new Failure("not_found", `The rows of stage ${stage} are gone.`);
-  const [head = "", ...lines] = new TextDecoder().decode(await objects.read(sha256)).split("\n");
+  const stored = await readByDigest(objects, sha256);
+  if (!stored) throw new Failure("not_found", `The rows of stage ${stage} are gone.`);
+  const [head = "", ...lines] = new TextDecoder().decode(stored).split("\n");
   const { types } = JSON.parse(head) as Head;
   return {
     types: types.map((type) => fromJson(DataTypeSchema, type)),
@@ -73,8 +75,4 @@ export async function readStage(objects: ObjectStore, { sha256, stage }: StageRe
       return { row, values: values.map(untagged), errors };
     }),
   };
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }

@@ -1,48 +1,40 @@
-/** The sources of an environment: those declared in code and those that the server's environment variables define. */
+/**
+ * The sources of an environment: those declared in code and those that the server's environment
+ * variables define.
+ */
 
-import { type DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { MysqlSource, mysqlSettings } from "./mysql.ts";
-import { PostgresSource, postgresSettings } from "./postgres.ts";
+import type { DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { SqlError, type SqlSource, type SqlSources } from "./source.ts";
-import { SqliteSource } from "./sqlite.ts";
+import type { ReadSetting } from "./source-driver.ts";
+import { SOURCE_DRIVERS } from "./source-drivers.ts";
 
 /** What the sources of an environment are made of. */
 export interface SqlSourcesOptions {
   /** `Graph.sources`. */
   readonly declared: readonly DataSource[];
   /**
-   * Environment variables of the server. Those that begin with a source's name in capitals (everything but letters and digits becomes `_`) override
-   * what the code says: `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They alone also make a source.
+   * Environment variables of the server. Those that begin with a source's name in capitals
+   * (everything but letters and digits becomes `_`) override what the code says:
+   * `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They alone also
+   * make a source.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folder that relative SQLite paths start from: the deployment's source. Without it such a source is an error. */
+  /**
+   * Folder that relative SQLite paths start from: the deployment's source. Without it such a source
+   * is an error.
+   */
   readonly sourceRoot?: string;
 }
 
-/** Reads one setting of a source: from its environment variable, else from code. Undefined when neither has it or it is empty. */
-export type ReadSetting = (variable: string, key: string) => string | undefined;
-
-const KIND_NAMES: ReadonlyMap<string, SourceKind> = new Map([
-  ["sqlite", SourceKind.SQLITE],
-  ["postgresql", SourceKind.POSTGRESQL],
-  ["postgres", SourceKind.POSTGRESQL],
-  ["mysql", SourceKind.MYSQL],
-  ["mariadb", SourceKind.MYSQL],
-]);
-
-const VARIABLES: readonly (readonly [suffix: string, kind: SourceKind])[] = [
-  ["_SQLITE_PATH", SourceKind.SQLITE],
-  ["_PGHOST", SourceKind.POSTGRESQL],
-  ["_MYSQL_HOST", SourceKind.MYSQL],
-];
-
 /** The kind as users write it. */
 export function kindName(kind: SourceKind): string {
-  for (const [name, value] of KIND_NAMES) if (value === kind) return name;
-  return "unknown";
+  return SOURCE_DRIVERS.find((driver) => driver.kind === kind)?.names[0] ?? "unknown";
 }
 
-/** The part of an environment variable's name that stands for a source: `flights` -> `FLIGHTS`, `my-pg` -> `MY_PG`. */
+/**
+ * The part of an environment variable's name that stands for a source: `flights` -> `FLIGHTS`,
+ * `my-pg` -> `MY_PG`.
+ */
 export function environmentPrefix(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
 }
@@ -61,7 +53,7 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   const find = (wanted: string): (typeof known)[number] => {
     const named = known.find(({ name }) => name === wanted);
     if (named) return named;
-    const kind = KIND_NAMES.get(wanted.toLowerCase());
+    const kind = SOURCE_DRIVERS.find(({ names }) => names.includes(wanted.toLowerCase()))?.kind;
     const ofKind = known.filter((source) => source.kind === kind);
     const [only, another] = ofKind;
     if (only && !another) return only;
@@ -72,19 +64,9 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   const connect = ({ name, kind, settings }: (typeof known)[number]): SqlSource => {
     const prefix = environmentPrefix(name);
     const read: ReadSetting = (variable, key) => env[`${prefix}_${variable}`] || settings[key] || undefined;
-    switch (kind) {
-      case SourceKind.SQLITE: {
-        const path = read("SQLITE_PATH", "path");
-        if (!path) throw new SqlError(`source '${name}' has no file: give \`path=\` in code or set ${prefix}_SQLITE_PATH`);
-        return new SqliteSource(name, path, sourceRoot);
-      }
-      case SourceKind.POSTGRESQL:
-        return new PostgresSource(name, postgresSettings(name, prefix, read));
-      case SourceKind.MYSQL:
-        return new MysqlSource(name, mysqlSettings(name, prefix, read));
-      default:
-        throw new SqlError(`source '${name}' is of a kind that this version does not know`);
-    }
+    const driver = SOURCE_DRIVERS.find((one) => one.kind === kind);
+    if (!driver) throw new SqlError(`source '${name}' is of a kind that this version does not know`);
+    return driver.open({ name, prefix, read, sourceRoot });
   };
 
   return {
@@ -110,7 +92,8 @@ function undeclared({ declared, env }: SqlSourcesOptions): { name: string; kind:
   const taken = new Set(declared.map(({ name }) => environmentPrefix(name)));
   const found: { name: string; kind: SourceKind; settings: Record<string, string> }[] = [];
   for (const variable of Object.keys(env).sort()) {
-    for (const [suffix, kind] of VARIABLES) {
+    for (const { variable: end, kind } of SOURCE_DRIVERS) {
+      const suffix = `_${end}`;
       const prefix = variable.endsWith(suffix) && env[variable] ? variable.slice(0, -suffix.length) : "";
       if (prefix === "" || taken.has(prefix)) continue;
       taken.add(prefix);

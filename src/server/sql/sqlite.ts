@@ -10,6 +10,7 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
+import type { SourceDriver } from "./source-driver.ts";
 import { bindValue, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 import { isPointRead } from "./sqlite-plan.ts";
 import { SqliteThreads } from "./sqlite-threads.ts";
@@ -162,6 +163,18 @@ export class SqliteSource implements SqlSource {
     file.db.close();
   }
 }
+
+/** SQLite files by `path` or `<NAME>_SQLITE_PATH`. */
+export const sqliteDriver: SourceDriver = {
+  kind: SourceKind.SQLITE,
+  names: ["sqlite"],
+  variable: "SQLITE_PATH",
+  open({ name, prefix, read, sourceRoot }) {
+    const path = read("SQLITE_PATH", "path");
+    if (!path) throw new SqlError(`source '${name}' has no file: give \`path=\` in code or set ${prefix}_SQLITE_PATH`);
+    return new SqliteSource(name, path, sourceRoot);
+  },
+};
 
 function isLocked(error: unknown): boolean {
   const code = (error as { readonly code?: unknown }).code;

@@ -8,7 +8,10 @@ import { diffGraphs, featuresOf } from "../../domain/graph-diff.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { typeName } from "../../domain/value.ts";
-import type { DeploymentRecord, EnvironmentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
+import type { GraphStore } from "../stores/metadata/graphs.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { VersionStore } from "../stores/metadata/versions.ts";
 import type { Platform } from "../wire/platform.ts";
 import { deploymentLink, diagnosticTable, facts, instant, logTable, queryTable, status, table } from "./fragments.ts";
 import { externalLink, type Html, html } from "./html.ts";
@@ -60,19 +63,22 @@ ${queryTable(environment, queries)}`,
   });
 }
 
-async function graphOf(metadata: MetadataStore, id: string): Promise<Graph | undefined> {
+async function graphOf(metadata: GraphStore, id: string): Promise<Graph | undefined> {
   const bytes = await metadata.graph(id);
   return bytes && fromBinary(GraphSchema, bytes);
 }
 
 /** The deployment of the same scope that was promoted before this one. */
-async function previousOf(metadata: MetadataStore, { id, environmentId, branch }: DeploymentRecord): Promise<DeploymentRecord | undefined> {
+async function previousOf(
+  metadata: DeploymentStore,
+  { id, environmentId, branch }: DeploymentRecord,
+): Promise<DeploymentRecord | undefined> {
   const before = await metadata.deployments({ environmentId, branch, before: id, limit: 50 });
   return before.find(({ promoted }) => promoted);
 }
 
 async function changes(
-  metadata: MetadataStore,
+  metadata: DeploymentStore & GraphStore & VersionStore,
   environment: EnvironmentRecord,
   graph: Graph,
   previous: DeploymentRecord | undefined,

@@ -3,7 +3,8 @@
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
-import type { DeploymentRecord, EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 

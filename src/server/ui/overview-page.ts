@@ -1,6 +1,6 @@
 /** The overview: environments, what is live, what was deployed and asked last. */
 
-import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Platform } from "../wire/platform.ts";
 import { deploymentLink, deploymentTable, queryTable, table } from "./fragments.ts";
 import { type Html, html } from "./html.ts";

@@ -58,13 +58,13 @@ function pageAt(platform: Platform, url: URL): Show | undefined {
   const path = url.pathname;
   if (path === "/")
     return async ({ teamId }) =>
-      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await environmentsOf(platform, teamId));
+      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await platform.environments.list(teamId));
   const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
   const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
   if (!match) return undefined;
   const [, environmentId = "", kind, id = ""] = match;
   return async ({ teamId }) => {
-    const environments = await environmentsOf(platform, teamId);
+    const environments = await platform.environments.list(teamId);
     const environment = environments.find((one) => one.id === environmentId || one.name === environmentId);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
     if (stage) {
@@ -75,8 +75,4 @@ function pageAt(platform: Platform, url: URL): Show | undefined {
     if (kind === "query-runs") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, id);
     return (await import("./overview-page.ts")).overviewPage(platform, `Environment ${environment.name}`, [environment]);
   };
-}
-
-async function environmentsOf({ metadata }: Platform, teamId: string) {
-  return (await metadata.environments()).filter((one) => one.teamId === teamId);
 }

@@ -8,7 +8,7 @@ import { timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
-import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Platform } from "../wire/platform.ts";
 import { isBulkRun, readQueryRun } from "../wire/query/logged-run.ts";
 import { deploymentLink, facts, instant, logTable, table } from "./fragments.ts";

@@ -3,7 +3,7 @@
 import { readableName } from "../../domain/name.ts";
 import { toPlainJson } from "../../domain/value.ts";
 import { readStage } from "../query-log/stages.ts";
-import type { EnvironmentRecord } from "../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { StageRecord } from "../stores/telemetry/store.ts";
 import type { Platform } from "../wire/platform.ts";
 import { facts, table } from "./fragments.ts";

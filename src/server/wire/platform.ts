@@ -4,6 +4,7 @@ import type { Clock } from "../../context/clock.ts";
 import type { BrowserSessions } from "../access/browser-sessions.ts";
 import type { Callers } from "../access/callers.ts";
 import type { Clients } from "../access/clients.ts";
+import type { Environments } from "../access/environments.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
@@ -14,7 +15,6 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
-import type { ObjectAddresses } from "./http/objects.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 import type { Queries } from "./query/endpoint.ts";
 
@@ -36,9 +36,9 @@ export interface Platform {
   readonly tokens: Tokens;
   readonly clients: Clients;
   readonly callers: Callers;
+  readonly environments: Environments;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
-  readonly addresses: ObjectAddresses;
   /** Room for the bodies of requests. */
   readonly bodies: BodyBudget;
   readonly metadata: MetadataStore;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
@@ -22,6 +22,9 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
+
+/** A byte in the head of a gzip file that no sum covers. */
+const MODIFICATION_TIME_OFFSET = 4;
 
 const saying = (word: string): ProjectFiles => ({ ...GREETING, "resolvers.py": GREETING["resolvers.py"]?.replace("hello", word) ?? "" });
 
@@ -136,6 +139,22 @@ describe("deploying", () => {
     const failed = await follow(server, deployment?.id ?? "");
     expect([failed.status, failed.error]).toEqual([DeploymentStatus.FAILED, `The source bundle was refused: ${reason}.`]);
     expect(existsSync(join(folder.path, "data", "deployments", failed.id))).toBe(false);
+  });
+
+  test("a bundle whose bytes changed in the object store is not built, although it unpacks", async () => {
+    const uploadId = await uploadProject(server, GREETING);
+    const objects = join(folder.path, "data", "objects");
+    const bundle = readdirSync(objects, { recursive: true, encoding: "utf8" }).find((name) => /[0-9a-f]{64}$/.test(name)) ?? "";
+    const bytes = readFileSync(join(objects, bundle));
+    bytes.writeUInt8(bytes.readUInt8(MODIFICATION_TIME_OFFSET) ^ 1, MODIFICATION_TIME_OFFSET);
+    writeFileSync(join(objects, bundle), bytes);
+    const { deployment } = await server.client(DeploymentService).createDeployment({ uploadId });
+    const failed = await follow(server, deployment?.id ?? "");
+    const digest = basename(bundle);
+    expect([failed.status, failed.error]).toEqual([
+      DeploymentStatus.FAILED,
+      `The source bundle cannot be used: the stored object ${digest} is damaged. Deploy again with \`svc apply\`.`,
+    ]);
   });
 
   test("a requirements file that is not there is said", async () => {

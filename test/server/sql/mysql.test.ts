@@ -154,14 +154,6 @@ describe.skipIf(lacksMariadb())("mysql source", () => {
     expect((await source.query(`select ? div 2 as a, ${source.placeholder(2, "float")} / 2 as b`, [5, 5])).rows).toEqual([[2, 2.5]]);
   });
 
-  test("describe names columns without running the statement", async () => {
-    expect(await open().describe("select id, at as seen, sleep(30) as s from app_user where id = ? and ok = ? -- '?'")).toEqual([
-      "id",
-      "seen",
-      "s",
-    ]);
-  });
-
   test("errors carry the server's text and the place it quotes", async () => {
     const source = open();
     const text = "select id,\n nope from app_user where id = ?";
@@ -192,19 +184,6 @@ describe.skipIf(lacksMariadb())("mysql source", () => {
     while ((await running()) !== 0 && Date.now() < deadline) await Bun.sleep(20);
     expect(await running()).toBe(0);
   });
-
-  test("more statements than connections wait their turn", async () => {
-    const source = open();
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => source.query("select ? as n, sleep(0.01) as s", [index])));
-    expect(answers.map(({ rows }) => rows[0]?.[0])).toEqual(Array.from({ length: 12 }, (_, index) => index));
-  });
-
-  test("connects again after the server was away", async () => {
-    const source = open();
-    await source.query("select id from app_user where id = ?", [2]);
-    await server.restart();
-    expect((await source.query("select id from app_user where id = ?", [2])).rows).toEqual([[2]]);
-  }, 60_000);
 
   test("what keeps it from connecting is said with server, database and user, never with the password", async () => {
     const port = await freePort();

@@ -105,21 +105,6 @@ describe("sqlite source", () => {
     expect((await failure(source.query("select ?1, ?2", [1]))).message).toContain("expected 2");
   });
 
-  test("a float placeholder keeps whole floats from integer division", async () => {
-    const source = open();
-    expect((await source.query(`select ${source.placeholder(1)} / 2, ${source.placeholder(1, "float")} / 2`, [5])).rows).toEqual([
-      [2, 2.5],
-    ]);
-  });
-
-  test("describe names columns without running the statement", async () => {
-    const source = open();
-    expect(await source.describe("select a.x as total, count(*) from slow a, slow b, slow c, slow d where a.x = ?1")).toEqual([
-      "total",
-      "count(*)",
-    ]);
-  });
-
   test("errors carry SQLite's text and the place in UTF-16 units", async () => {
     const source = open();
     const text = "select 'é\u{1f600}', nope from app_user";
@@ -188,12 +173,6 @@ describe("sqlite source", () => {
     ]);
     expect(reason[0]).toMatchObject({ message: "given up" });
     expect((await source.query("select count(*) from app_user", [])).rows).toEqual([[2]]);
-  });
-
-  test("a signal that has fired already stops a statement before it runs", async () => {
-    const source = open();
-    const reason = await source.query("select 1", [], AbortSignal.abort(new Error("too late"))).catch((error) => error);
-    expect(reason).toMatchObject({ message: "too late" });
   });
 
   test("close rejects what still runs and refuses what comes", async () => {

@@ -3,103 +3,69 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { DeploymentSchema, DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Writer } from "../sqlite/group-commit.ts";
+import { type Column, flag, integer, json, text } from "../sqlite/row-codec.ts";
+import { createTable } from "../sqlite/table.ts";
+import type { BranchRecord, DeploymentRecord, DeploymentStore, LivePointer } from "./deployments.ts";
 import type { NewJob } from "./jobs.ts";
-import type { BranchRecord, DeploymentRecord, LivePointer, MetadataStore } from "./store.ts";
 
-interface DeploymentRow {
-  seq: number;
-  id: string;
-  environment_id: string;
-  branch: string;
-  status: number;
-  promoted: number;
-  no_promote: number;
-  reset: number;
-  project_name: string;
-  runtime: string;
-  requirements: string;
-  description: string;
-  metadata: string;
-  ci_job_url: string;
-  repository_url: string;
-  source_sha256: string;
-  created_at: number;
-  updated_at: number;
-  error: string;
-  diagnostics: Uint8Array;
-}
-
-/** The part of the store that this file is. */
-export type DeploymentMethods = Pick<
-  MetadataStore,
-  "createDeployment" | "deployment" | "deployments" | "unfinishedDeployments" | "updateDeployment" | "promote" | "livePointers" | "branches"
->;
+/** Findings as the bytes of a message that has nothing else; no bytes when there is none. */
+const diagnostics: Column<readonly Diagnostic[]> = {
+  encode: (found) => toBinary(DeploymentSchema, create(DeploymentSchema, { diagnostics: [...found] })),
+  decode: (stored) => fromBinary(DeploymentSchema, stored as Uint8Array).diagnostics,
+};
 
 const UNFINISHED = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING].join(", ");
 
-/** Deployments, live pointers and branches of the SQLite backend. */
-export function deploymentQueries(db: Database, writer: Writer, insertJob: (job: NewJob) => void): DeploymentMethods {
-  const recordOf = (row: DeploymentRow): DeploymentRecord => ({
-    id: row.id,
-    environmentId: row.environment_id,
-    branch: row.branch,
-    status: row.status,
-    promoted: row.promoted === 1,
-    noPromote: row.no_promote === 1,
-    reset: row.reset === 1,
-    projectName: row.project_name,
-    runtime: row.runtime,
-    requirements: row.requirements,
-    tags: db
-      .query<{ tag: string }, [string]>("select tag from deployment_tag where deployment_id = ? order by position")
-      .all(row.id)
-      .map(({ tag }) => tag),
-    description: row.description,
-    metadata: JSON.parse(row.metadata) as Record<string, string>,
-    ciJobUrl: row.ci_job_url,
-    repositoryUrl: row.repository_url,
-    sourceSha256: row.source_sha256,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    error: row.error,
-    diagnostics: decodeDiagnostics(row.diagnostics),
+/** Deployments, live pointers and branches of the SQLite driver. */
+export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job: NewJob) => void): DeploymentStore {
+  /** All fields but the tags, which have a table of their own. */
+  const table = createTable<Omit<DeploymentRecord, "tags">>(db, "deployment", {
+    id: text,
+    environmentId: text,
+    branch: text,
+    status: integer,
+    promoted: flag,
+    noPromote: flag,
+    reset: flag,
+    projectName: text,
+    runtime: text,
+    requirements: text,
+    description: text,
+    metadata: json(),
+    ciJobUrl: text,
+    repositoryUrl: text,
+    sourceSha256: text,
+    createdAt: integer,
+    updatedAt: integer,
+    error: text,
+    diagnostics,
   });
 
+  const tagged = (deployment: Omit<DeploymentRecord, "tags">): DeploymentRecord => ({
+    ...deployment,
+    tags: db
+      .query<{ tag: string }, [string]>("select tag from deployment_tag where deployment_id = ? order by position")
+      .all(deployment.id)
+      .map(({ tag }) => tag),
+  });
   const find = (id: string): DeploymentRecord | undefined => {
-    const row = db.query<DeploymentRow, [string]>("select * from deployment where id = ?").get(id);
-    return row ? recordOf(row) : undefined;
+    const found = table.one("where id = ?", id);
+    return found && tagged(found);
+  };
+  /** Throws when the deployment is unknown. */
+  const update = (id: string, patch: Partial<Omit<DeploymentRecord, "tags">>): DeploymentRecord => {
+    table.update(patch, "where id = $key", { key: id });
+    const updated = find(id);
+    if (!updated) throw new Error(`there is no deployment ${id}`);
+    return updated;
   };
 
   return {
-    createDeployment: (deployment, build) =>
+    createDeployment: ({ tags, ...deployment }, build) =>
       writer.write(() => {
-        db.query(
-          `insert into deployment (id, environment_id, branch, status, promoted, no_promote, reset, project_name, runtime, requirements, description,
-             metadata, ci_job_url, repository_url, source_sha256, created_at, updated_at, error, diagnostics)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ).run(
-          deployment.id,
-          deployment.environmentId,
-          deployment.branch,
-          deployment.status,
-          Number(deployment.promoted),
-          Number(deployment.noPromote),
-          Number(deployment.reset),
-          deployment.projectName,
-          deployment.runtime,
-          deployment.requirements,
-          deployment.description,
-          JSON.stringify(deployment.metadata),
-          deployment.ciJobUrl,
-          deployment.repositoryUrl,
-          deployment.sourceSha256,
-          deployment.createdAt,
-          deployment.updatedAt,
-          deployment.error,
-          encodeDiagnostics(deployment.diagnostics),
-        );
+        table.insert(deployment);
         const insertTag = db.query("insert into deployment_tag (deployment_id, position, tag) values (?, ?, ?)");
-        deployment.tags.forEach((tag, position) => {
+        tags.forEach((tag, position) => {
           insertTag.run(deployment.id, position, tag);
         });
         insertJob(build);
@@ -110,50 +76,37 @@ export function deploymentQueries(db: Database, writer: Writer, insertJob: (job:
     },
 
     async deployments({ environmentId, branch, limit, before }) {
-      const rows = db
-        .query<DeploymentRow, [string, string | null, string | null, number]>(
-          `select * from deployment where environment_id = ?1 and (?2 is null or branch = ?2)
+      return table
+        .all(
+          `where environment_id = ?1 and (?2 is null or branch = ?2)
              and (?3 is null or seq < (select seq from deployment where id = ?3)) order by seq desc limit ?4`,
+          environmentId,
+          branch ?? null,
+          before ?? null,
+          limit,
         )
-        .all(environmentId, branch ?? null, before ?? null, limit);
-      return rows.map(recordOf);
+        .map(tagged);
     },
 
     async unfinishedDeployments() {
-      return db.query<DeploymentRow, []>(`select * from deployment where status in (${UNFINISHED}) order by seq`).all().map(recordOf);
+      return table.all(`where status in (${UNFINISHED}) order by seq`).map(tagged);
     },
 
-    updateDeployment: (id, patch, now) =>
-      writer.write(() => {
-        const before = find(id);
-        if (!before) throw new Error(`there is no deployment ${id}`);
-        const after = { ...before, ...patch, updatedAt: now };
-        db.query("update deployment set status = ?, error = ?, diagnostics = ?, updated_at = ? where id = ?").run(
-          after.status,
-          after.error,
-          encodeDiagnostics(after.diagnostics),
-          now,
-          id,
-        );
-        return after;
-      }),
+    updateDeployment: (id, patch, now) => writer.write(() => update(id, { ...patch, updatedAt: now })),
 
     promote: (deploymentId, now) =>
       writer.write(() => {
-        const deployment = find(deploymentId);
-        if (!deployment) throw new Error(`there is no deployment ${deploymentId}`);
-        const { environmentId, branch } = deployment;
-        const replaced = db
-          .query<{ deployment_id: string }, [string, string]>("select deployment_id from live where environment_id = ? and branch = ?")
-          .get(environmentId, branch)?.deployment_id;
-        const setStatus = db.query("update deployment set status = ?, promoted = promoted or ?, updated_at = ? where id = ?");
-        if (replaced && replaced !== deploymentId) setStatus.run(DeploymentStatus.INACTIVE, 0, now, replaced);
-        setStatus.run(DeploymentStatus.LIVE, 1, now, deploymentId);
+        const { environmentId, branch } = update(deploymentId, { status: DeploymentStatus.LIVE, promoted: true, updatedAt: now });
+        const before = db
+          .query<{ id: string }, [string, string]>("select deployment_id as id from live where environment_id = ? and branch = ?")
+          .get(environmentId, branch)?.id;
+        if (before === deploymentId) return undefined;
+        if (before !== undefined) update(before, { status: DeploymentStatus.INACTIVE, updatedAt: now });
         db.query(
           `insert into live (environment_id, branch, deployment_id) values (?1, ?2, ?3)
            on conflict (environment_id, branch) do update set deployment_id = ?3`,
         ).run(environmentId, branch, deploymentId);
-        return replaced === deploymentId ? undefined : replaced;
+        return before;
       }),
 
     async livePointers() {
@@ -172,12 +125,4 @@ export function deploymentQueries(db: Database, writer: Writer, insertJob: (job:
         .all(environmentId);
     },
   };
-}
-
-function encodeDiagnostics(diagnostics: readonly Diagnostic[]): Uint8Array {
-  return toBinary(DeploymentSchema, create(DeploymentSchema, { diagnostics: [...diagnostics] }));
-}
-
-function decodeDiagnostics(bytes: Uint8Array): Diagnostic[] {
-  return bytes.length === 0 ? [] : fromBinary(DeploymentSchema, bytes).diagnostics;
 }

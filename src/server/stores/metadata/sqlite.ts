@@ -1,17 +1,24 @@
-/** The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a commit. */
+/**
+ * The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a
+ * commit.
+ */
 
+import { once } from "../../../domain/once.ts";
 import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
+import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
-import { browserSessionQueries } from "./sqlite-browser-sessions.ts";
-import type { DeploymentMethods } from "./sqlite-deployments.ts";
-import { graphQueries } from "./sqlite-graph.ts";
-import { identityQueries } from "./sqlite-identity.ts";
+import { sqliteGraphs } from "./sqlite-graphs.ts";
+import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
+import { sqliteSessions } from "./sqlite-sessions.ts";
+import { sqliteUploads } from "./sqlite-uploads.ts";
+import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
- * Opens or creates the store. What has to do with deployments needs the contract's messages and is loaded on first use: a server answers before that.
+ * Opens or creates the store. What has to do with deployments needs the contract's messages and is
+ * loaded on first use: a server answers before that.
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */
@@ -30,23 +37,16 @@ export function createSqliteMetadataStore(options: {
   });
   const writer = createWriter(db);
   const { jobs, insertJob } = jobQueries(db, writer, options.now ?? Date.now);
-  let loading: Promise<DeploymentMethods> | undefined;
-  const deployments = (): Promise<DeploymentMethods> => {
-    loading ??= import("./sqlite-deployments.ts").then(({ deploymentQueries }) => deploymentQueries(db, writer, insertJob));
-    return loading;
-  };
   return {
-    ...identityQueries(db, writer),
-    ...browserSessionQueries(db, writer),
-    createDeployment: async (deployment, build) => (await deployments()).createDeployment(deployment, build),
-    deployment: async (id) => (await deployments()).deployment(id),
-    deployments: async (filter) => (await deployments()).deployments(filter),
-    unfinishedDeployments: async () => (await deployments()).unfinishedDeployments(),
-    updateDeployment: async (id, patch, now) => (await deployments()).updateDeployment(id, patch, now),
-    promote: async (id, now) => (await deployments()).promote(id, now),
-    livePointers: async () => (await deployments()).livePointers(),
-    branches: async (environmentId) => (await deployments()).branches(environmentId),
-    ...graphQueries(db, writer),
+    ...sqliteIdentity(db, writer),
+    ...sqliteSessions(db, writer),
+    ...sqliteUploads(db, writer),
+    ...loadedOnFirstUse(DEPLOYMENT_METHODS, async () => {
+      const { sqliteDeployments } = await import("./sqlite-deployments.ts");
+      return sqliteDeployments(db, writer, insertJob);
+    }),
+    ...sqliteGraphs(db, writer),
+    ...sqliteVersions(db, writer),
     jobs,
     async probe() {
       const token = Date.now();
@@ -59,4 +59,28 @@ export function createSqliteMetadataStore(options: {
       db.close();
     },
   };
+}
+
+const DEPLOYMENT_METHODS: { readonly [Method in keyof DeploymentStore]: true } = {
+  createDeployment: true,
+  deployment: true,
+  deployments: true,
+  unfinishedDeployments: true,
+  updateDeployment: true,
+  promote: true,
+  livePointers: true,
+  branches: true,
+};
+
+/** An object of asynchronous methods that is made when one of them is called. */
+function loadedOnFirstUse<Methods extends object>(
+  names: { readonly [Name in keyof Methods]: true },
+  load: () => Promise<Methods>,
+): Methods {
+  const loaded = once(load);
+  const call = async (name: string, given: readonly unknown[]): Promise<unknown> => {
+    const methods = (await loaded()) as Readonly<Record<string, (...given: readonly unknown[]) => unknown>>;
+    return methods[name]?.(...given);
+  };
+  return Object.fromEntries(Object.keys(names).map((name) => [name, (...given: readonly unknown[]) => call(name, given)])) as Methods;
 }

@@ -1,91 +1,187 @@
-/** The object store in a folder: `<first two digits>/<digest>`, files written beside, flushed and renamed. */
+/**
+ * Objects as files of a folder: `<first two characters>/<key>`, written beside, flushed and
+ * renamed.
+ */
 
-import { constants, existsSync, mkdirSync, rmSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { constants, type Dirent, existsSync, mkdirSync, rmSync } from "node:fs";
+import { link, open, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { systemCode } from "../../../disk/disk-error.ts";
 import { makePrivateFolder, syncFolder } from "../../../disk/private-file.ts";
 import { renameInPlace } from "../../../disk/rename.ts";
-import { ObjectMismatch, type ObjectStore } from "./store.ts";
+import {
+  type ListedObject,
+  MAX_OBJECT_BYTES,
+  type ObjectAddresses,
+  ObjectMismatch,
+  type ObjectStore,
+  type PutObject,
+  type PutOptions,
+} from "./store.ts";
+import { readByDigest } from "./verified.ts";
 
-const DIGEST = /^[0-9a-f]{64}$/;
+const KEY = /^(?=.{2,512}$)[a-z0-9][a-z0-9._-]*[a-z0-9](?:\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)*$/;
+/** Characters of a key that name the folder its file is in, or below. */
+const SHARD = 2;
 
-/** Opens or creates the store in a folder; what unfinished writes of an earlier process left is removed. */
-export function createDirectoryObjectStore(folder: string): ObjectStore {
+/**
+ * Opens or creates the store in a folder that no other process has open: what unfinished writes
+ * left there is removed. Addresses lead to this server.
+ */
+export function createDirectoryObjectStore(folder: string, addresses: ObjectAddresses): ObjectStore {
   const incoming = join(folder, "incoming");
   makePrivateFolder(folder);
   rmSync(incoming, { recursive: true, force: true });
   makePrivateFolder(incoming);
 
-  const pathOf = (sha256: string): string => {
-    if (!DIGEST.test(sha256)) throw new Error(`not a SHA-256 digest: ${JSON.stringify(sha256)}`);
-    return join(folder, sha256.slice(0, 2), sha256);
+  const pathOf = (key: string): string => {
+    if (!KEY.test(key)) throw new Error(`not a key of an object: ${JSON.stringify(key)}`);
+    return join(folder, key.slice(0, SHARD), ...key.split("/"));
   };
 
   const store: ObjectStore = {
-    async put(sha256, size, body) {
-      const path = pathOf(sha256);
+    addresses,
+
+    async put(key, body, options = {}) {
+      const path = pathOf(key);
+      if (options.ifAbsent && existsSync(path)) return undefined;
       const partial = join(incoming, crypto.randomUUID());
-      const file = await open(partial, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600);
       try {
-        const hasher = new Bun.CryptoHasher("sha256");
-        let length = 0;
-        for await (const chunk of body) {
-          length += chunk.length;
-          if (length > size) throw new ObjectMismatch(`more than the announced ${size} bytes came`);
-          hasher.update(chunk);
-          await file.writeFile(chunk);
-        }
-        if (length !== size) throw new ObjectMismatch(`${length} of the announced ${size} bytes came`);
-        const digest = hasher.digest("hex");
-        if (digest !== sha256) throw new ObjectMismatch(`the bytes have SHA-256 ${digest}, announced was ${sha256}`);
-        await file.sync();
-      } catch (error) {
-        await file.close();
+        const taken = await writeFlushed(partial, body, options);
+        makeFolders(dirname(path));
+        if (!options.ifAbsent) await renameInPlace(partial, path);
+        else if (!(await linkInPlace(partial, path))) return undefined;
+        syncFolder(dirname(path));
+        return taken;
+      } finally {
         await rm(partial, { force: true });
-        throw error;
       }
-      await file.close();
-      if (!existsSync(dirname(path))) {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        syncFolder(folder);
-      }
-      await renameInPlace(partial, path);
-      syncFolder(dirname(path));
     },
 
-    async size(sha256) {
-      const file = Bun.file(pathOf(sha256));
+    async get(key, range) {
+      const file = Bun.file(pathOf(key));
+      if (!(await file.exists())) return undefined;
+      return range ? file.slice(range.start, range.end) : file;
+    },
+
+    async size(key) {
+      const file = Bun.file(pathOf(key));
       return (await file.exists()) ? file.size : undefined;
     },
 
-    slice(sha256, start, end) {
-      return Bun.file(pathOf(sha256)).slice(start, end);
+    async list({ prefix = "", after = "", limit }) {
+      const found: ListedObject[] = [];
+      if (limit < 1) return found;
+      for await (const object of walk(folder, prefix, after)) if (found.push(object) >= limit) break;
+      return found;
     },
 
-    async read(sha256) {
-      const bytes = await Bun.file(pathOf(sha256)).bytes();
-      if (new Bun.CryptoHasher("sha256").update(bytes).digest("hex") !== sha256)
-        throw new ObjectMismatch(`the stored object ${sha256} is damaged`);
-      return bytes;
+    async delete(key) {
+      await rm(pathOf(key), { force: true });
     },
 
-    async delete(sha256) {
-      await rm(pathOf(sha256), { force: true });
+    sign: async (operation, key, size) => {
+      pathOf(key);
+      return addresses.sign(operation, key, size);
     },
 
     async probe() {
       const bytes = crypto.getRandomValues(new Uint8Array(32));
       const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-      await store.put(
-        sha256,
-        bytes.length,
-        (async function* () {
-          yield bytes;
-        })(),
-      );
-      await store.read(sha256);
+      await store.put(sha256, new Blob([bytes]).stream(), { size: bytes.length, sha256 });
+      if (!(await readByDigest(store, sha256))) throw new Error("an object that was written is not there");
       await store.delete(sha256);
     },
   };
   return store;
+}
+
+/** Writes a new file and flushes it; one that is not whole stays, for the caller to remove. */
+async function writeFlushed(path: string, body: AsyncIterable<Uint8Array>, { size, sha256 }: PutOptions): Promise<PutObject> {
+  const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600);
+  try {
+    const hasher = new Bun.CryptoHasher("sha256");
+    let length = 0;
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (size !== undefined && length > size) throw new ObjectMismatch(`more than the announced ${size} bytes came`);
+      if (length > MAX_OBJECT_BYTES) throw new ObjectMismatch(`more than ${MAX_OBJECT_BYTES} bytes came`);
+      hasher.update(chunk);
+      await file.writeFile(chunk);
+    }
+    if (size !== undefined && length !== size) throw new ObjectMismatch(`${length} of the announced ${size} bytes came`);
+    const digest = hasher.digest("hex");
+    if (sha256 !== undefined && digest !== sha256) throw new ObjectMismatch(`the bytes have SHA-256 ${digest}, announced was ${sha256}`);
+    await file.sync();
+    return { size: length, sha256: digest };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Gives a file a second name, unless the name is taken: false then. */
+async function linkInPlace(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Makes a folder and those above it, and flushes the entries of the new ones. */
+function makeFolders(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
+}
+
+/** Objects below the store's folder, in the order of their keys. */
+async function* walk(folder: string, prefix: string, after: string): AsyncIterable<ListedObject> {
+  for (const shard of (await entriesOf(folder)).filter(({ name }) => name.length === SHARD).sort(byName)) {
+    if (mayHold(shard.name, prefix, after)) yield* walkFolder(join(folder, shard.name), "", prefix, after);
+  }
+}
+
+/** `base` is what the keys of the folder begin with. A folder comes where its name and `/` come. */
+async function* walkFolder(folder: string, base: string, prefix: string, after: string): AsyncIterable<ListedObject> {
+  const entries = (await entriesOf(folder)).map((entry) => ({ entry, name: `${base}${entry.name}${entry.isDirectory() ? "/" : ""}` }));
+  for (const { entry, name } of entries.sort(byName)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (mayHold(name, prefix, after)) yield* walkFolder(path, name, prefix, after);
+    } else if (name.startsWith(prefix) && name > after) {
+      const size = await sizeOf(path);
+      if (size !== undefined) yield { key: name, size };
+    }
+  }
+}
+
+/** Whether keys that begin with `start` can begin with the prefix and come after a key. */
+function mayHold(start: string, prefix: string, after: string): boolean {
+  return (start.startsWith(prefix) || prefix.startsWith(start)) && (start > after || after.startsWith(start));
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** Entries of a folder; none of one that is gone. */
+function entriesOf(folder: string): Promise<Dirent[]> {
+  return unlessGone(readdir(folder, { withFileTypes: true }), []);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await unlessGone(stat(path), undefined))?.size;
+}
+
+/** What a look at the disk gives, or `absent` when what it looks at was removed meanwhile. */
+async function unlessGone<T>(look: Promise<T>, absent: T | undefined): Promise<T> {
+  try {
+    return await look;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return absent as T;
+    throw error;
+  }
 }

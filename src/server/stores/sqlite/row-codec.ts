@@ -56,6 +56,9 @@ export const integer: Column<number> = { encode: (value) => value, decode: (stor
 /** Yes or no as 1 or 0. */
 export const flag: Column<boolean> = { encode: Number, decode: (stored) => stored === 1 };
 
+/** Bytes as they are. */
+export const bytes: Column<Uint8Array> = { encode: (value) => value, decode: (stored) => stored as Uint8Array };
+
 /** Text that is one of a few words. */
 export function oneOf<T extends string>(): Column<T> {
   return { encode: (value) => value, decode: (stored) => stored as T };

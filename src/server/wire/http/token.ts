@@ -3,7 +3,7 @@
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
-import type { ClientRecord } from "../../stores/metadata/store.ts";
+import type { ClientRecord } from "../../stores/metadata/identity.ts";
 import type { Platform } from "../platform.ts";
 import { readBody, SHORT_BODY_BYTES } from "./body.ts";
 import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
@@ -41,7 +41,7 @@ async function grant(platform: Platform, client: ClientRecord, { scope }: TokenR
   if (scope?.some((name) => !client.permissions.includes(name)))
     throw new TokenRequestRefused("invalid_scope", `scope asks for more than the client may: ${client.permissions.join(", ")}.`);
   const permissions = scope ?? client.permissions;
-  const environments = (await platform.metadata.environments()).filter(({ teamId }) => teamId === client.teamId);
+  const environments = await platform.environments.list(client.teamId);
   const primary = environments.find(({ name }) => name === "default") ?? environments[0];
   const address = platform.addressFor(headers);
   const expiresAt = Math.floor(platform.clock.now() / 1000) + TOKEN_LIFETIME_S;

@@ -9,7 +9,7 @@ import { json, methodNotAllowed } from "./respond.ts";
 export async function whoAmI(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
   const caller = await authenticate(platform.callers, request.headers);
-  const { environment } = await resolveScope(platform.metadata, caller, request.headers);
+  const { environment } = await resolveScope(platform.environments, caller, request.headers);
   return json({
     user: caller.clientId,
     user_id: caller.clientId,

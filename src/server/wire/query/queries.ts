@@ -11,14 +11,14 @@ import type { Queries } from "./endpoint.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { addressFor, clock, log, metadata, objects, headless } = platform;
+  const { addressFor, clock, environments, log, objects, headless } = platform;
   const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
   return {
     ...createQueryRecorder({ telemetry, objects, log }),
     clock,
     engine: createEngine({ clock, log }),
     resolveDeployment: (names, caller) =>
-      whenThere(resolveNames(metadata, caller, { ...names, project: "" }), (target) =>
+      whenThere(resolveNames(environments, caller, { ...names, project: "" }), (target) =>
         whenThere(deployments.acquire(target), (lease) => {
           const { environmentId, scope } = lease.deployment;
           if (target.deploymentId !== "") return lease;

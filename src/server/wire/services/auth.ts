@@ -36,7 +36,10 @@ const STATUS: Readonly<Record<LoginOutcome["state"], LoginSessionStatus>> = {
 };
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { addressFor, browserSessions, clients, log, loginSessions, metadata }: Platform): void {
+export function register(
+  router: ConnectRouter,
+  { addressFor, browserSessions, clients, environments, log, loginSessions }: Platform,
+): void {
   /** The browser sessions that a caller may end: all of the team as an administrator, itself as a session, its own as a client. */
   const endable = async (caller: Caller) => {
     if (isAdmin(caller)) return browserSessions.list(caller.teamId, undefined);
@@ -68,7 +71,7 @@ export function register(router: ConnectRouter, { addressFor, browserSessions, c
 
     async whoAmI(_request, context) {
       const caller = callerOf(context);
-      const { environment } = await resolveScope(metadata, caller, context.requestHeader);
+      const { environment } = await resolveScope(environments, caller, context.requestHeader);
       return create(WhoAmIResponseSchema, {
         userId: caller.clientId,
         environmentId: environment.id,

@@ -21,8 +21,8 @@ import { checkBranch, resolveScope } from "../../access/scope.ts";
 import { refuseOtherBranch } from "../../deployments/deployments.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
-import type { DeploymentRecord } from "../../stores/metadata/store.ts";
-import { ADDRESS_LIFETIME_MS, MAX_OBJECT_BYTES } from "../http/objects.ts";
+import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
+import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, readPageToken } from "./page-token.ts";
@@ -57,13 +57,13 @@ export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { addressFor, addresses, clock, keys, metadata, objects } = platform;
+  const { addressFor, clock, environments, keys, metadata, objects } = platform;
   const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch }, context) {
       if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       return create(ValidateGraphResponseSchema, await (await platform.deployments()).validate(environment, checkBranch(branch), graph));
     },
 
@@ -78,17 +78,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const now = clock.now();
       const id = newId("upl", now);
       await metadata.createUpload({ id, sha256, sizeBytes: size, createdAt: now, expiresAt: now + UPLOAD_LIFETIME_MS });
-      const address = addresses.sign("put", sha256, size);
+      const { url, expiresAt } = await objects.sign("put", sha256, size);
       return create(CreateUploadResponseSchema, {
         uploadId: id,
-        url: address.url,
+        url,
         complete: (await objects.size(sha256)) === size,
-        expiresAt: msToTimestamp(now + ADDRESS_LIFETIME_MS),
+        expiresAt: msToTimestamp(expiresAt),
       });
     },
 
     async createDeployment(request, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       checkTexts(request);
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
@@ -117,13 +117,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async getDeployment({ deploymentId }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployment = await (await platform.deployments()).find(deploymentId, environment.id);
       return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
     },
 
     async listDeployments({ branch, pageSize, pageToken: token }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const filter = `${environment.id}/${branch}`;
       const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
       const before = token === "" ? undefined : readPageToken(keys.objects, filter, token);
@@ -142,7 +142,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async *watchDeployment({ deploymentId }, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployments = await platform.deployments();
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
         yield create(WatchDeploymentResponseSchema, { deployment: message(deployment, context), progress });
@@ -150,7 +150,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async listBranches(_request, context) {
-      const { environment } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const branches = await metadata.branches(environment.id);
       return create(ListBranchesResponseSchema, {
         branches: branches.map(({ name, deploys, lastDeployedAt, latestDeploymentId }) => ({
@@ -163,14 +163,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async getSource({ target }, context) {
-      const { environment, branch } = await resolveScope(metadata, callerOf(context), context.requestHeader);
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployment = await sourceTarget(platform, environment.id, target || branch);
       refuseOtherBranch(deployment, branch);
       const size = await objects.size(deployment.sourceSha256);
       if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
       return create(GetSourceResponseSchema, {
         deployment: message(deployment, context),
-        url: addresses.sign("get", deployment.sourceSha256, size).url,
+        url: (await objects.sign("get", deployment.sourceSha256, size)).url,
       });
     },
   });

@@ -8,11 +8,11 @@ import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { metadata }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
   router.service(EnvironmentService, {
     async listEnvironments(_request, context) {
       const { teamId } = callerOf(context);
-      const environments = (await metadata.environments()).filter((environment) => environment.teamId === teamId);
+      const environments = await platform.environments.list(teamId);
       return create(ListEnvironmentsResponseSchema, {
         environments: environments.map(({ id, name, projectId, projectName, createdAt }) => ({
           id,

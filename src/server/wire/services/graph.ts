@@ -12,7 +12,7 @@ import {
 } from "../../../../gen/svc/v1/graph_pb.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
-import type { EnvironmentRecord } from "../../stores/metadata/store.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
@@ -24,10 +24,10 @@ interface Found {
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { clock, metadata } = platform;
+  const { clock, environments, metadata } = platform;
 
   const find = async (deploymentId: string, context: HandlerContext): Promise<Found> => {
-    const scope = await resolveScope(metadata, callerOf(context), context.requestHeader);
+    const scope = await resolveScope(environments, callerOf(context), context.requestHeader);
     const deployments = await platform.deployments();
     const id = await deployments.resolve(deploymentId === "" ? scope : { ...scope, deploymentId });
     return { id, environment: scope.environment, graph: await deployments.graph(id) };

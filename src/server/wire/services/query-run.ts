@@ -36,10 +36,10 @@ const KINDS: Readonly<Record<SpanKind, TraceSpanKind>> = {
 export function queryRunMethods(
   platform: Platform,
 ): Pick<ServiceImpl<typeof QueryService>, "getTrace" | "getQueryRunStages" | "getQueryRunStageRows" | "getQueryRunLog"> {
-  const { keys, metadata, objects } = platform;
+  const { environments, keys, objects } = platform;
 
   const environmentOf = async (context: HandlerContext): Promise<string> =>
-    (await resolveScope(metadata, callerOf(context), context.requestHeader)).environment.id;
+    (await resolveScope(environments, callerOf(context), context.requestHeader)).environment.id;
 
   const stagesOf = async (queryId: string, context: HandlerContext): Promise<StageRecord[]> => {
     const environmentId = await environmentOf(context);

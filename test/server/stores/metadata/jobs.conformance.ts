@@ -1,25 +1,26 @@
-/** What every queue of jobs must do. A backend's test calls this with a way to open its metadata store on a folder and a clock, again and again. */
+/** What every metadata store must do: the queue of jobs. */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../src/server/stores/metadata/jobs.ts";
-import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
-import { seeded } from "../../domain/seed.ts";
-import { TempFolder } from "../running-server.ts";
+import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
+import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
+import { seeded } from "../../../domain/seed.ts";
+import { TempFolder } from "../../running-server.ts";
+import type { Driver } from "../driver.ts";
 
 const START = 1_700_000_000_000;
 const LEASE_MS = 1_000;
 
-/** Runs the suite against a backend. */
-export function jobsConformance(name: string, open: (folder: string, now: () => number) => MetadataStore): void {
-  describe(`queue of jobs: ${name}`, () => {
+/** Runs the suite against a driver. */
+export function jobsConformance(driver: Driver<MetadataStore>): void {
+  describe(`metadata store, queue of jobs: ${driver.name}`, () => {
     let folder: TempFolder;
     let store: MetadataStore;
     let jobs: JobStore;
     let now = START;
     const reopen = async () => {
       await store.close();
-      store = open(folder.path, () => now);
+      store = await driver.open(folder.path, { now: () => now });
       jobs = store.jobs;
     };
     const enqueue = (id: string, patch: Partial<NewJob> = {}) =>
@@ -30,10 +31,10 @@ export function jobsConformance(name: string, open: (folder: string, now: () => 
     const state = async (id: string) => (await jobs.job(id))?.state;
     const outcomes = async (id: string) => (await jobs.attempts(id)).map(({ number, node, outcome }) => [number, node, outcome]);
 
-    beforeEach(() => {
+    beforeEach(async () => {
       now = START;
       folder = new TempFolder();
-      store = open(folder.path, () => now);
+      store = await driver.open(folder.path, { now: () => now });
       jobs = store.jobs;
     });
     afterEach(async () => {
@@ -270,7 +271,7 @@ export function jobsConformance(name: string, open: (folder: string, now: () => 
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120 }), async (steps) => {
           using own = new TempFolder();
-          const store = open(own.path, () => now);
+          const store = await driver.open(own.path, { now: () => now });
           const { jobs } = store;
           const leases: JobLease[] = [];
           const ends: string[] = [];

@@ -1,13 +1,6 @@
-/** What is made on first use. */
+/** Stand-ins for what is made on first use. */
 
-/** A function that makes a thing at its first call and gives that one ever after; a failure is kept too. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
+import { once } from "./once.ts";
 
 /** A thing all of whose members are functions that return promises. */
 type Asynchronous<T> = { readonly [K in keyof T]: (...args: never[]) => Promise<unknown> };

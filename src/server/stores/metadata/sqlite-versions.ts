@@ -1,11 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import type { FeatureIdentity, MetadataStore } from "./store.ts";
+import type { FeatureIdentity, VersionStore } from "./versions.ts";
 
-type GraphMethods = "putGraph" | "graph" | "featureIdentities" | "resolverVersions";
-
-/** Graphs, feature identities and resolver versions of the SQLite backend. */
-export function graphQueries(db: Database, writer: Writer): Pick<MetadataStore, GraphMethods> {
+/** Feature identities and resolver versions of the SQLite driver. */
+export function sqliteVersions(db: Database, writer: Writer): VersionStore {
   const findFeature = (environmentId: string, fqn: string, dtype: string): FeatureIdentity | undefined =>
     db
       .query<FeatureIdentity, [string, string, string]>(
@@ -28,18 +26,6 @@ export function graphQueries(db: Database, writer: Writer): Pick<MetadataStore, 
       .get(environmentId, fqn)?.last ?? 0) + 1;
 
   return {
-    putGraph: (deploymentId, graph) =>
-      writer.write(() => {
-        db.query("insert into graph (deployment_id, bytes) values (?1, ?2) on conflict (deployment_id) do update set bytes = ?2").run(
-          deploymentId,
-          graph,
-        );
-      }),
-
-    async graph(deploymentId) {
-      return db.query<{ bytes: Uint8Array }, [string]>("select bytes from graph where deployment_id = ?").get(deploymentId)?.bytes;
-    },
-
     async featureIdentities(environmentId, features, now) {
       const identities = new Map<string, FeatureIdentity>();
       const missing = features.filter(({ fqn, dtype }) => {

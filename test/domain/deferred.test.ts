@@ -1,13 +1,5 @@
 import { expect, test } from "bun:test";
-import { deferred, once } from "../../src/domain/lazy.ts";
-
-test("what is made once is made at the first call, for all that call meanwhile too", async () => {
-  let made = 0;
-  const get = once(async () => ++made);
-  expect(made).toBe(0);
-  expect(await Promise.all([get(), get()])).toEqual([1, 1]);
-  expect(await get()).toBe(1);
-});
+import { deferred } from "../../src/domain/deferred.ts";
 
 test("a stand-in makes the thing when a member is first called, and hands on arguments, answers and failures", async () => {
   let made = 0;

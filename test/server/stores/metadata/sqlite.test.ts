@@ -2,17 +2,12 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../../../src/server/stores/metadata/schema.ts";
-import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import { type Migration, openDatabase } from "../../../src/server/stores/sqlite/open.ts";
-import { TempFolder } from "../running-server.ts";
-import { jobsConformance } from "./jobs.conformance.ts";
-import { metadataConformance } from "./metadata.conformance.ts";
+import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../../../../src/server/stores/metadata/schema.ts";
+import { createSqliteMetadataStore } from "../../../../src/server/stores/metadata/sqlite.ts";
+import { type Migration, openDatabase } from "../../../../src/server/stores/sqlite/open.ts";
+import { TempFolder } from "../../running-server.ts";
 
 const open = (folder: string) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0" });
-
-metadataConformance("SQLite", open);
-jobsConformance("SQLite", (folder, now) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0", now }));
 
 describe("group commit", () => {
   test("writes that come together share a flush", async () => {

@@ -1,0 +1,163 @@
+/**
+ * Opening the stores of a server, each by the driver that its address names. All places are looked
+ * at before anything that is kept in them is changed.
+ */
+
+import { didYouMean } from "../../domain/closest.ts";
+import { StartError, type StartErrorCode } from "../failure.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import type { OnlineStore } from "../stores/online.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { type KeptStore, readKnownStores } from "./known-stores.ts";
+import { type DriverContext, type FoundStore, placesIn, STORE_DRIVERS, type StoreDriver, type StoreTypes } from "./store-drivers.ts";
+import type { StoreName, StoreSetting, StoreSettings } from "./store-settings.ts";
+
+/** The stores. Each call of a function opens its store once more, so that one call is enough. */
+export interface Stores {
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly online: () => Promise<OnlineStore>;
+  readonly offline: () => Promise<OfflineStore>;
+  readonly telemetry: () => Promise<TelemetryStore>;
+  /** Refuses metadata that hold nothing although something was kept there. Throws StartError. */
+  refuseEmptyMetadata(): void;
+  /** Notes that something is kept in the metadata from now on. */
+  noteMetadata(): void;
+  /** The error of a start that failed while the metadata were in use: damage is said in words. */
+  explain(error: unknown): unknown;
+  /** Closes the metadata and lets others have all places. The other stores were closed before. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the metadata and the objects, and finds the others.
+ * @param options.addresses gives what signs addresses of objects; called once, when the metadata
+ * are open
+ * @throws StartError that says which address cannot be used, and who set it; nothing stays open
+ * then
+ */
+export async function openStores(
+  options: Omit<DriverContext, "dataDir" | "deleteObject" | "onHistory"> & {
+    readonly directory: Pick<DataDirectory, "path" | "file">;
+    readonly settings: StoreSettings;
+  },
+): Promise<Stores> {
+  const { directory, settings, log } = options;
+  const ends: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const end of ends.splice(0).reverse()) await end();
+  };
+  const context: DriverContext = {
+    ...options,
+    addresses: () => addresses,
+    dataDir: directory.path,
+    deleteObject: (key) => objects.delete(key),
+    onHistory: () => note("offline"),
+  };
+  const find = async <Name extends StoreName>(name: Name): Promise<FoundStore<StoreTypes[Name]>> => {
+    const found = await findStore(name, settings[name], context);
+    ends.push(found.release);
+    return found;
+  };
+  let note: (store: KeptStore) => void;
+  let objects: ObjectStore;
+  let addresses: ObjectAddresses;
+  try {
+    const kept = { metadata: await find("metadata"), offline: await find("offline") };
+    const known = readKnownStores(directory, kept);
+    note = (store) => {
+      try {
+        known.add(store);
+      } catch (error) {
+        log.warning("the stores of the data directory could not be noted", { store: kept[store].name, error: String(error) });
+      }
+    };
+    const online = await find("online");
+    const telemetry = await find("telemetry");
+    for (const { name, state } of [online, telemetry])
+      if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
+    const object = await find("object");
+    const metadata = await kept.metadata.open();
+    ends.push(() => metadata.close());
+    if (kept.offline.state !== "empty") note("offline");
+    addresses = options.addresses();
+    objects = await object.open();
+    return {
+      metadata,
+      objects,
+      online: async () => online.open(),
+      offline: async () => kept.offline.open(),
+      telemetry: async () => telemetry.open(),
+      refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
+      noteMetadata: () => note("metadata"),
+      explain: kept.metadata.explain,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Finds a store at the address that was set, or in the data directory. Errors about an address that
+ * was set say so.
+ */
+async function findStore<Name extends StoreName>(
+  name: Name,
+  setting: StoreSetting | undefined,
+  context: DriverContext,
+): Promise<FoundStore<StoreTypes[Name]>> {
+  const drivers: Readonly<Record<string, StoreDriver<StoreTypes[Name]>>> = STORE_DRIVERS[name];
+  const [, scheme = "", rest = ""] = /^([^:]*):(.*)$/s.exec(setting?.address ?? placesIn(context.dataDir)[name]) ?? [];
+  const driver = Object.hasOwn(drivers, scheme) ? drivers[scheme] : undefined;
+  if (!setting) return (driver as StoreDriver<StoreTypes[Name]>).find({ rest, setBy: undefined }, context);
+  const blame = blamer(
+    name,
+    setting,
+    Object.values(drivers).map(({ form }) => form),
+  );
+  try {
+    if (!driver)
+      throw new StartError(
+        "setting_invalid",
+        scheme === "" ? "It is no address." : `There is no driver '${scheme}' for it.`,
+        didYouMean(scheme, Object.keys(drivers)),
+      );
+    const found = await driver.find({ rest, setBy: setting.setBy }, context);
+    return {
+      ...found,
+      async open() {
+        try {
+          return await found.open();
+        } catch (error) {
+          throw blame(error);
+        }
+      },
+      explain: (error) => blame(found.explain(error)),
+    };
+  } catch (error) {
+    throw blame(error);
+  }
+}
+
+/** Next steps where the address of a store is at fault, by what is wrong with it. */
+const HINTS: Partial<Readonly<Record<StartErrorCode, string>>> = {
+  newer_schema: "Start the server with the newer version of svc that wrote it, or set another address.",
+  data_damaged: "Restore it from a backup (files ending in .backup lie beside it), or set another address.",
+  locked: "Use or stop that server, or set another address.",
+};
+
+/** Makes errors say which address they are about. */
+function blamer(name: StoreName, { address, setBy }: StoreSetting, forms: readonly string[]): (error: unknown) => unknown {
+  const shown = address.replace(/\/\/.*@/s, "//***@");
+  return (error) => {
+    if (!(error instanceof StartError)) return error;
+    const hint =
+      HINTS[error.code] ?? [error.code === "setting_invalid" ? error.hint : "", `An address is ${forms.join(" or ")}.`].join(" ").trim();
+    return new StartError(error.code, `The ${name} store, which ${setBy} sets to '${shown}', cannot be used: ${error.message}`, hint);
+  };
+}

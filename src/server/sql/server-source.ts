@@ -1,0 +1,196 @@
+/**
+ * A database server as a source: what those of all kinds share. Connects on first use, and again
+ * after the server was away.
+ */
+
+import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import type { ColumnType } from "./condition.ts";
+import type { DriverRows } from "./server-connection.ts";
+import { SqlError, type SqlResult, type SqlSource, type SqlType } from "./source.ts";
+import type { SourceSettings } from "./source-driver.ts";
+import { comparable, countParameters } from "./statement-text.ts";
+import { type TlsMode, tlsMode } from "./tls.ts";
+
+/** How a server is reached. */
+export interface ServerSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly tls: TlsMode;
+  /** File with certificates of authorities to trust, PEM; undefined = the system's. */
+  readonly rootCertificate?: string;
+}
+
+/** Where the settings of a kind of server stand, and what they are when nobody gives them. */
+export interface ServerForm {
+  /** By setting: the environment variable behind the source's prefix, and the key in code. */
+  readonly names: Readonly<Record<keyof ServerSettings, readonly [variable: string, key: string]>>;
+  readonly port: number;
+  readonly user: string;
+  /** The database of a user who names none; undefined = one has to be named. */
+  readonly database: ((user: string) => string) | undefined;
+}
+
+/** Reads the settings of a source. Throws SqlError that names the variable at fault. */
+export function readServerSettings({ name, prefix, read }: SourceSettings, form: ServerForm): ServerSettings {
+  const { names } = form;
+  const variable = (setting: keyof ServerSettings): string => `${prefix}_${names[setting][0]}`;
+  const given = (setting: keyof ServerSettings): string | undefined => read(...names[setting]);
+  const port = Number(given("port") ?? form.port);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SqlError(`source '${name}': ${variable("port")} is no port number`);
+  const user = given("user") ?? form.user;
+  const database = given("database") ?? form.database?.(user);
+  if (!database)
+    throw new SqlError(`source '${name}' has no database: give \`${names.database[1]}=\` in code or set ${variable("database")}`);
+  const rootCertificate = given("rootCertificate");
+  return {
+    host: given("host") ?? "localhost",
+    port,
+    user,
+    password: given("password") ?? "",
+    database,
+    tls: tlsMode(name, variable("tls"), given("tls") ?? "prefer"),
+    ...(rootCertificate === undefined ? {} : { rootCertificate }),
+  };
+}
+
+/** What is known of a statement: the text that loses nothing, and what its columns are. */
+export interface Described {
+  readonly text: string;
+  /** Characters (code points) that `text` has before the statement. */
+  readonly shift: number;
+  readonly columns: readonly string[];
+  /** The types of the statement's own columns, by the server's numbers. */
+  readonly declared: readonly number[];
+  readonly named: readonly (SqlType | undefined)[];
+}
+
+/** A text to run in place of a statement. */
+export type WrittenStatement = Pick<Described, "text" | "shift">;
+
+/** Connections to a server. */
+export interface Connections {
+  /** Runs a text; rejects with the signal's reason when it fires. */
+  run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows>;
+  close(): Promise<void>;
+}
+
+const MAX_STATEMENTS = 1_000;
+
+/** A source on a database server. */
+export abstract class ServerSource<Plan extends Described> implements SqlSource {
+  abstract readonly kind: SourceKind;
+  private readonly described = new Map<string, Plan>();
+  private connections: Connections | undefined;
+  private closed = false;
+
+  constructor(
+    readonly name: string,
+    protected readonly settings: ServerSettings,
+  ) {}
+
+  abstract quote(identifier: string): string;
+  abstract placeholder(position: number, type?: "float"): string;
+
+  /** Makes the connections; none is opened before it is used. */
+  protected abstract connect(): Connections;
+  /**
+   * Has the server plan a statement, of so many parameters, without running it. What is run has the
+   * parameters, and `more` behind them.
+   */
+  protected abstract plan(
+    statement: string,
+    run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
+    parameters: number,
+  ): Promise<Plan>;
+  /** Whether rows have the types that the plan reads. */
+  protected abstract isOfPlan(plan: Plan, rows: DriverRows): boolean;
+  /** Values as `SqlResult` has them; the rows may be changed. */
+  protected abstract readRows(plan: Plan, rows: unknown[][]): readonly (readonly unknown[])[];
+  /** The type of a column by the server's number of it; undefined when it cannot be compared. */
+  protected abstract columnType(declared: number): ColumnType | undefined;
+  /** Whether an error says that the server had closed the connection before. */
+  protected abstract isConnectionLost(error: unknown): boolean;
+  /** What the server or the driver says, with its place in the statement. */
+  protected abstract explain(error: unknown, statement: string, shift: number): SqlError;
+  /** Throws ParameterError for values that the server has no type for. */
+  protected checkParameters(_parameters: readonly FeatureValue[]): void {}
+
+  async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
+    this.checkParameters(parameters);
+    for (let attempt = 0; ; attempt++) {
+      const plan = this.described.get(statement) ?? (await this.learn(statement, parameters, signal));
+      const rows = await this.run(plan, parameters, statement, signal);
+      if (!this.isOfPlan(plan, rows) && attempt === 0) {
+        this.described.delete(statement);
+        continue;
+      }
+      return { columns: plan.columns, types: plan.named, rows: this.readRows(plan, rows.rows) };
+    }
+  }
+
+  async describe(statement: string): Promise<readonly string[]> {
+    return (await this.learn(statement, nulls(statement))).columns;
+  }
+
+  async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
+    const { columns, declared } = this.described.get(statement) ?? (await this.learn(statement, nulls(statement)));
+    return comparable(columns, declared, (type) => this.columnType(type));
+  }
+
+  async test(): Promise<void> {
+    await this.run({ text: "select 1", shift: 0 }, [], "select 1");
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const { connections } = this;
+    this.connections = undefined;
+    await connections?.close();
+  }
+
+  private async learn(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<Plan> {
+    const run = (written: WrittenStatement, more: readonly FeatureValue[]) =>
+      this.run(written, [...parameters, ...more], statement, signal);
+    const plan = await this.plan(statement, run, parameters.length);
+    this.described.set(statement, plan);
+    if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
+    return plan;
+  }
+
+  /**
+   * Runs a text. Connections that the server had closed meanwhile are replaced, and the text run
+   * once more: it only reads.
+   */
+  private async run(
+    { text, shift }: WrittenStatement,
+    parameters: readonly FeatureValue[],
+    statement: string,
+    signal?: AbortSignal,
+  ): Promise<DriverRows> {
+    for (let attempt = 0; ; attempt++) {
+      if (this.closed) throw new SqlError(`source '${this.name}' is closed`);
+      this.connections ??= this.connect();
+      const { connections } = this;
+      try {
+        return await connections.run(text, parameters, signal);
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        const isReplaced = this.connections !== connections;
+        const isLost = isReplaced || this.isConnectionLost(error);
+        if (!isLost || attempt > 0 || this.closed) throw this.explain(error, statement, shift);
+        if (isReplaced) continue;
+        this.connections = undefined;
+        connections.close().catch(() => {});
+      }
+    }
+  }
+}
+
+/** A null for each parameter of a statement. */
+function nulls(statement: string): FeatureValue[] {
+  return new Array<FeatureValue>(countParameters(statement)).fill(null);
+}

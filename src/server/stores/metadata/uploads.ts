@@ -1,0 +1,17 @@
+/** Uploads of source bundles that were announced. */
+
+/** An upload that was announced. */
+export interface UploadRecord {
+  readonly id: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** Uploads. */
+export interface UploadStore {
+  /** Remembers an upload, and forgets those that ended a day before it began. */
+  createUpload(upload: UploadRecord): Promise<void>;
+  upload(id: string): Promise<UploadRecord | undefined>;
+}

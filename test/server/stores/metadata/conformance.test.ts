@@ -1,0 +1,24 @@
+/** Every driver of the metadata store does what the suites of its nouns ask for. */
+
+import { deploymentsConformance } from "./deployments.conformance.ts";
+import { METADATA_DRIVERS } from "./drivers.ts";
+import { graphsConformance } from "./graphs.conformance.ts";
+import { identityConformance } from "./identity.conformance.ts";
+import { jobsConformance } from "./jobs.conformance.ts";
+import { sessionsConformance } from "./sessions.conformance.ts";
+import { storeConformance } from "./store.conformance.ts";
+import { uploadsConformance } from "./uploads.conformance.ts";
+import { versionsConformance } from "./versions.conformance.ts";
+
+const SUITES = [
+  storeConformance,
+  identityConformance,
+  sessionsConformance,
+  uploadsConformance,
+  deploymentsConformance,
+  graphsConformance,
+  versionsConformance,
+  jobsConformance,
+];
+
+for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);

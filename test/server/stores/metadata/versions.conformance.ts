@@ -1,0 +1,53 @@
+/** What every metadata store must do: feature identities and resolver versions. */
+
+import { describe, expect, test } from "bun:test";
+import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
+import type { Driver } from "../driver.ts";
+import { NOW, openEach } from "./records.ts";
+
+/** Runs the suite against a driver. */
+export function versionsConformance(driver: Driver<MetadataStore>): void {
+  describe(`metadata store, feature identities and resolver versions: ${driver.name}`, () => {
+    const on = openEach(driver);
+
+    test("a feature has one id per type and environment, for ever", async () => {
+      await on.bootstrap();
+      await on.store.createEnvironment({ id: "env_2", name: "two", projectId: "prj_1", createdAt: NOW });
+      const ask = async (environmentId: string, dtype: string) =>
+        (await on.store.featureIdentities(environmentId, [{ fqn: "user.id", dtype }], NOW)).get("user.id");
+      const [asInt, again] = await Promise.all([ask("env_1", "int"), ask("env_1", "int")]);
+      expect(again).toEqual(asInt);
+      expect(asInt?.internalVersion).toBe(1);
+      const asText = await ask("env_1", "str");
+      expect(asText?.internalVersion).toBe(2);
+      expect(asText?.id).not.toBe(asInt?.id);
+      const elsewhere = await ask("env_2", "int");
+      expect(elsewhere?.internalVersion).toBe(1);
+      expect([asInt?.id, asText?.id]).not.toContain(elsewhere?.id);
+      await on.reopen();
+      expect(await ask("env_1", "int")).toEqual(asInt);
+      const many = await on.store.featureIdentities(
+        "env_1",
+        Array.from({ length: 500 }, (_, n) => ({ fqn: `user.f${n}`, dtype: "int" })),
+        NOW,
+      );
+      expect(new Set([...many.values()].map(({ id }) => id)).size).toBe(500);
+    });
+
+    test("a resolver's version counts the distinct sources that were recorded", async () => {
+      await on.bootstrap();
+      const ask = async (sourceSha256: string, record?: { deploymentId: string; now: number }) =>
+        (await on.store.resolverVersions("env_1", [{ fqn: "m.f", sourceSha256 }], record)).get("m.f");
+      const record = { deploymentId: "dpl_1", now: NOW };
+      expect(await ask("a")).toBe(1);
+      expect(await ask("b")).toBe(1);
+      expect(await ask("a", record)).toBe(1);
+      expect(await ask("b")).toBe(2);
+      expect(await ask("b", record)).toBe(2);
+      expect(await ask("a", record)).toBe(1);
+      await on.reopen();
+      expect(await ask("c")).toBe(3);
+      expect(await ask("b")).toBe(2);
+    });
+  });
+}
