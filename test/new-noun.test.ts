@@ -1,6 +1,7 @@
 /**
- * What a new noun takes: its contract, service, store, commands and tests, one row in the table of services, and nothing else. A copy of the tree gets such
- * a noun, whose own tests then run in it, and is built into a binary that answers for it.
+ * What a new noun takes: its contract, service, store, commands and tests, one row in the table of
+ * services, and nothing else. A copy of the tree gets such a noun, whose own tests then run in it,
+ * and is built into a binary that answers for it.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

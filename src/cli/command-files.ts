@@ -1,6 +1,11 @@
-/** Which files below `src/commands` are commands, and what they are called: the path of the file is the path of the command. */
+/**
+ * Which files below `src/commands` are commands, and what they are called: the path of the file is
+ * the path of the command.
+ */
 
-/** What a file below `src/commands` is: a command, the heading of a group, or what commands share. */
+/**
+ * What a file below `src/commands` is: a command, the heading of a group, or what commands share.
+ */
 export type CommandFileRole = "command" | "group" | "view" | "flags" | "tree";
 
 /** A file below `src/commands`. */
@@ -11,8 +16,10 @@ export interface CommandFile {
 }
 
 /**
- * The role and words of a file, by its path from `src/commands`: `x.ts` and `x/index.ts` are `svc x`, `x/y.ts` is `svc x y`, `x/group.ts` is the heading
- * of `svc x` where that runs nothing itself, `view.ts` and `*-view.ts` are views, `flags.ts` and `*-flags.ts` are shared flags, and `index.ts` is the tree.
+ * The role and words of a file, by its path from `src/commands`: `x.ts` and `x/index.ts` are `svc
+ * x`, `x/y.ts` is `svc x y`, `x/group.ts` is the heading of `svc x` where that runs nothing itself,
+ * `view.ts` and `*-view.ts` are views, `flags.ts` and `*-flags.ts` are shared flags, and `index.ts`
+ * is the tree.
  */
 export function commandFile(file: string): CommandFile {
   const words = file.slice(0, -".ts".length).split("/");

@@ -1,4 +1,7 @@
-/** Running one command: parse, check, and then the life of the command, which citty leads: preconditions, then run and render. */
+/**
+ * Running one command: parse, check, and then the life of the command, which citty leads:
+ * preconditions, then run and render.
+ */
 
 import { runCommand } from "citty";
 import type { Context } from "../context/context.ts";
@@ -93,7 +96,9 @@ function parseWords({ path, entry, before, after }: Resolved, command: AnyComman
   }
 }
 
-/** Checks the preconditions: a project folder above, or credentials. Throws what the user must do. */
+/**
+ * Checks the preconditions: a project folder above, or credentials. Throws what the user must do.
+ */
 async function meet(needs: readonly Need[], context: Context): Promise<void> {
   for (const need of needs) {
     if (need === "project") await context.project();
@@ -104,7 +109,10 @@ async function meet(needs: readonly Need[], context: Context): Promise<void> {
   }
 }
 
-/** What a first user must do next: where a server of this machine is expected and none runs, starting it logs in too. */
+/**
+ * What a first user must do next: where a server of this machine is expected and none runs,
+ * starting it logs in too.
+ */
 async function notLoggedIn({ http }: Context, server: string | undefined): Promise<AuthError> {
   const isHere = server !== undefined && isLoopbackHost(new URL(server).hostname);
   if (isHere && (await http.ping(server).then(() => false, isUnanswered)))

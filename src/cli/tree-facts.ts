@@ -4,10 +4,16 @@ import { join, resolve } from "node:path";
 import type { Group, TreeWords } from "./command.ts";
 import { commandFile } from "./command-files.ts";
 
-/** An entry of the tree of commands as data: what `TreeEntry` has, and the file of its command in place of the function that loads it. */
+/**
+ * An entry of the tree of commands as data: what `TreeEntry` has, and the file of its command in
+ * place of the function that loads it.
+ */
 export interface TreeFacts extends TreeWords {
   readonly examples?: Group["examples"];
-  /** Path of the command's file from the folder of all commands; absent for a group that runs nothing itself. */
+  /**
+   * Path of the command's file from the folder of all commands; absent for a group that runs
+   * nothing itself.
+   */
   readonly file?: string;
   readonly verbs?: Readonly<Record<string, TreeFacts>>;
 }
@@ -26,8 +32,10 @@ interface TreeOrder {
 }
 
 /**
- * The tree of the commands in a folder, given from this one: by heading, then by the order given, then by name. Commands are read as text, because
- * importing all of them takes longer than most commands and is done at every start from source. Throws when a command or a group says nothing of itself.
+ * The tree of the commands in a folder, given from this one: by heading, then by the order given,
+ * then by name. Commands are read as text, because importing all of them takes longer than most
+ * commands and is done at every start from source. Throws when a command or a group says nothing of
+ * itself.
  */
 export async function treeFacts(
   folder: string,
@@ -78,7 +86,9 @@ function* drafts(entry: Draft, above = ""): Generator<readonly [path: string, en
   }
 }
 
-/** What a command says of itself: the properties of its declaration that are literals on one line. */
+/**
+ * What a command says of itself: the properties of its declaration that are literals on one line.
+ */
 function wordsOf(file: string, text: string): TreeWords {
   const declaration = /^export default defineCommand\(\{\n(.*?)^\}\);/ms.exec(text)?.[1];
   const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|hidden):\s+(.+),$/gm);

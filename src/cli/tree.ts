@@ -7,7 +7,10 @@ import type { TreeFacts } from "./tree-facts.ts";
 /** Loads the command of a file, given from the folder of all commands. */
 export type LoadCommand = (file: string) => Promise<{ default: AnyCommand }>;
 
-/** Makes the facts the tree: each entry that has a command gets what loads it. Nothing is loaded, and nothing copied, because every start does this. */
+/**
+ * Makes the facts the tree: each entry that has a command gets what loads it. Nothing is loaded,
+ * and nothing copied, because every start does this.
+ */
 export function plantTree(facts: Readonly<Record<string, TreeFacts>>, load: LoadCommand): Tree {
   for (const name in facts) {
     const entry = facts[name] as TreeFacts & { load?: TreeEntry["load"] };

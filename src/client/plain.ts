@@ -1,6 +1,7 @@
 /**
- * Plain HTTP: ofetch on the one fetch function. It writes JSON bodies and their headers. Its retries, parsing and status errors are off: retries share one
- * policy and budget with calls, and no answer is read further than its bound.
+ * Plain HTTP: ofetch on the one fetch function. It writes JSON bodies and their headers. Its
+ * retries, parsing and status errors are off: retries share one policy and budget with calls, and
+ * no answer is read further than its bound.
  */
 
 import type { Endpoint, WireFetch, WireRequest } from "./fetch.ts";
@@ -10,7 +11,10 @@ export interface PlainRequest extends Omit<WireRequest, "body"> {
   readonly body?: WireRequest["body"] | Readonly<Record<string, string>>;
 }
 
-/** Sends a plain request; the body of the answer is still to be read. Rejects with NetworkError or CliError when there is no answer. */
+/**
+ * Sends a plain request; the body of the answer is still to be read. Rejects with NetworkError or
+ * CliError when there is no answer.
+ */
 export async function plainFetch(fetch: WireFetch, endpoint: Endpoint, request: PlainRequest): Promise<Response> {
   const { createFetch, FetchError } = await import("ofetch");
   const send = (url: RequestInfo | URL, init?: RequestInit) =>

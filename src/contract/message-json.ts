@@ -1,11 +1,17 @@
 /**
- * Messages as the documents of `--json`, by one rule, so that what commands print and the contract cannot differ:
+ * Messages as the documents of `--json`, by one rule, so that what commands print and the contract
+ * cannot differ:
  *
- * - A key is the field's name in the contract; `next_page_token` is `next_cursor`, and absent at the end of a list.
- * - A value of an enum is its name without the prefix, in lower case: `not_configured`. Null when it is not stated.
- * - A time is RFC 3339 in UTC with microseconds, a length of time is as flags take it (`1h30m`), a feature's value is plain JSON.
- * - 64-bit integers are bigints, which `output/json.ts` writes as numbers up to 2^53 and as text beyond, and bytes as base64.
- * - What is not set is null; of a oneof, the case that is set stands under its own name and the others are absent.
+ * - A key is the field's name in the contract; `next_page_token` is `next_cursor`, and absent at
+ *   the end of a list.
+ * - A value of an enum is its name without the prefix, in lower case: `not_configured`. Null when
+ *   it is not stated.
+ * - A time is RFC 3339 in UTC with microseconds, a length of time is as flags take it (`1h30m`), a
+ *   feature's value is plain JSON.
+ * - 64-bit integers are bigints, which `output/json.ts` writes as numbers up to 2^53 and as text
+ *   beyond, and bytes as base64.
+ * - What is not set is null; of a oneof, the case that is set stands under its own name and the
+ *   others are absent.
  * - A field marked `debug_redact` is left out.
  */
 
@@ -23,8 +29,8 @@ import { enumSpelling, messageNamed } from "./contract.ts";
 export type MemberOf<M> = Exclude<keyof M, `$${string}`> & string;
 
 /**
- * How a member differs from the rule: left out (`false`), null when it is empty (`null`), another value under its key, or another key. A secret is shown
- * only by an exception that gives its value.
+ * How a member differs from the rule: left out (`false`), null when it is empty (`null`), another
+ * value under its key, or another key. A secret is shown only by an exception that gives its value.
  */
 export type JsonException<M> =
   | false

@@ -1,6 +1,7 @@
 /**
- * The services of the contract. A row is all that a service needs to be known: the calls of commands, the client, the facts that the bundle holds of its
- * messages, and what the server loads to answer it derive from here.
+ * The services of the contract. A row is all that a service needs to be known: the calls of
+ * commands, the client, the facts that the bundle holds of its messages, and what the server loads
+ * to answer it derive from here.
  */
 
 import type { DescService } from "@bufbuild/protobuf";
@@ -9,7 +10,10 @@ import type { DescService } from "@bufbuild/protobuf";
 export interface Service<S extends DescService = DescService> {
   /** Its name in the contract, for example `svc.v1.AuthService`. */
   readonly typeName: string;
-  /** The server that answers it: the API server at its address for calls, or the query server of the environment. */
+  /**
+   * The server that answers it: the API server at its address for calls, or the query server of the
+   * environment.
+   */
   readonly target: "grpc" | "query";
   /** Carries the type of its generated descriptor; never read. */
   readonly _type?: S;
@@ -32,7 +36,10 @@ export const SERVICES = {
 /** The services' names and the types of their descriptors. */
 export type Services = { readonly [K in keyof typeof SERVICES]: (typeof SERVICES)[K] extends Service<infer S> ? S : never };
 
-/** The area that a service is named for, as words: `svc.v1.QueryHistoryService` is `["query", "history"]`. */
+/**
+ * The area that a service is named for, as words: `svc.v1.QueryHistoryService` is `["query",
+ * "history"]`.
+ */
 function areaOf({ typeName }: Service): string[] {
   const name = typeName.slice(typeName.lastIndexOf(".") + 1).replace(/Service$/, "");
   return name
@@ -47,7 +54,10 @@ export function generatedCodeOf(service: Service): string {
   return `${folder}/${areaOf(service).join("_")}_pb.ts`;
 }
 
-/** Path of what implements a service, from the folder `src`: `server/wire/services/query-history.ts`. */
+/**
+ * Path of what implements a service, from the folder `src`:
+ * `server/wire/services/query-history.ts`.
+ */
 export function implementationOf(service: Service): string {
   return `server/wire/services/${areaOf(service).join("-")}.ts`;
 }

@@ -5,7 +5,10 @@ import { once } from "./once.ts";
 /** A thing all of whose members are functions that return promises. */
 type Asynchronous<T> = { readonly [K in keyof T]: (...args: never[]) => Promise<unknown> };
 
-/** A stand-in for a thing whose members all return promises: the thing is made when one of them is first called, and each call is passed on to it. */
+/**
+ * A stand-in for a thing whose members all return promises: the thing is made when one of them is
+ * first called, and each call is passed on to it.
+ */
 export function deferred<T extends Asynchronous<T>>(make: () => Promise<T>): T {
   const made = once(make);
   return new Proxy({} as T, {

@@ -1,4 +1,7 @@
-/** Views of the server's answers. A view names the fields that people see; `--json` has all of them, by the rule of `contract/message-json.ts`. */
+/**
+ * Views of the server's answers. A view names the fields that people see; `--json` has all of them,
+ * by the rule of `contract/message-json.ts`.
+ */
 
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -11,7 +14,10 @@ import { jsonLine } from "./json.ts";
 import { timeText } from "./time.ts";
 import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
 
-/** A field: its header, which is absent when people do not see it, how its cell is written when not as in JSON, and how its JSON differs from the rule. */
+/**
+ * A field: its header, which is absent when people do not see it, how its cell is written when not
+ * as in JSON, and how its JSON differs from the rule.
+ */
 export interface FieldView<M> extends Partial<Omit<Column<M>, "header">> {
   readonly header?: string;
   readonly json?: JsonException<M>;
@@ -34,7 +40,10 @@ export interface MessageTableOptions<A extends Message>
 /** The rule, loaded when JSON is asked for. */
 const rule = () => import("../contract/message-json.ts");
 
-/** A table of the messages in one field of an answer, such as `branches`; the empty table says `No branches found.` */
+/**
+ * A table of the messages in one field of an answer, such as `branches`; the empty table says `No
+ * branches found.`
+ */
 export function messageTable<A extends Message>(
   rows: RowsField<A>,
   fields: FieldViews<RowOf<A>>,
@@ -61,7 +70,10 @@ export function messageFields<M extends Message>(fields: FieldViews<M>): View<M>
   return resourceFields((message: M) => message, fields);
 }
 
-/** The fields of the resource that an answer holds, a line for each; its JSON is that of the resource alone. */
+/**
+ * The fields of the resource that an answer holds, a line for each; its JSON is that of the
+ * resource alone.
+ */
 export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
   const columns = columnsOf(fields);
   const exceptions = exceptionsOf(fields);
@@ -89,7 +101,10 @@ function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
   );
 }
 
-/** A member in a cell: times to the second, lengths of time with units, lists behind commas; nothing for what is not set or false. */
+/**
+ * A member in a cell: times to the second, lengths of time with units, lists behind commas; nothing
+ * for what is not set or false.
+ */
 function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
   const type = messageNamed(message.$typeName).fields.find(({ localName }) => localName === name)?.enum?.typeName;
   const value: unknown = message[name];

@@ -10,7 +10,10 @@ const UNITS = [
   [60, "m"],
 ] as const;
 
-/** The age of a time in its largest whole unit, such as `3h ago`; nothing for a time that is not set, none below zero. */
+/**
+ * The age of a time in its largest whole unit, such as `3h ago`; nothing for a time that is not
+ * set, none below zero.
+ */
 export function age(at: Timestamp | undefined, { now }: Pick<Style, "now">): string {
   if (!at) return "";
   const seconds = Math.max(0, Math.floor(now / 1000 - Number(at.seconds) - at.nanos / 1e9));

@@ -1,4 +1,7 @@
-/** The modules that are imported by their path, as a table that the bundler sees: what stands in a bundle in the place of `src/modules.ts`. */
+/**
+ * The modules that are imported by their path, as a table that the bundler sees: what stands in a
+ * bundle in the place of `src/modules.ts`.
+ */
 
 import { join } from "node:path";
 import { commandFile } from "../cli/command-files.ts";

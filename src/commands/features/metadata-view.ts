@@ -1,4 +1,7 @@
-/** Metadata of features as JSON, for files and `--json`: types, durations and joins as users write them. */
+/**
+ * Metadata of features as JSON, for files and `--json`: types, durations and joins as users write
+ * them.
+ */
 
 import type { Feature, FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { messageJson } from "../../contract/message-json.ts";

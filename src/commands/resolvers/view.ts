@@ -10,7 +10,10 @@ function resolverKind({ kind }: Resolver): "online" | "offline" {
   return kind === ResolverKind.OFFLINE ? "offline" : "online";
 }
 
-/** What a resolver's parameter is given, as paths from its root class: a feature, the columns of a relation's rows or the relation itself, the columns of a table, or `now`. */
+/**
+ * What a resolver's parameter is given, as paths from its root class: a feature, the columns of a
+ * relation's rows or the relation itself, the columns of a table, or `now`.
+ */
 export function inputPaths({ kind }: ResolverInput): string[] {
   switch (kind.case) {
     case "feature":
@@ -28,7 +31,10 @@ export function inputPaths({ kind }: ResolverInput): string[] {
 
 const allInputs = ({ inputs }: Resolver) => inputs.flatMap(inputPaths);
 
-/** The resolvers of a deployment. Of their bodies the language is told, and nothing of their translations. */
+/**
+ * The resolvers of a deployment. Of their bodies the language is told, and nothing of their
+ * translations.
+ */
 export const resolversView = messageTable<ListResolversResponse>(
   "resolvers",
   {
