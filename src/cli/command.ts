@@ -16,16 +16,33 @@ export type Input<A extends ArgSpecs, F extends FlagSpecs> = {
   readonly rest: readonly string[];
 };
 
+/** What flags come to when they are parsed, by name: the type of `input` for functions beside the command. */
+export type InputOf<F extends FlagSpecs> = Omit<Input<Record<never, never>, F>, "rest">;
+
 /** Preconditions checked before `run`: a project folder above, or credentials for the server. */
 export type Need = "project" | "session";
 
 /** One example in help. */
 export type Example = string | { readonly run: string; readonly does: string };
 
-/** A command. `Data` is what `run` returns and `view` shows. */
-export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> {
+/**
+ * What the tree says of a command or a group without loading it. In a command's file each is a literal on one line (`tree-facts.ts` reads it there).
+ */
+export interface TreeWords {
   /** Starts with a verb, at most 60 characters, no final dot. */
   readonly summary: string;
+  /** Heading in the root help, for commands and groups whose path has one word. */
+  readonly category?: string;
+  /** Other words for the last one of its path. */
+  readonly aliases?: readonly string[];
+  /** Words behind it that mean the command itself: `svc resolvers list` is `svc resolvers`. */
+  readonly selfVerbs?: readonly string[];
+  /** In no help and no completion. */
+  readonly hidden?: boolean;
+}
+
+/** A command. `Data` is what `run` returns and `view` shows. */
+export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> extends TreeWords {
   /** Paragraphs for help, when the summary is not enough. */
   readonly description?: string;
   readonly examples: readonly Example[];
@@ -55,19 +72,23 @@ export function defineCommand<const A extends ArgSpecs, const F extends FlagSpec
 // biome-ignore lint/suspicious/noExplicitAny: the tree holds commands of every type; each is called only with what its own flags parsed to
 export type AnyCommand = Command<any, any, any>;
 
+/** The heading of commands whose path begins alike, where that beginning runs nothing itself. */
+export interface Group extends TreeWords {
+  /** Examples of its commands. */
+  readonly examples: readonly Example[];
+}
+
+/** Declares a group; it only helps the types along. */
+export function defineGroup(group: Group): Group {
+  return group;
+}
+
 /** A verb or a group in the static tree: enough to print help and complete words without loading the command. */
-export interface TreeEntry {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  readonly hidden?: boolean;
+export interface TreeEntry extends TreeWords {
   /** Loads the command; absent for a group that only prints its help. */
   readonly load?: () => Promise<{ default: AnyCommand }>;
-  /** Words after it that mean the command itself: `svc resolvers list` is `svc resolvers`. */
-  readonly selfVerbs?: readonly string[];
   /** Verbs below it. */
   readonly verbs?: Readonly<Record<string, TreeEntry>>;
   /** Examples of a group that only prints its help; a command has its own. */
   readonly examples?: readonly Example[];
-  /** Heading in the root help, for top-level entries. */
-  readonly category?: string;
 }

@@ -1,4 +1,7 @@
-/** Running one command: parse, check, preconditions, run, render. The leaf runs through citty. */
+/**
+ * Running one command: parse, check, and then the life of the command, which citty leads:
+ * preconditions, then run and render.
+ */
 
 import { runCommand } from "citty";
 import type { Context } from "../context/context.ts";
@@ -36,18 +39,27 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   for (const warning of parsed.warnings) first.progress.warn(warning);
   command.check?.(parsed.input, first);
   const context = await withSecrets(first, deps);
-  const { result: data } = await runCommand(
+  const { result } = await runCommand(
     {
       meta: { name: path.join(" "), description: command.summary },
       setup: () => meet(command.needs ?? [], context),
-      run: () => command.run(context, parsed.input),
+      run: () => runAndShow(command, parsed, context, deps),
     },
     { rawArgs: [...parsed.canonical] },
   );
+  return result as number;
+}
+
+/** Runs the command and shows its data, all of it or item by item; resolves with the exit code. */
+async function runAndShow(command: AnyCommand, { input }: Parsed, context: Context, deps: Deps): Promise<number> {
+  const { json, color } = context.flags;
+  const { env } = deps.surroundings;
+  const data = await command.run(context, input);
   await render(data, command.view, deps.io, {
-    json: flags.json,
-    color: flags.color,
-    links: showsLinks(deps.surroundings.env),
+    json,
+    color,
+    links: showsLinks(env),
+    now: deps.now(),
     signal: deps.signal,
     page: context.page,
   });
@@ -84,19 +96,23 @@ function parseWords({ path, entry, before, after }: Resolved, command: AnyComman
   }
 }
 
-/** Checks the preconditions: a project folder above, or credentials. Throws what the user must do. */
+/**
+ * Checks the preconditions: a project folder above, or credentials. Throws what the user must do.
+ */
 async function meet(needs: readonly Need[], context: Context): Promise<void> {
   for (const need of needs) {
     if (need === "project") await context.project();
     else {
-      const { accessToken, clientId, clientSecret, apiServer } = await context.settings();
-      if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined))
-        throw await notLoggedIn(context, apiServer.value);
+      const { apiServer, hasCredentials } = await context.settings();
+      if (!hasCredentials) throw await notLoggedIn(context, apiServer.value);
     }
   }
 }
 
-/** What a first user must do next: where a server of this machine is expected and none runs, starting it logs in too. */
+/**
+ * What a first user must do next: where a server of this machine is expected and none runs,
+ * starting it logs in too.
+ */
 async function notLoggedIn({ http }: Context, server: string | undefined): Promise<AuthError> {
   const isHere = server !== undefined && isLoopbackHost(new URL(server).hostname);
   if (isHere && (await http.ping(server).then(() => false, isUnanswered)))

@@ -1,22 +1,10 @@
 /** What commands know of the server: typed services and plain HTTP. Everything about transport, tokens and retries stays behind it. */
 
 import type { Client } from "@connectrpc/connect";
-import type { AuthService } from "../../gen/svc/v1/auth_pb.ts";
-import type { DeploymentService } from "../../gen/svc/v1/deployment_pb.ts";
-import type { EnvironmentService } from "../../gen/svc/v1/environment_pb.ts";
-import type { GraphService } from "../../gen/svc/v1/graph_pb.ts";
-import type { HealthService } from "../../gen/svc/v1/health_pb.ts";
-import type { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import type { Services } from "../contract/services.ts";
 
-/** The services by area. A getter resolves the generated code and the transport on first use; calls throw CliErrors. */
-export interface Api {
-  auth(): Promise<Client<typeof AuthService>>;
-  deployments(): Promise<Client<typeof DeploymentService>>;
-  environments(): Promise<Client<typeof EnvironmentService>>;
-  graph(): Promise<Client<typeof GraphService>>;
-  health(): Promise<Client<typeof HealthService>>;
-  query(): Promise<Client<typeof QueryService>>;
-}
+/** The services by name. A member resolves the generated code and the transport on first use; calls throw CliErrors. */
+export type Api = { readonly [K in keyof Services]: () => Promise<Client<Services[K]>> };
 
 /** What a token exchange gave. The token is a secret: it is never shown but where it is asked for. */
 export interface Session {

@@ -6,6 +6,8 @@ import { tokenCacheDir } from "../config/home.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
+import type { Service } from "../contract/services.ts";
+import { once } from "../domain/once.ts";
 import { AuthError } from "../errors/cli-error.ts";
 import type { Session } from "./api.ts";
 import { createTokens, isBearerToken, type Tokens } from "./auth.ts";
@@ -20,7 +22,7 @@ import { createCommandRetries, type RetryPolicy } from "./retry.ts";
 export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings">;
 
 /** Which server of the platform a call goes to. */
-export type Target = "api" | "grpc" | "query";
+export type Target = "api" | Service["target"];
 
 /** A connection to the platform. */
 export interface Connection {
@@ -149,12 +151,4 @@ function sourceOf(settings: Settings) {
 /** Header values are ASCII: other characters, and `%`, are written as in a URL. */
 function encodeHeader(value: string): string {
   return value.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent);
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

@@ -3,9 +3,11 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import { tokenCacheDir } from "../config/home.ts";
+import { methodsOf } from "../contract/contract.ts";
+import { SERVICES, type Service } from "../contract/services.ts";
+import { once } from "../domain/once.ts";
 import type { Api, HttpClient } from "./api.ts";
-import { type ClientHost, type Connection, createConnection, type Target } from "./connection.ts";
-import { methodsOf } from "./contract.ts";
+import { type ClientHost, type Connection, createConnection } from "./connection.ts";
 import { unaryCall } from "./unary.ts";
 
 export type { ClientHost } from "./connection.ts";
@@ -26,21 +28,8 @@ function connectionOf(host: ClientHost): Connection {
  * connections with it.
  */
 export function createApi(host: ClientHost): Api {
-  const service = <S extends DescService>(target: Target, name: string): (() => Promise<Client<S>>) => {
-    let made: Client<S> | undefined;
-    return async () => {
-      made ??= clientOf<S>(connectionOf(host), target, name);
-      return made;
-    };
-  };
-  return {
-    auth: service("grpc", "svc.v1.AuthService"),
-    deployments: service("grpc", "svc.v1.DeploymentService"),
-    environments: service("grpc", "svc.v1.EnvironmentService"),
-    graph: service("grpc", "svc.v1.GraphService"),
-    health: service("grpc", "svc.v1.HealthService"),
-    query: service("query", "svc.v1.QueryService"),
-  };
+  const services = Object.entries(SERVICES).map(([name, service]) => [name, once(async () => clientOf(connectionOf(host), service))]);
+  return Object.fromEntries(services);
 }
 
 /** Plain HTTP of the server, for the context of one command. */
@@ -78,8 +67,8 @@ export function createHttp(host: ClientHost): HttpClient {
   };
 }
 
-function clientOf<S extends DescService>(connection: Connection, target: Target, service: string): Client<S> {
-  const methods = methodsOf(service).map((method) => {
+function clientOf(connection: Connection, { target, typeName }: Service): Client<DescService> {
+  const methods = methodsOf(typeName).map((method) => {
     if (method.methodKind === "unary") return [method.localName, unaryCall(connection, target, method)] as const;
     if (method.methodKind === "server_streaming") {
       const call = async function* (init: never, options?: CallOptions) {
@@ -88,7 +77,7 @@ function clientOf<S extends DescService>(connection: Connection, target: Target,
       };
       return [method.localName, call] as const;
     }
-    throw new Error(`${service}.${method.name}: no client for ${method.methodKind}`);
+    throw new Error(`${typeName}.${method.name}: no client for ${method.methodKind}`);
   });
-  return Object.fromEntries(methods) as Client<S>;
+  return Object.fromEntries(methods) as Client<DescService>;
 }

@@ -37,8 +37,8 @@ export async function exchangeToken(
       const response = await plainFetch(deps.fetch, endpoint, {
         method: "POST",
         url: `${endpoint.url}/v1/oauth/token`,
-        headers: new Headers({ "content-type": "application/json", accept: "application/json" }),
-        body: JSON.stringify({ client_id: credentials.id, client_secret: credentials.secret, grant_type: "client_credentials" }),
+        headers: new Headers(),
+        body: { client_id: credentials.id, client_secret: credentials.secret, grant_type: "client_credentials" },
         timeoutMs: TIMEOUT_MS,
       });
       const body = await readBody(response, endpoint, { timeoutMs: TIMEOUT_MS }, 1024 * 1024);

@@ -2,9 +2,9 @@
 
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import type { ErrorDetail } from "../../gen/svc/v1/error_pb.ts";
+import { enumValueName, messageNamed } from "../contract/contract.ts";
 import { durationToMs } from "../domain/proto-time.ts";
 import { AuthError, CliError } from "../errors/cli-error.ts";
-import { enumValueName, messageNamed } from "./contract.ts";
 import { checkAddress, checkProxy, type Endpoint } from "./fetch.ts";
 import { type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";

@@ -1,12 +1,24 @@
-/** Plain HTTP: ofetch on the one fetch function, with its own retries, parsing and status errors off, because the policy is ours. */
+/**
+ * Plain HTTP: ofetch on the one fetch function. It writes JSON bodies and their headers. Its
+ * retries, parsing and status errors are off: retries share one policy and budget with calls, and
+ * no answer is read further than its bound.
+ */
 
 import type { Endpoint, WireFetch, WireRequest } from "./fetch.ts";
 
-/** Sends a plain request; the body of the answer is still to be read. Rejects with NetworkError or CliError when there is no answer. */
-export async function plainFetch(fetch: WireFetch, endpoint: Endpoint, request: WireRequest): Promise<Response> {
+/** A request whose body may be an object, which is sent as JSON. */
+export interface PlainRequest extends Omit<WireRequest, "body"> {
+  readonly body?: WireRequest["body"] | Readonly<Record<string, string>>;
+}
+
+/**
+ * Sends a plain request; the body of the answer is still to be read. Rejects with NetworkError or
+ * CliError when there is no answer.
+ */
+export async function plainFetch(fetch: WireFetch, endpoint: Endpoint, request: PlainRequest): Promise<Response> {
   const { createFetch, FetchError } = await import("ofetch");
   const send = (url: RequestInfo | URL, init?: RequestInit) =>
-    fetch(endpoint, { ...request, url: String(url), headers: new Headers(init?.headers) });
+    fetch(endpoint, { ...request, url: String(url), headers: new Headers(init?.headers), body: init?.body as WireRequest["body"] });
   const client = createFetch({ fetch: send as typeof globalThis.fetch });
   try {
     return await client.raw(request.url, {

@@ -3,8 +3,8 @@
 import type { DescMessage, DescMethodServerStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import type { Method } from "../contract/contract.ts";
 import type { Connection, Target } from "./connection.ts";
-import type { Method } from "./contract.ts";
 import { callError, detailOf } from "./failure.ts";
 import { answerTooLarge, type Endpoint, MAX_BODY_BYTES, NetworkError, readBody } from "./fetch.ts";
 import { callHeaders, logMessage } from "./unary.ts";

@@ -5,8 +5,8 @@
 
 import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
+import type { Method } from "../contract/contract.ts";
 import type { Connection, Target } from "./connection.ts";
-import type { Method } from "./contract.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
 import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
 

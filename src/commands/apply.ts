@@ -1,35 +1,47 @@
-import { defineCommand } from "../cli/command.ts";
+import { defineCommand, type InputOf } from "../cli/command.ts";
 import { bool, keyValue, list, text } from "../cli/flag.ts";
 import { currentBranch } from "../config/branch.ts";
 import type { Context } from "../context/context.ts";
+import { type ApplyEvent, type DeployOptions, deploy } from "../deploy/deploy.ts";
+import { statusName } from "../deploy/follow.ts";
+import { findProvenance } from "../deploy/provenance.ts";
+import { deployOnChange } from "../deploy/watch.ts";
 import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { type Style, textView } from "../output/view.ts";
-import { type ApplyEvent, type DeployOptions, deploy } from "./apply/deploy.ts";
 import { diffJson, diffText } from "./apply/diff-view.ts";
-import { statusName } from "./apply/follow.ts";
-import { findProvenance } from "./apply/provenance.ts";
-import { deployOnChange } from "./apply/watch.ts";
+import { confirmFlags } from "./confirm-flags.ts";
 
-interface Input {
-  readonly force: boolean;
-  readonly watch: boolean;
-  readonly reset: boolean;
-  readonly await: boolean;
-  readonly dryRun: boolean;
-  readonly deploymentTag: readonly string[];
-  readonly description: string | undefined;
-  readonly metadata: readonly (readonly [string, string])[];
-  readonly cicdJobUrl: string | undefined;
-  readonly vcsUrl: string | undefined;
-  readonly skipSqlExtrasCheck: boolean;
-  readonly skipLsp: boolean;
-  readonly dump: boolean;
-  readonly noPromote: boolean;
-}
+const applyFlags = {
+  ...confirmFlags,
+  watch: bool("redeploy on file changes; needs --branch"),
+  reset: bool("reset the branch to the working directory, dropping changes made otherwise; needs --branch"),
+  await: bool("wait until the deployment is live", { aliases: ["--wait"] }),
+  dryRun: bool("print the diff and validation errors, deploy nothing", { aliases: ["--plan"] }),
+  noPromote: bool("deploy without promoting"),
+  deploymentTag: list(text("tag for the deployment", { aliases: ["--tag", "--tags"], placeholder: "<tag>" }), { split: true }),
+  description: text("deployment description, Markdown", { placeholder: "<text>" }),
+  metadata: list(keyValue("deployment metadata")),
+  cicdJobUrl: text("URL of the CI job", {
+    aliases: ["--ci-job-url"],
+    defaultText: "detected on common CI systems",
+    placeholder: "<url>",
+  }),
+  vcsUrl: text("repository URL", {
+    aliases: ["--repository-url", "--repo-url"],
+    defaultText: "detected on common CI systems, else the git remote",
+    placeholder: "<url>",
+  }),
+  skipSqlExtrasCheck: bool("do not check that requirements include the SQL source extras", { aliases: ["--skip-requirements-check"] }),
+  skipLsp: bool("skip local LSP diagnostics and go on", { aliases: ["--skip-lsp-diagnostics"] }),
+  dump: bool("print the generated apply payload", { aliases: ["--print-payload"] }),
+};
+
+type Input = InputOf<typeof applyFlags>;
 
 export default defineCommand({
   summary: "Validate, show the diff and deploy the project",
+  category: "Build and deploy",
   description:
     "Validates the project on this machine and then against the server, shows what would change, asks, uploads the project without the ignored files, and " +
     "deploys it to the environment or, with --branch, to a branch of its own. What was live before keeps answering until the new deployment is ready.",
@@ -40,30 +52,7 @@ export default defineCommand({
     { run: "svc apply --dry-run", does: "Only show what would change" },
   ],
   needs: ["project", "session"],
-  flags: {
-    force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
-    watch: bool("redeploy on file changes; needs --branch"),
-    reset: bool("reset the branch to the working directory, dropping changes made otherwise; needs --branch"),
-    await: bool("wait until the deployment is live", { aliases: ["--wait"] }),
-    dryRun: bool("print the diff and validation errors, deploy nothing", { aliases: ["--plan"] }),
-    noPromote: bool("deploy without promoting"),
-    deploymentTag: list(text("tag for the deployment", { aliases: ["--tag", "--tags"], placeholder: "<tag>" }), { split: true }),
-    description: text("deployment description, Markdown", { placeholder: "<text>" }),
-    metadata: list(keyValue("deployment metadata")),
-    cicdJobUrl: text("URL of the CI job", {
-      aliases: ["--ci-job-url"],
-      defaultText: "detected on common CI systems",
-      placeholder: "<url>",
-    }),
-    vcsUrl: text("repository URL", {
-      aliases: ["--repository-url", "--repo-url"],
-      defaultText: "detected on common CI systems, else the git remote",
-      placeholder: "<url>",
-    }),
-    skipSqlExtrasCheck: bool("do not check that requirements include the SQL source extras", { aliases: ["--skip-requirements-check"] }),
-    skipLsp: bool("skip local LSP diagnostics and go on", { aliases: ["--skip-lsp-diagnostics"] }),
-    dump: bool("print the generated apply payload", { aliases: ["--print-payload"] }),
-  },
+  flags: applyFlags,
   check({ watch, reset, noPromote, dryRun }, { flags }) {
     const branch = flags.branch !== undefined;
     if (watch && !branch) throw new UsageError("--watch needs --branch", { hint: "For example: svc apply --branch=try-it --watch" });
@@ -71,7 +60,7 @@ export default defineCommand({
     if (noPromote && branch) throw new UsageError("--no-promote and --branch exclude each other");
     if (dryRun && watch) throw new UsageError("--dry-run and --watch exclude each other");
   },
-  run(context, input: Input): Promise<ApplyEvent> | AsyncIterable<ApplyEvent> {
+  run(context, input): Promise<ApplyEvent> | AsyncIterable<ApplyEvent> {
     if (input.watch) return eventsOf(context, input);
     return context.flags.json ? lastOf(eventsOf(context, input)) : eventsOf(context, input);
   },

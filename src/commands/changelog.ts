@@ -36,6 +36,7 @@ function safeMarkdown(entries: readonly ChangelogEntry[]): string {
 
 export default defineCommand({
   summary: "Browse the changelog",
+  category: "This tool",
   description: "On a terminal it opens in $PAGER, or less, or a pager of svc's own. Without a network, what this build carries is shown.",
   examples: ["svc changelog", "svc changelog --json"],
   flags: { from: text("release host or folder to ask", { placeholder: "<url|dir>" }) },

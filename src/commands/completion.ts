@@ -5,6 +5,7 @@ import { textView } from "../output/view.ts";
 
 export default defineCommand({
   summary: "Print a completion script for a shell",
+  category: "This tool",
   description: `To load completions in every session:
 
 bash

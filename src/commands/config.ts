@@ -26,6 +26,7 @@ interface Shown {
 
 export default defineCommand({
   summary: "Print credentials and addresses with their sources",
+  category: "Set up",
   description:
     "Shows what the CLI uses here, with the active environment and the project around the working directory. Source is a flag, an environment " +
     "variable, the path of the config file, `default`, or `service` for what the token exchange told. The table hides the client secret; the other " +

@@ -13,6 +13,7 @@ interface Page {
 
 export default defineCommand({
   summary: "Open the dashboard",
+  category: "Server and account",
   description:
     "Opens the page of the active environment, or the one you name by its path or address, and logs the browser in: with your permissions, for twelve hours after its " +
     "last use and thirty days at most. The address works once, for two minutes. Without a terminal or a browser it is printed: give it to nobody. " +

@@ -24,6 +24,7 @@ interface Side {
 
 export default defineCommand({
   summary: "Compare the source of two deployments",
+  category: "Build and deploy",
   description:
     "Each side is a branch, which means its latest deployment, or a deployment id. One argument is compared with the latest deployment of the " +
     "environment. The system's diff tool does the work; the exit code is 0 also when there are differences.",

@@ -4,9 +4,9 @@ import { isExposed, readEntries } from "../config/file.ts";
 import { svcHome } from "../config/home.ts";
 import { locateConfig } from "../config/location.ts";
 import type { Context } from "../context/context.ts";
+import { type Check, examine } from "../doctor/examine.ts";
 import { visibleLines } from "../domain/visible.ts";
 import { type Style, textView } from "../output/view.ts";
-import { type Check, examine } from "./doctor/examine.ts";
 
 /** What was done and what was found. */
 interface Report {
@@ -23,6 +23,7 @@ const MARKS = { ok: "✓", warning: "!", failed: "✗" } as const;
 
 export default defineCommand({
   summary: "Remove cached JWTs, then check config, server and Python",
+  category: "Server and account",
   description:
     "The next request exchanges the client ID and secret again; that is of use when the config file changed or a token went stale. Then everything that svc needs is " +
     "examined: the config file, the server's address and the way to it, the server itself, its clock and its parts, the login, Python, the folder of svc's own state, and " +

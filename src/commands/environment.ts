@@ -17,6 +17,8 @@ interface ActiveEnvironment {
 
 export default defineCommand({
   summary: "Show the active environment, or make another one active",
+  category: "Set up",
+  aliases: ["env"],
   description:
     "The choice is stored for this project or, outside a project, as the default. --environment and SVC_ENVIRONMENT win over it.",
   examples: ["svc environment", { run: "svc environment staging", does: "Make the environment `staging` the active one" }],

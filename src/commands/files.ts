@@ -7,6 +7,7 @@ import { secretsLeftOut } from "../project/secrets.ts";
 
 export default defineCommand({
   summary: "List files that would be uploaded",
+  category: "Build and deploy",
   description:
     "What .gitignore and .svcignore match is left out, in every folder. A .svcignore is read behind the .gitignore beside it: with `!name` it takes back in " +
     "what git ignores. Files that look like secrets by their name (.env, *.pem, id_rsa and so on) are left out too, unless a .svcignore names them with " +

@@ -1,30 +1,38 @@
+import type { CheckHealthResponse, HealthCheck } from "../../gen/svc/v1/health_pb.ts";
 import { defineCommand } from "../cli/command.ts";
+import { enumSpelling } from "../contract/contract.ts";
 import { escapeControls } from "../domain/name.ts";
-import { tableView } from "../output/view.ts";
-import { type Part, passes, probeParts } from "./healthcheck/parts.ts";
+import { isSound } from "../domain/server-part.ts";
+import { messageTable } from "../output/message-view.ts";
+
+/** The status as the API spells it, which is what the specification wants here. */
+const apiStatus = ({ status }: HealthCheck) =>
+  `HEALTH_CHECK_STATUS_${String(enumSpelling("svc.v1.HealthCheckStatus", status) ?? "unspecified").toUpperCase()}`;
 
 export default defineCommand({
   summary: "Check the API server's components",
+  category: "Server and account",
   description: "Every part is probed with a real read or write. Exit code 1 when one fails; a part that is not configured does not count.",
   examples: ["svc healthcheck", "svc healthcheck --json"],
   needs: ["session"],
-  async run(context) {
-    const result = { checks: await probeParts(context) };
-    for (const check of result.checks)
-      if (!passes(check) && check.message) context.progress.warn(escapeControls(`${check.name}: ${check.message}`));
-    return result;
+  async run({ api, progress }) {
+    const answer = await (await api.health()).checkHealth({});
+    for (const check of answer.checks)
+      if (!isSound(check) && check.message) progress.warn(escapeControls(`${check.name}: ${check.message}`));
+    return answer;
   },
-  view: tableView({
-    things: "components",
-    rows: (data: { checks: Part[] }) => data.checks,
-    columns: [
-      { header: "Name", cell: (check: Part) => check.name },
-      {
+  view: messageTable<CheckHealthResponse>(
+    "checks",
+    {
+      name: "Name",
+      status: {
         header: "Status",
-        cell: (check) => check.status,
-        style: (text, style, check) => (passes(check) ? style.green(text) : style.red(text)),
+        cell: apiStatus,
+        json: apiStatus,
+        style: (text, style, check) => (isSound(check) ? style.green(text) : style.red(text)),
       },
-    ],
-  }),
-  exitCode: ({ checks }) => (checks.every(passes) ? 0 : 1),
+    },
+    { things: "components", json: { status: false, version: false } },
+  ),
+  exitCode: ({ checks }) => (checks.every(isSound) ? 0 : 1),
 });

@@ -22,6 +22,7 @@ const manualView = textView(({ pages }: Manual) => pages.join("\n"));
 
 export default defineCommand({
   summary: "Print help for svc or for one of its commands",
+  category: "This tool",
   examples: [
     "svc help",
     "svc help apply",

@@ -10,6 +10,7 @@ interface Outcome {
 
 export default defineCommand({
   summary: "Write a project that can be applied as it stands",
+  category: "Set up",
   description:
     "Writes svc.yaml and .svcignore and, where there is no Python yet, features.py with a feature class and a resolver to begin with. What exists already is " +
     "left as it is.",

@@ -1,12 +1,12 @@
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import { currentBranch } from "../config/branch.ts";
+import { type Validation, validateProject } from "../deploy/validate.ts";
 import { isError } from "../domain/finding.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { toCliError } from "../errors/report.ts";
 import { formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
 import { textView } from "../output/view.ts";
-import { type Validation, validateProject } from "../project/validate.ts";
 
 interface Findings extends Pick<Validation, "diagnostics" | "source"> {
   readonly root: string;
@@ -23,6 +23,7 @@ async function localOnly(cause: unknown): Promise<CliError> {
 
 export default defineCommand({
   summary: "Validate the project locally, then remotely",
+  category: "Build and deploy",
   description:
     "Reads the Python and SQL files, imports the Python modules, and then asks the server about sources, statements and stored types. The server is " +
     "asked only when nothing is wrong so far; when it cannot be asked, what was found without it is printed, and the command fails. With --json the " +

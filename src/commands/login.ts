@@ -1,5 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
+import { entryToPage } from "../account/page-entry.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import { updateEntry } from "../config/file.ts";
@@ -8,7 +9,6 @@ import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
-import { entryToPage } from "./login/entry.ts";
 import { dataDirFlag, dataDirOf } from "./server/flags.ts";
 
 /** Longest wait when the server does not say when the session ends. */
@@ -31,6 +31,7 @@ interface Login {
 
 export default defineCommand({
   summary: "Log in through the browser and store the credentials",
+  category: "Set up",
   description:
     "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
     "environment, for this project or, outside a project, as the default. It is confirmed by somebody who is logged in already with the permission admin: in a browser " +

@@ -1,13 +1,14 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ApiClient, BrowserSession } from "../../gen/svc/v1/auth_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool, text } from "../cli/flag.ts";
 import { normalizeAddress } from "../config/address.ts";
 import { type ConfigEntry, removeEntriesOf } from "../config/file.ts";
 import type { Context } from "../context/context.ts";
+import { messageJson } from "../contract/message-json.ts";
 import { escapeControls } from "../domain/name.ts";
-import { formatTimestamp } from "../domain/timestamp.ts";
 import { AuthError, CliError, isUnanswered, UsageError } from "../errors/cli-error.ts";
+import { timeText } from "../output/time.ts";
 import { choiceView, tableView, textView } from "../output/view.ts";
 
 /** What a logout took back, and what it removed here. */
@@ -22,34 +23,15 @@ interface LoggedOut {
   readonly config_keys: readonly string[];
 }
 
-interface ClientRow {
-  readonly id: string;
-  readonly name: string;
-  readonly created_at: string | null;
-  readonly last_used_at: string | null;
-  readonly permissions: readonly string[];
-  readonly current: boolean;
-}
-
-interface SessionRow {
-  readonly id: string;
-  readonly client_id: string;
-  readonly client_name: string;
-  readonly created_at: string | null;
-  readonly last_used_at: string | null;
-  readonly expires_at: string | null;
-  readonly read_only: boolean;
-  readonly user_agent: string;
-}
-
 /** Who is logged in. */
 interface LoggedIn {
-  readonly clients: readonly ClientRow[];
-  readonly sessions: readonly SessionRow[];
+  readonly clients: readonly ApiClient[];
+  readonly sessions: readonly BrowserSession[];
 }
 
 export default defineCommand({
   summary: "Take credentials back, on the server and on this machine",
+  category: "Set up",
   description:
     "Deletes the client of the active login on the server, so that its secret, its tokens and its browser sessions are refused from the next request on, and removes " +
     "it from the config file. Other clients need the permission admin. When the server cannot be reached nothing is removed, because it would still take the " +
@@ -94,65 +76,49 @@ interface Row {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
-  readonly since: string | null;
-  readonly used: string | null;
+  readonly since: Timestamp | undefined;
+  readonly used: Timestamp | undefined;
   readonly may: string;
 }
 
 const LIST = tableView({
   things: "clients",
   rows: ({ clients, sessions }: LoggedIn): Row[] => [
-    ...clients.map(({ id, name, created_at, last_used_at, permissions, current }) => ({
+    ...clients.map(({ id, name, createdAt, lastUsedAt, permissions, current }) => ({
       kind: current ? "client (this one)" : "client",
       id,
       name,
-      since: created_at,
-      used: last_used_at,
+      since: createdAt,
+      used: lastUsedAt,
       may: permissions.join(", "),
     })),
-    ...sessions.map(({ id, client_name, user_agent, created_at, last_used_at, read_only }) => ({
+    ...sessions.map(({ id, clientName, userAgent, createdAt, lastUsedAt, readOnly }) => ({
       kind: "browser",
       id,
-      name: `${client_name}: ${user_agent}`,
-      since: created_at,
-      used: last_used_at,
-      may: read_only ? "read" : "what its client may",
+      name: `${clientName}: ${userAgent}`,
+      since: createdAt,
+      used: lastUsedAt,
+      may: readOnly ? "read" : "what its client may",
     })),
   ],
   columns: [
     { header: "Kind", cell: (row: Row) => row.kind },
     { header: "ID", cell: (row) => row.id },
     { header: "Name", flexible: true, cell: (row) => row.name },
-    { header: "Since", cell: (row) => row.since ?? "" },
-    { header: "Last used", cell: (row) => row.used ?? "never" },
+    { header: "Since", cell: (row) => timeText(row.since) },
+    { header: "Last used", cell: (row) => timeText(row.used) || "never" },
     { header: "May", cell: (row) => row.may },
   ],
+  json: ({ clients, sessions }) => ({
+    clients: clients.map((client) => messageJson(client)),
+    sessions: sessions.map((session) => messageJson(session, { current: false })),
+  }),
 });
 
 async function whoIsLoggedIn({ api }: Context): Promise<LoggedIn> {
   const auth = await api.auth();
   const [{ clients }, { sessions }] = await Promise.all([auth.listClients({}), auth.listSessions({})]);
-  const time = (at: ApiClient["createdAt"]) => (at ? formatTimestamp(Math.floor(timestampMs(at) / 1000) * 1000) : null);
-  return {
-    clients: clients.map(({ id, name, createdAt, lastUsedAt, permissions, current }) => ({
-      id,
-      name,
-      created_at: time(createdAt),
-      last_used_at: time(lastUsedAt),
-      permissions,
-      current,
-    })),
-    sessions: sessions.map((session: BrowserSession) => ({
-      id: session.id,
-      client_id: session.clientId,
-      client_name: session.clientName,
-      created_at: time(session.createdAt),
-      last_used_at: time(session.lastUsedAt),
-      expires_at: time(session.expiresAt),
-      read_only: session.readOnly,
-      user_agent: session.userAgent,
-    })),
-  };
+  return { clients, sessions };
 }
 
 async function endSessions(context: Context): Promise<LoggedOut> {

@@ -12,6 +12,7 @@ type Shown = { readonly project: Project } | { readonly edited: string };
 
 export default defineCommand({
   summary: "Print the project configuration",
+  category: "Set up",
   description:
     "The project file, svc.yaml or svc.yml, is looked for in the working directory and in the folders above it. One that another user owns, or that lies in " +
     "another user's folder, is not used by any command, because its Python code would run as you, unless SVC_TRUSTED_PROJECTS names its folder (several " +

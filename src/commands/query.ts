@@ -2,30 +2,23 @@ import type { Client } from "@connectrpc/connect";
 import { ErrorCode } from "../../gen/svc/v1/error_pb.ts";
 import type { QueryMeta, QueryResponse, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
 import { defineCommand } from "../cli/command.ts";
-import { bool, duration, float, int, keyValue, list, path, text, timestamp } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
-import { formatDuration } from "../domain/duration.ts";
 import { escapeControls, readableName } from "../domain/name.ts";
 import { plannerOptionLines } from "../domain/planner-options.ts";
 import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { choiceView, tableView, type View } from "../output/view.ts";
-import { answerJson, type FailureStyle, failureLines, runLine, valueText } from "./query/answer.ts";
-import {
-  type BenchmarkReport,
-  benchmarkExitCode,
-  benchmarkView,
-  DEFAULT_DURATION_MS,
-  DEFAULT_QPS,
-  DEFAULT_WARMUP_MS,
-  runBenchmark,
-} from "./query/benchmark.ts";
-import { type BulkAnswer, bulkFailureLines, bulkRequest, bulkView, givenColumns } from "./query/bulk.ts";
-import { countText, isRows, relationTables } from "./query/relation-rows.ts";
-import { checkQueryFlags, type QueryFlags, queryRequest } from "./query/request.ts";
-import { tellRunLog } from "./query/run-log.ts";
-import { createQueryFigures, type QueryFigures } from "./query/statsd.ts";
-import { spansOf, spanTree } from "./query/trace.ts";
+import { type BenchmarkReport, benchmarkExitCode, runBenchmark } from "../query-client/benchmark.ts";
+import { tellRunLog } from "../query-client/run-log.ts";
+import { spansOf } from "../query-client/spans.ts";
+import { createQueryFigures, type QueryFigures } from "../query-client/statsd.ts";
+import { answerJson, type FailureStyle, failureLines, runLine, valueText } from "./query/answer-view.ts";
+import { benchmarkView } from "./query/benchmark-view.ts";
+import { bulkRequest, givenColumns } from "./query/bulk-flags.ts";
+import { type BulkAnswer, bulkFailureLines, bulkView } from "./query/bulk-view.ts";
+import { checkQueryFlags, type QueryFlags, queryFlags, queryRequest } from "./query/flags.ts";
+import { countText, isRows, relationTables } from "./query/relation-view.ts";
+import { spanTree } from "./query/spans-view.ts";
 
 /** An answer, and how it is to be shown. */
 interface Answer {
@@ -39,15 +32,9 @@ interface Answer {
 
 type Shown = Answer | BulkAnswer | BenchmarkReport;
 
-interface Input extends QueryFlags {
-  readonly translateFqns: boolean;
-  readonly includeMeta: boolean;
-}
-
-const BENCHMARK = "Benchmark";
-
 export default defineCommand({
   summary: "Query features online and print their values",
+  category: "Query and explore",
   description:
     "Features are named in full (`user.email`), from the root of the inputs (`email`), or, with a leading dot, in full for certain (`.user.email`). " +
     "Values of --in are JSON; text need not be quoted. A feature that fails does not stop the others; the exit code is 1 then. With -v what resolvers print " +
@@ -66,45 +53,9 @@ export default defineCommand({
     },
   ],
   needs: ["session"],
-  flags: {
-    in: list(
-      keyValue("input; a leading dot means an absolute name; @file(path) reads the value from a file", {
-        placeholder: "<feature=value>",
-        names: "feature",
-      }),
-    ),
-    rawInputs: bool("inputs are raw strings, no JSON decoding", { aliases: ["--raw"] }),
-    out: list(text("output feature or namespace; comma list accepted", { placeholder: "<feature>", names: "output" }), { split: true }),
-    staleness: list(keyValue("how old a stored value may be", { placeholder: "<feature=duration>", names: "feature" })),
-    repeat: duration("repeat the query every so often, until interrupted"),
-    deployment: text("query this deployment, for code deployed with --no-promote", {
-      aliases: ["--deployment-id"],
-      placeholder: "<id>",
-      names: "deployment",
-    }),
-    queryName: text("query name", { placeholder: "<name>" }),
-    queryNameVersion: text("version of the named query (default: the latest)", { placeholder: "<version>" }),
-    now: timestamp("answer as of this instant, ISO 8601 with a time zone", { requireZone: true }),
-    tag: list(text("tag for choosing resolvers", { placeholder: "<tag>" })),
-    queryContext: list(keyValue("context that Python resolvers can read")),
-    correlationId: text("correlation ID, kept in the log", { placeholder: "<id>" }),
-    explain: bool("print the plan with its figures"),
-    trace: bool("keep spans of the query, and print them below the answer"),
-    storePlanStages: bool("keep what every step gives, for the run's page (much slower)"),
-    translateFqns: bool("with --json, write windowed names readably: name[1d] for name__86400__", { aliases: ["--translate-windows"] }),
-    includeMeta: bool("with --json, add metadata per feature"),
-    plannerOption: list(keyValue("option of the planner, see above", { placeholder: "<name=value>" })),
-    bulk: bool("several rows: one value of --in per row, or one for all"),
-    benchmark: bool("run as a load test: queries are due at a fixed rate whatever the server does", { group: BENCHMARK }),
-    qps: float("queries per second", { defaultText: String(DEFAULT_QPS), group: BENCHMARK }),
-    duration: duration("length of the load test", { defaultText: formatDuration(DEFAULT_DURATION_MS), group: BENCHMARK }),
-    warmupDuration: duration("load before it, which is not counted", { defaultText: formatDuration(DEFAULT_WARMUP_MS), group: BENCHMARK }),
-    benchmarkOutput: path("file for the results, as JSON", { aliases: ["--benchmark-out"], placeholder: "<file>", group: BENCHMARK }),
-    statsdHost: text("send each query's latency and outcome to StatsD on this host", { placeholder: "<host>", group: BENCHMARK }),
-    statsdPort: int("its UDP port", { group: BENCHMARK }),
-  },
+  flags: queryFlags,
   check: checkQueryFlags,
-  run(context, input: Input): Promise<Shown> | AsyncIterable<Shown> {
+  run(context, input): Promise<Shown> | AsyncIterable<Shown> {
     if (input.benchmark) return benchmark(context, input);
     return context.flags.json && input.repeat === undefined ? askOnce(context, input) : answers(context, input);
   },
@@ -142,7 +93,7 @@ const answerView = tableView({
 type Ask = () => Promise<Answer | BulkAnswer>;
 
 /** The question, made once; asked as often as need be. */
-async function question(context: Context, input: Input, service: Client<typeof QueryService>): Promise<Ask> {
+async function question(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<Ask> {
   const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
     const given = givenColumns(input.in);
@@ -171,7 +122,7 @@ async function withSpans<A extends Answer | BulkAnswer>(context: Context, servic
   return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
 }
 
-async function askOnce(context: Context, input: Input): Promise<Answer | BulkAnswer> {
+async function askOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
@@ -182,8 +133,8 @@ async function askOnce(context: Context, input: Input): Promise<Answer | BulkAns
 }
 
 /** The generator goes on once its item was shown, so failures come below the table. */
-async function* answers(context: Context, input: Input): AsyncIterable<Answer | BulkAnswer> {
-  const { clock, flags, io, progress, signal } = context;
+async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answer | BulkAnswer> {
+  const { clock, flags, progress, signal } = context;
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
@@ -193,9 +144,9 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
       const answer = await withSpans(context, service, await timed(ask, figures));
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
-      if (!flags.json) for (const line of linesOf(answer, { stacks: flags.verbose })) io.writeErr(`${line}\n`);
+      for (const line of linesOf(answer, { stacks: flags.verbose })) progress.note(line);
       if (flags.verbose && !flags.json) await tellRunLog(context, service, answer.response.meta);
-      if (!flags.json && input.storePlanStages) progress.note(stagesNote(answer.response.meta));
+      if (input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined && (await isOnlyLabel(context, input)))
         progress.note(
           `There is no named query '${escapeControls(input.queryName ?? "")}': the name is kept in the log, and does nothing else.`,
@@ -212,13 +163,13 @@ async function* answers(context: Context, input: Input): AsyncIterable<Answer | 
 }
 
 /** Whether a query that names its outputs has the name of no named query; false where the queries' names may not be read. */
-async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: Input): Promise<boolean> {
+async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: QueryFlags): Promise<boolean> {
   if (queryName === undefined || out.length === 0 || flags.json) return false;
   const listed = await (await api.graph()).listNamedQueries({ deploymentId: deployment ?? "" }).catch(() => undefined);
   return listed !== undefined && !listed.namedQueries.some(({ name }) => name === queryName);
 }
 
-async function benchmark(context: Context, input: Input): Promise<BenchmarkReport> {
+async function benchmark(context: Context, input: QueryFlags): Promise<BenchmarkReport> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const ask = await question(context, input, await context.api.query());

@@ -14,6 +14,7 @@ export interface SourceFolder {
 
 export default defineCommand({
   summary: "Download and extract deployment source",
+  category: "Build and deploy",
   description: "The archive is unpacked as a whole or not at all; one that names absolute paths, `..` or links is refused.",
   examples: [
     "svc source",

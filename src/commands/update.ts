@@ -6,10 +6,11 @@ import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { releaseVersion } from "../domain/release/manifest.ts";
 import { sizeText } from "../domain/size.ts";
-import { AbortedError, UsageError } from "../errors/cli-error.ts";
+import { UsageError } from "../errors/cli-error.ts";
 import { choiceView, tableView, textView } from "../output/view.ts";
 import type { InstalledBuild } from "../release/install-folder.ts";
 import type { CurrentBuild } from "../release/releases.ts";
+import { confirm, confirmFlags } from "./confirm-flags.ts";
 
 /** What `svc update` did, or with --list what there is. */
 type UpdateData =
@@ -18,12 +19,13 @@ type UpdateData =
   | { readonly kind: "pruned"; readonly removed: readonly InstalledBuild[] };
 
 /** Removes what is not needed, when the user agrees. */
-async function prune({ releases, prompt }: Context, yes: boolean): Promise<UpdateData> {
+async function prune(context: Context, force: boolean): Promise<UpdateData> {
+  const { releases } = context;
   const builds = await releases.prunable();
   if (builds.length === 0) return { kind: "pruned", removed: [] };
   const size = sizeText(builds.reduce((sum, build) => sum + build.size, 0));
   const names = builds.map(({ version }) => version).join(", ");
-  if (!yes && !(await prompt.confirm(`Remove ${names} (${size})?`))) throw new AbortedError();
+  await confirm(context, { force }, `Remove ${names} (${size})?`);
   return { kind: "pruned", removed: await releases.prune(builds) };
 }
 
@@ -87,6 +89,7 @@ const prunedView = textView<UpdateData>(
 
 export default defineCommand({
   summary: "Install the latest build of svc, or the one you name",
+  category: "This tool",
   description:
     "What is installed was signed by the key that this build carries. Builds that were current before stay in their folder, and a build that does not run never " +
     "becomes current. Releases come from --from, else SVC_RELEASES, else where this svc was installed from.\n\n" +
@@ -105,7 +108,7 @@ export default defineCommand({
     list: bool("list the installed builds"),
     rollback: bool("go back to the build that was current before"),
     prune: bool("remove builds, but for the current one and the one before"),
-    force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }),
+    ...confirmFlags,
   },
   check({ version, from, list, rollback, prune: pruning, force }) {
     if ([list, rollback, pruning].filter(Boolean).length > 1) throw new UsageError("--list, --rollback and --prune exclude each other");

@@ -34,6 +34,7 @@ function asText(data: VersionData): string {
 
 export default defineCommand({
   summary: "Print build information",
+  category: "This tool",
   examples: ["svc version", { run: "svc version --tag-only", does: "only the tag, for scripts" }],
   flags: {
     tagOnly: bool("only the tag"),

@@ -83,9 +83,13 @@ export async function createSettings(
   const besideApi = (setting: Setting): Setting =>
     RANK[setting.source.kind] > RANK[apiServer.source.kind] ? { value: undefined, source: { kind: "empty" } } : setting;
 
+  const clientId = find({ flag: ["--client-id", flags.clientId], env: "SVC_CLIENT_ID", field: "clientId" });
+  const clientSecret = find({ flag: ["--client-secret", flags.clientSecret], env: "SVC_CLIENT_SECRET", field: "clientSecret" });
+  const accessToken = find({ flag: ["--access-token", flags.accessToken], env: "SVC_ACCESS_TOKEN" });
   return {
-    clientId: find({ flag: ["--client-id", flags.clientId], env: "SVC_CLIENT_ID", field: "clientId" }),
-    clientSecret: find({ flag: ["--client-secret", flags.clientSecret], env: "SVC_CLIENT_SECRET", field: "clientSecret" }),
+    clientId,
+    clientSecret,
+    hasCredentials: accessToken.value !== undefined || (clientId.value !== undefined && clientSecret.value !== undefined),
     environment: find({ flag: ["--environment", flags.environment], env: "SVC_ENVIRONMENT", field: "activeEnvironment" }),
     apiServer,
     grpcServer: address(
@@ -93,13 +97,8 @@ export async function createSettings(
       apiServer.value,
     ),
     queryServer: address(besideApi(find({ env: "SVC_QUERY_SERVER", field: "queryServer" }))),
-    accessToken: find({ flag: ["--access-token", flags.accessToken], env: "SVC_ACCESS_TOKEN" }),
+    accessToken,
     configFile: location.write,
     configKey: projectRoot ?? DEFAULT_KEY,
   };
-}
-
-/** Whether a client ID and secret, or an access token, are there to be used. */
-export function hasCredentials(settings: Settings): boolean {
-  return settings.accessToken.value !== undefined || (settings.clientId.value !== undefined && settings.clientSecret.value !== undefined);
 }

@@ -24,6 +24,8 @@ export interface Settings {
   readonly grpcServer: Setting;
   readonly queryServer: Setting;
   readonly accessToken: Setting;
+  /** Whether a client ID and secret, or an access token, are there to be used. */
+  readonly hasCredentials: boolean;
   /** Config file that a login or an environment switch writes to. */
   readonly configFile: string;
   /** Key in that file: the project root, or `default`. */

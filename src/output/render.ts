@@ -13,6 +13,8 @@ export interface RenderOptions {
   readonly color: ColorChoice;
   /** Whether a terminal shows hyperlinks. */
   readonly links?: boolean;
+  /** Epoch milliseconds, for ages. */
+  readonly now?: number;
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
   /** Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then. */
@@ -32,11 +34,11 @@ export async function render<Data>(
   options: RenderOptions,
 ): Promise<void> {
   const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
-  const toJson = (item: Data): unknown => viewOf(item).json?.(item) ?? item;
+  const toJson = async (item: Data): Promise<unknown> => (await viewOf(item).json?.(item)) ?? item;
   if (options.json) {
-    if (!isStream(data)) return io.writeOut(`${jsonDocument(toJson(data as Data))}\n`);
+    if (!isStream(data)) return io.writeOut(`${jsonDocument(await toJson(data as Data))}\n`);
     for await (const item of data as AsyncIterable<Data>) {
-      await io.writeOut(`${jsonLine(toJson(item))}\n`);
+      await io.writeOut(`${jsonLine(await toJson(item))}\n`);
       options.signal?.throwIfAborted();
     }
     return;
@@ -46,6 +48,7 @@ export async function render<Data>(
     isTTY,
     color: options.color,
     links: options.links === true,
+    now: options.now,
     width: isTTY ? io.width : Number.POSITIVE_INFINITY,
   });
   const printers = new Map<unknown, (item: Data) => Promise<void>>();

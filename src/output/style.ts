@@ -42,9 +42,9 @@ function hyperlink(url: string, text: string): string {
 }
 
 /** A style that adds nothing. */
-export function plainStyle(options: { readonly width?: number; readonly isTTY?: boolean } = {}): Style {
-  const { width = Number.POSITIVE_INFINITY, isTTY = false } = options;
-  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY };
+export function plainStyle(options: Partial<Pick<Style, "width" | "isTTY" | "now">> = {}): Style {
+  const { width = Number.POSITIVE_INFINITY, isTTY = false, now = Date.now() } = options;
+  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY, now };
 }
 
 /** The style for a stream. The colour package is loaded only when there is colour. */
@@ -54,10 +54,13 @@ export async function createStyle(stream: {
   readonly width: number;
   /** Whether the terminal shows hyperlinks. */
   readonly links?: boolean;
+  /** Epoch milliseconds. */
+  readonly now?: number;
 }): Promise<Style> {
   const link = stream.isTTY && stream.links ? hyperlink : same;
-  if (!hasColor(stream.color, stream.isTTY)) return { ...plainStyle(stream), link };
+  const plain = plainStyle(stream);
+  if (!hasColor(stream.color, stream.isTTY)) return { ...plain, link };
   const { default: picocolors } = await import("picocolors");
   const { dim, bold, red, yellow, green, cyan } = picocolors.createColors(true);
-  return { dim, bold, red, yellow, green, cyan, link, width: stream.width, isTTY: stream.isTTY };
+  return { ...plain, dim, bold, red, yellow, green, cyan, link };
 }

@@ -14,6 +14,8 @@ export interface Style {
   readonly width: number;
   /** Whether output is a terminal. */
   readonly isTTY: boolean;
+  /** When it is shown, in epoch milliseconds: ages count from then. */
+  readonly now: number;
 }
 
 /** One column of a table. */
@@ -41,7 +43,7 @@ export interface TableView<Data, Row> {
   before?(data: Data, style: Style): string;
   /** Lines on stdout after the table. */
   after?(data: Data, style: Style): string;
-  /** The data as a JSON document; default: the data itself. */
+  /** The data as a JSON document, or a promise of it; default: the data itself. */
   json?(data: Data): unknown;
   /** Whether a terminal shows it in a pager when it is higher than the screen. */
   readonly long?: boolean;
@@ -51,7 +53,7 @@ export interface TableView<Data, Row> {
 export interface TextView<Data> {
   readonly kind: "text";
   text(data: Data, style: Style): string;
-  /** The data as a JSON document; default: the data itself. */
+  /** The data as a JSON document, or a promise of it; default: the data itself. */
   json?(data: Data): unknown;
   /** Whether a terminal shows it in a pager when it is higher than the screen. */
   readonly long?: boolean;

@@ -3,6 +3,7 @@
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ensureSigned } from "./mach-o-signature.ts";
+import { modulesByPathPlugin } from "./modules-by-path.ts";
 import { PackagingError } from "./packaging-error.ts";
 
 /** What is baked into a binary; `src/build-info.ts` reads it. */
@@ -73,8 +74,10 @@ export async function executable(root: string, outfile: string, facts: BakedFact
   return outfile;
 }
 
-function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
+/** How the sources below `root` are bundled, for the binary and for what looks at it. */
+export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   return {
+    plugins: [modulesByPathPlugin(root)],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",

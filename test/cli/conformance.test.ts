@@ -1,14 +1,16 @@
 /** Every command of the tree keeps the house rules. */
 
 import { describe, expect, test } from "bun:test";
-import type { AnyCommand, ArgSpecs, FlagSpecs } from "../../src/cli/command.ts";
+import { join } from "node:path";
+import type { AnyCommand, ArgSpecs, FlagSpecs, Group } from "../../src/cli/command.ts";
+import { type CommandFileRole, commandFile } from "../../src/cli/command-files.ts";
 import { describeCommand, describeEntry, describeTree } from "../../src/cli/describe.ts";
 import type { Flag } from "../../src/cli/flag.ts";
 import { globalFlags } from "../../src/cli/globals.ts";
 import { commandHelp } from "../../src/cli/help.ts";
 import { flagName } from "../../src/cli/name.ts";
 import { parse } from "../../src/cli/parse.ts";
-import { resolve, walk } from "../../src/cli/resolve.ts";
+import { followPath, resolve, walk } from "../../src/cli/resolve.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
 import { plainStyle } from "../../src/output/style.ts";
 import { runMain } from "../harness/context.ts";
@@ -78,6 +80,43 @@ test.each(groups.map(({ path, entry }) => [path.join(" "), entry] as const))(
     }
   },
 );
+
+const COMMANDS = join(import.meta.dir, "../../src/commands");
+
+describe("every file below src/commands", () => {
+  const files = [...new Bun.Glob("**/*.ts").scanSync(COMMANDS)].sort();
+  const ofRole = (role: CommandFileRole) => files.filter((file) => commandFile(file).role === role);
+
+  test.each(ofRole("command"))("%s is the command of its path", async (file) => {
+    const { path } = commandFile(file);
+    const { default: command, ...others } = (await import(join(COMMANDS, file))) as { default: AnyCommand };
+    const { entry } = followPath(commandTree, path);
+    expect((await entry?.load?.())?.default).toBe(command);
+    expect(Object.keys(others)).toEqual([]);
+    for (const word of ["category", "aliases", "selfVerbs", "hidden"] as const) expect(entry?.[word]).toEqual(command[word]);
+  });
+
+  test.each(ofRole("group"))("%s is the heading of a group that runs nothing", async (file) => {
+    const { path } = commandFile(file);
+    const { default: group } = (await import(join(COMMANDS, file))) as { default: Group };
+    const { load, verbs, ...words } = followPath(commandTree, path).entry ?? {};
+    expect(words).toEqual(group as unknown as typeof words);
+    expect([load, Object.keys(verbs ?? {}).length > 0]).toEqual([undefined, true]);
+  });
+
+  test.each([...ofRole("view"), ...ofRole("flags")])(
+    "%s is a view or flags of a command beside it, and does nothing itself",
+    async (file) => {
+      const { role, path } = commandFile(file);
+      expect(loaded.some(({ words }) => path.every((word, at) => words[at] === word))).toBe(true);
+      const text = await Bun.file(join(COMMANDS, file)).text();
+      expect(text).not.toContain("defineCommand(");
+      if (role === "view") expect(text).not.toMatch(/from "[./]+\/context\//);
+    },
+  );
+
+  test("is one of these, but for the tree itself", () => expect(ofRole("tree")).toEqual(["index.ts"]));
+});
 
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {

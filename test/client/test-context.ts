@@ -3,6 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Deps } from "../../src/cli/run.ts";
+import { categories, commandTree } from "../../src/commands/index.ts";
 import type { Clock } from "../../src/context/clock.ts";
 import type { Context, GlobalFlags } from "../../src/context/context.ts";
 import { createContext } from "../../src/context/create-context.ts";
@@ -24,6 +26,8 @@ export interface TestOptions {
   readonly terminal?: boolean;
   readonly machine?: Partial<Context["machine"]>;
   readonly signal?: AbortSignal;
+  /** Members of the context to put in place of the real ones. */
+  readonly replace?: (context: Context) => Partial<Context>;
 }
 
 /** The context and what was written to its streams. */
@@ -48,9 +52,8 @@ export function tempFolder(prefix = "svc-test-"): string {
 
 /** Makes the context. */
 export async function testContext(options: TestOptions = {}): Promise<TestContext> {
-  const home = options.home ?? tempFolder("svc-home-");
-  mkdirSync(home, { recursive: true });
-  const flags: GlobalFlags = {
+  const { contextOf, home, signal: _, surroundings: __, io: ___, ...said } = testSurroundings(options);
+  const context = await contextOf({
     json: false,
     spinners: false,
     verbose: options.flags?.debug ?? false,
@@ -60,7 +63,29 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
     color: "never",
     pager: false,
     ...options.flags,
-  };
+  });
+  return { context, home, ...said };
+}
+
+/** What `main` runs with, and what was written to its streams. */
+export interface TestRun {
+  readonly deps: Deps;
+  stdout(): string;
+  stderr(): string;
+}
+
+/** Makes what `main` needs to run a command in this process. */
+export function testRun(options: TestOptions & { readonly dir?: string } = {}): TestRun {
+  const { contextOf, home, io, signal, surroundings, ...said } = testSurroundings(options);
+  const clock = options.clock ?? systemClock;
+  const createContext = (flags: GlobalFlags) => contextOf({ ...flags, color: "never", pager: false });
+  const deps = { tree: commandTree, categories, io, surroundings, cwd: options.dir ?? home, now: () => clock.now(), signal, createContext };
+  return { deps, ...said };
+}
+
+function testSurroundings(options: TestOptions) {
+  const home = options.home ?? tempFolder("svc-home-");
+  mkdirSync(home, { recursive: true });
   const signal = options.signal ?? new AbortController().signal;
   const lines = [...(options.input ?? [])];
   let out = "";
@@ -83,7 +108,7 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
     height: options.terminal ? 40 : Number.POSITIVE_INFINITY,
   };
   const surroundings = {
-    env: { PATH: process.env.PATH ?? "", HOME: home, ...options.env },
+    env: { PATH: process.env.PATH ?? "", HOME: home, NO_COLOR: "1", ...options.env },
     platform: process.platform,
     arch: process.arch,
     hostname: "test-host",
@@ -91,15 +116,18 @@ export async function testContext(options: TestOptions = {}): Promise<TestContex
     execPath: process.execPath,
     pid: process.pid,
   };
-  const context = createContext({
-    flags,
-    io,
-    clock: options.clock ?? systemClock,
-    surroundings,
-    machine: { ...systemMachine(surroundings, signal), ...options.machine },
-    prompt: createPrompt(io, flags, signal),
-    progress: await createProgress(io, flags),
-    signal,
-  });
-  return { context, home, stdout: () => out, stderr: () => err };
+  const contextOf = async (flags: GlobalFlags): Promise<Context> => {
+    const context = createContext({
+      flags,
+      io,
+      clock: options.clock ?? systemClock,
+      surroundings,
+      machine: { ...systemMachine(surroundings, signal), ...options.machine },
+      prompt: createPrompt(io, flags, signal),
+      progress: await createProgress(io, flags),
+      signal,
+    });
+    return { ...context, ...options.replace?.(context) };
+  };
+  return { contextOf, home, io, signal, surroundings, stdout: () => out, stderr: () => err };
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { main } from "../../src/cli/run.ts";
 import { readEntries } from "../../src/config/file.ts";
-import { tempFolder } from "../client/test-context.ts";
+import { tempFolder, testRun } from "../client/test-context.ts";
 import { decideLogin, exchange, openSession, redeem } from "../harness/browser-session.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -111,28 +112,18 @@ describe("login through the page", () => {
   });
   test("without a terminal the URL is printed, nothing is asked or opened, and the command waits", async () => {
     const opened: string[] = [];
-    let said = "";
+    const home = tempFolder();
     const clock = {
       now: Date.now,
       sleep: async () => {
-        const url = /http:\S+\/cli\/\S+/.exec(said)?.[0];
+        const url = /http:\S+\/cli\/\S+/.exec(login.stderr())?.[0];
         if (url) await press(url, "all");
       },
     };
-    const home = tempFolder();
-    const { testContext } = await import("../client/test-context.ts");
-    const made = await testContext({ home, flags: { apiHost: platform.url }, clock, machine: answering("all", opened) });
-    const command = (await import("../../src/commands/login.ts")).default;
-    const io = {
-      ...made.context.io,
-      writeErr: (text: string) => {
-        said += text;
-      },
-    };
-    const done = (await command.run(
-      { ...made.context, io },
-      { dataDir: undefined, clientSecretStdin: false, noPrompt: false, rest: [] },
-    )) as { environment: string };
+    const login = testRun({ home, clock, machine: answering("all", opened) });
+    expect(await main(["login", "--api-host", platform.url, "--json"], login.deps)).toBe(0);
+    const said = login.stderr();
+    const done = JSON.parse(login.stdout()) as { environment: string };
     expect(done.environment).toBe(platform.environmentId);
     expect(opened).toEqual([]);
     expect(said).not.toContain("[y/n]");

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { tempFolder } from "../client/test-context.ts";
+import { main as runMain } from "../../src/cli/run.ts";
+import type { Context } from "../../src/context/context.ts";
+import { InterruptedError } from "../../src/errors/cli-error.ts";
+import { tempFolder, testRun } from "../client/test-context.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { copyProject, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -258,20 +261,13 @@ describe("a project that is wrong is not deployed", () => {
 test("an upload that is cut deploys nothing, and a second run works", async () => {
   const dir = writeProject({ "more.txt": "x".repeat(1000) });
   const before = await deployments();
-  const { testContext } = await import("../client/test-context.ts");
-  const { context } = await testContext({ home: platform.home, env: platform.env, flags: { dir, json: true } });
-  const command = (await import("../../src/commands/apply.ts")).default;
-  const { parse } = await import("../../src/cli/parse.ts");
-  const { input } = parse(
-    { path: "apply", flags: command.flags },
-    { before: [], after: ["--force", "--await"] },
-    { now: 0, cwd: dir, homeDir: dir },
-  );
-  const cut = {
-    ...context,
-    http: { ...context.http, upload: (url: string, body: Uint8Array) => context.http.upload(url, body.subarray(0, body.length / 2)) },
-  };
-  await expect(command.run(cut, input as never) as Promise<unknown>).rejects.toBeInstanceOf(Error);
+  const replace = ({ http }: Context): Partial<Context> => ({
+    http: Object.create(http, {
+      upload: { value: (url: string, body: Uint8Array) => http.upload(url, body.subarray(0, body.length / 2)) },
+    }),
+  });
+  const cut = await run("apply", ["--force", "--await", "--json"], { dir, replace });
+  expect([cut.exitCode, cut.stdout]).toEqual([1, ""]);
   expect(await deployments()).toBe(before as string);
   expect((await apply([], { dir })).status).toBe("live");
   await apply();
@@ -306,33 +302,26 @@ describe("branches", () => {
     const dir = copyProject(project);
     writeFileSync(join(dir, ".svcignore"), "*.tmp\n");
     const abort = new AbortController();
-    const { testContext } = await import("../client/test-context.ts");
-    const made = await testContext({
-      home: platform.home,
-      env: platform.env,
-      flags: { dir, json: true, branch: "watched" },
-      signal: abort.signal,
-    });
-    const command = (await import("../../src/commands/apply.ts")).default;
-    const { parse } = await import("../../src/cli/parse.ts");
-    const words = { before: [], after: ["--watch", "--force"] };
-    const { input } = parse({ path: "apply", flags: command.flags }, words, { now: 0, cwd: dir, homeDir: dir });
-    const events = command.run(made.context, input as never) as AsyncIterable<{ deployment: { id: string } }>;
-    const items = events[Symbol.asyncIterator]();
-    const first = await items.next();
-    const second = items.next();
+    const watch = testRun({ home: platform.home, env: platform.env, dir, signal: abort.signal });
+    const done = runMain(["apply", "--watch", "--force", "--json", "--branch=watched"], watch.deps);
+    const deployed = async (count: number): Promise<string> => {
+      for (;;) {
+        const lines = watch.stdout().trimEnd().split("\n");
+        if (lines.length === count && lines[0] !== "") return (JSON.parse(lines.at(-1) ?? "") as Applied).deployment_id ?? "";
+        await Bun.sleep(20);
+      }
+    };
+    const first = await deployed(1);
     writeFileSync(join(dir, "noise.tmp"), "ignored");
     writeFileSync(join(dir, "resolvers.py"), "def broken(:\n");
-    while (!made.stderr().includes("validation_failed")) await Bun.sleep(20);
+    while (!watch.stderr().includes("validation_failed")) await Bun.sleep(20);
     const text = readFileSync(join(project, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"watched-{id}"');
     writeFileSync(join(dir, "resolvers.py"), text);
-    const next = await second;
-    expect(next.value.deployment.id).not.toBe(first.value.deployment.id);
+    expect(await deployed(2)).not.toBe(first);
     const asked = await run("query", ["--in", "user.id=1", "--out", "user.name", "--json", "--branch=watched"]);
     expect((asked.json() as { data: { value: unknown }[] }).data[0]?.value).toBe("watched-1");
-    const last = items.next();
-    abort.abort(new Error("interrupted"));
-    await expect(last).rejects.toThrow("interrupted");
+    abort.abort(new InterruptedError(130));
+    expect(await done).toBe(130);
     const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string; deploys: number }[] };
     expect(listed.branches.find(({ name }) => name === "watched")?.deploys).toBe(2);
   }, 60_000);
@@ -477,14 +466,14 @@ describe("features and resolvers", () => {
   });
   test("the file of all metadata", async () => {
     const dir = tempFolder();
-    const done = await run("features/index", [], { dir });
+    const done = await run("features", [], { dir });
     const name = readdirSync(dir)[0] ?? "";
     expect(done.stdout).toBe(`${join(dir, name)}\n`);
     expect(name).toMatch(new RegExp(`^demo_features_${platform.environmentId}_dpl_[0-9a-f]+\\.json$`));
-    const onStdout = await run("features/index", ["--out", "-"], { dir });
+    const onStdout = await run("features", ["--out", "-"], { dir });
     expect(JSON.parse(onStdout.stdout)).toEqual(JSON.parse(readFileSync(join(dir, name), "utf8")));
     mkdirSync(join(dir, "x"));
-    await run("features/index", ["--json"], { dir: join(dir, "x") });
+    await run("features", ["--json"], { dir: join(dir, "x") });
     expect(readdirSync(join(dir, "x"))).toEqual([]);
   });
   test("resolvers", async () => {

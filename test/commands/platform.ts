@@ -1,17 +1,11 @@
-/** The real embedded server in this process, a small real project, and commands run as the command line runs them: flags parsed, output rendered. */
+/** The real embedded server in this process, a small real project, and commands run by `main` as the command line runs them. */
 
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AnyCommand } from "../../src/cli/command.ts";
-import { toGlobalFlags } from "../../src/cli/globals.ts";
-import { parse } from "../../src/cli/parse.ts";
-import { hasCredentials } from "../../src/config/resolve.ts";
+import { main } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
-import { AuthError } from "../../src/errors/cli-error.ts";
-import { report } from "../../src/errors/report.ts";
-import { isStream, render } from "../../src/output/render.ts";
 import { type Server, start } from "../../src/server/boot/start.ts";
-import { type TestOptions, tempFolder, testContext } from "../client/test-context.ts";
+import { type TestOptions, tempFolder, testRun } from "../client/test-context.ts";
 import { exchange, openSession } from "../harness/browser-session.ts";
 
 /** A running platform. */
@@ -68,38 +62,9 @@ export async function runCommand(
   words: readonly string[],
   options: TestOptions & { readonly dir?: string } = {},
 ): Promise<Outcome> {
-  const command = ((await import(`../../src/commands/${path}.ts`)) as { default: AnyCommand }).default;
-  const home = options.home ?? tempFolder("svc-home-");
-  const dir = options.dir ?? home;
-  let io: Parameters<typeof report>[1] = { writeErr: () => undefined };
-  let said: Pick<Outcome, "stdout" | "stderr"> = { stdout: "", stderr: "" };
-  const json = words.includes("--json");
-  const finish = (exitCode: number): Outcome => ({ exitCode, ...said, json: () => JSON.parse(said.stdout) });
-  let made: Awaited<ReturnType<typeof testContext>> | undefined;
-  try {
-    const parsed = parse(
-      { path: path.replaceAll("/", " "), args: command.args, flags: command.flags, takesRest: command.takesRest },
-      { before: [], after: [...words] },
-      { now: Date.now(), cwd: dir, homeDir: home },
-    );
-    const flags = toGlobalFlags(parsed.globals, { env: {}, dir: parsed.dir });
-    made = await testContext({ ...options, home, flags });
-    const { context } = made;
-    io = context.io;
-    command.check?.(parsed.input, context);
-    if (command.needs?.includes("project")) await context.project();
-    if (command.needs?.includes("session") && !hasCredentials(await context.settings())) throw new AuthError("not logged in");
-    const data = await command.run(context, parsed.input);
-    await render(data, command.view, context.io, { json: flags.json, color: "never", signal: context.signal });
-    said = { stdout: made.stdout(), stderr: made.stderr() };
-    return finish(isStream(data) ? 0 : (command.exitCode?.(data) ?? 0));
-  } catch (error) {
-    made ??= await testContext({ home });
-    io = made.context.io;
-    const exitCode = await report(error, io, { json, debug: false });
-    said = { stdout: made.stdout(), stderr: made.stderr() };
-    return finish(exitCode);
-  }
+  const run = testRun(options);
+  const exitCode = await main([...path.split("/"), ...words], run.deps);
+  return { exitCode, stdout: run.stdout(), stderr: run.stderr(), json: () => JSON.parse(run.stdout()) };
 }
 
 const PROJECT: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { failureText } from "../../src/commands/query/answer.ts";
+import { failureText } from "../../src/commands/query/answer-view.ts";
 import { testContext } from "../client/test-context.ts";
 import { fetchPage, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 

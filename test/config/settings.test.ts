@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createSettings, describeSource, hasCredentials, type SettingFlags } from "../../src/config/resolve.ts";
+import { createSettings, describeSource, type SettingFlags } from "../../src/config/resolve.ts";
 import { CliError } from "../../src/errors/cli-error.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-settings-"));
@@ -81,8 +81,8 @@ describe("precedence: flag, environment variable, project entry, default entry, 
 
   test("an access token alone is enough; a client ID without a secret is not", async () => {
     const homeDir = home();
-    expect(hasCredentials(await createSettings({}, { env: { SVC_ACCESS_TOKEN: "t" }, homeDir }, undefined))).toBe(true);
-    expect(hasCredentials(await createSettings({ clientId: "x" }, { env: {}, homeDir }, undefined))).toBe(false);
+    expect((await createSettings({}, { env: { SVC_ACCESS_TOKEN: "t" }, homeDir }, undefined)).hasCredentials).toBe(true);
+    expect((await createSettings({ clientId: "x" }, { env: {}, homeDir }, undefined)).hasCredentials).toBe(false);
   });
 });
 

@@ -6,9 +6,10 @@ import { create, fromBinary, fromJson, toBinary, toJsonString } from "@bufbuild/
 import { DeploymentService, WatchDeploymentRequestSchema } from "../../gen/svc/v1/deployment_pb.ts";
 import { GraphService } from "../../gen/svc/v1/graph_pb.ts";
 import { QueryBulkRequestSchema, QueryBulkResponseSchema } from "../../gen/svc/v1/query_pb.ts";
+import { SERVICES } from "../../src/contract/services.ts";
 import { ENCODINGS, type Encoding } from "../../src/server/wire/http/content-encoding.ts";
 import { hasSecret } from "../../src/server/wire/services/call-encoding.ts";
-import { SERVICE_MODULES } from "../../src/server/wire/services/mount.ts";
+import { loadService } from "../../src/server/wire/services/mount.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { deploy, expectLive, GREETING } from "./deployments/deploying.ts";
 import { TempFolder, TestServer } from "./running-server.ts";
@@ -186,8 +187,8 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
   const headers = { "content-type": "application/json", "accept-encoding": "gzip" };
   expect((await post(path, new TextEncoder().encode("{}"), headers)).headers.get("content-encoding")).toBe("gzip");
   const secret: string[] = [];
-  for (const load of Object.values(SERVICE_MODULES)) {
-    const { register } = await load();
+  for (const service of Object.values(SERVICES)) {
+    const { register } = await loadService(service);
     const { createConnectRouter } = await import("@connectrpc/connect");
     const router = createConnectRouter();
     register(router, {} as never);

@@ -2,12 +2,12 @@
 
 import { ChangeKind, type DeploymentDiff, type FeatureChange, type ResolverChange } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Plan } from "../../deploy/deploy.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { TableLayout } from "../../output/table.ts";
 import type { Column, Style } from "../../output/view.ts";
-import type { Plan } from "./deploy.ts";
 
 const KINDS = [ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.REMOVED] as const;
 const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { defineCommand } from "../../cli/command.ts";
 import { path } from "../../cli/flag.ts";
-import { featureJson } from "../../domain/feature-json.ts";
 import { textView } from "../../output/view.ts";
+import { featureJson } from "./metadata-view.ts";
 
 /** The metadata, and the file that it was written to. */
 interface Written {
@@ -12,6 +12,7 @@ interface Written {
 
 export default defineCommand({
   summary: "Write feature metadata to a file; list and search features",
+  category: "Query and explore",
   description: "With --json the metadata is printed as well; without --out it is then only printed.",
   examples: ["svc features", { run: "svc features --out -", does: "Print the metadata" }, "svc features --json"],
   needs: ["session"],

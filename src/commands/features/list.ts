@@ -1,8 +1,8 @@
 import type { FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { featureJson } from "../../domain/feature-json.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { textView } from "../../output/view.ts";
+import { featureJson } from "./metadata-view.ts";
 
 export default defineCommand({
   summary: "List feature FQNs",

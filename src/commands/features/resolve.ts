@@ -1,10 +1,10 @@
 import { defineCommand } from "../../cli/command.ts";
 import { list, path, text } from "../../cli/flag.ts";
 import { didYouMean } from "../../domain/closest.ts";
-import { featureJson } from "../../domain/feature-json.ts";
 import { rawName } from "../../domain/name.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
+import { featureJson } from "./metadata-view.ts";
 
 /** The metadata, and the file that it was written to. */
 interface Resolved {

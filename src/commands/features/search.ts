@@ -1,10 +1,10 @@
 import type { FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg } from "../../cli/flag.ts";
-import { featureJson } from "../../domain/feature-json.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { fitsText, searchNames } from "../../domain/search.ts";
 import { textView } from "../../output/view.ts";
+import { featureJson } from "./metadata-view.ts";
 
 /** A feature that was found: by its name, or by the text that is told. */
 interface Match {

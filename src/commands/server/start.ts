@@ -1,5 +1,5 @@
 import { buildInfo } from "../../build-info.ts";
-import { defineCommand } from "../../cli/command.ts";
+import { defineCommand, type InputOf } from "../../cli/command.ts";
 import { bool, choice, duration, int, keyValue, list, path, text } from "../../cli/flag.ts";
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
@@ -38,23 +38,24 @@ interface Started {
   readonly client_secret?: string;
 }
 
-interface Input {
-  readonly host: string;
-  readonly port: number;
-  readonly dataDir: string | undefined;
-  readonly detach: boolean;
-  readonly headless: boolean;
-  readonly allowedHost: readonly string[];
-  readonly tlsCert: string | undefined;
-  readonly tlsKey: string | undefined;
-  readonly insecureHttp: boolean;
-  readonly new: boolean;
-  readonly releases: string | undefined;
-  readonly store: readonly (readonly [name: string, address: string])[];
-  /** Milliseconds. */
-  readonly drain: number;
-  readonly logLevel: (typeof LEVELS)[number];
-}
+const startFlags = {
+  host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
+  port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
+  ...dataDirFlag,
+  detach: bool("run in the background"),
+  new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
+  headless: bool("serve no dashboard pages but those of logging in"),
+  allowedHost: list(text("name by which other machines reach the server, as the Host header has it", { placeholder: "<host[:port]>" })),
+  tlsCert: path("certificate in PEM form, with those between it and its authority", { placeholder: "<file>" }),
+  tlsKey: path("private key of the certificate, without a password", { placeholder: "<file>" }),
+  insecureHttp: bool("let other machines connect without encryption"),
+  releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
+  store: list(keyValue("address of a store that is not in the data directory", { placeholder: "<name=address>" })),
+  drain: duration("how long to go on serving after being told to stop, as not ready", { default: 0 }),
+  logLevel: choice("what is logged", LEVELS, { default: "info" }),
+};
+
+type Input = InputOf<typeof startFlags>;
 
 export default defineCommand({
   summary: "Start the embedded server",
@@ -92,22 +93,7 @@ export default defineCommand({
     },
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
-  flags: {
-    host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
-    port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
-    ...dataDirFlag,
-    detach: bool("run in the background"),
-    new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
-    headless: bool("serve no dashboard pages but those of logging in"),
-    allowedHost: list(text("name by which other machines reach the server, as the Host header has it", { placeholder: "<host[:port]>" })),
-    tlsCert: path("certificate in PEM form, with those between it and its authority", { placeholder: "<file>" }),
-    tlsKey: path("private key of the certificate, without a password", { placeholder: "<file>" }),
-    insecureHttp: bool("let other machines connect without encryption"),
-    releases: path("folder of releases to serve, for machines to install and update from", { placeholder: "<folder>" }),
-    store: list(keyValue("address of a store that is not in the data directory", { placeholder: "<name=address>" })),
-    drain: duration("how long to go on serving after being told to stop, as not ready", { default: 0 }),
-    logLevel: choice("what is logged", LEVELS, { default: "info" }),
-  },
+  flags: startFlags,
   check({ allowedHost, drain, insecureHttp, port, store, tlsCert, tlsKey }) {
     if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
     if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
@@ -120,7 +106,7 @@ export default defineCommand({
     if (drain > LONGEST_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
     if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
   },
-  run(context, input: Input): Promise<Started> | AsyncIterable<Started> {
+  run(context, input): Promise<Started> | AsyncIterable<Started> {
     return input.detach ? startDetached(context, input) : serve(context, input);
   },
   view: textView((started: Started, style) => {

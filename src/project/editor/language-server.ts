@@ -1,11 +1,12 @@
 /** The language server: one project, live findings, completion, hover, names and their places, renaming. It speaks through `send` and hears through `receive`. */
 
 import { dirname } from "node:path";
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { isError } from "../../domain/finding.ts";
+import type { SourceText } from "../../output/diagnostic.ts";
 import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
-import type { Validation } from "../validate.ts";
 import { completionsAt, definitionAt, hoverAt, type Place } from "./answers.ts";
 import { CatchUp } from "./catch-up.ts";
 import { type EditorAbilities, editorAbilities } from "./editor-abilities.ts";
@@ -34,6 +35,16 @@ import { offsetOf } from "./text-position.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { workspaceEdit } from "./workspace-edit.ts";
 
+/** A project as its imported code shows it. */
+export interface Analysis {
+  readonly project: Project;
+  /** Undefined when Python could not be run. */
+  readonly graph: Graph | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Text of the files that were analyzed. */
+  readonly source: SourceText;
+}
+
 /** What the server works with. */
 export interface LanguageServerDeps {
   readonly version: string;
@@ -41,7 +52,7 @@ export interface LanguageServerDeps {
   /** The project around a folder; rejects when there is none. */
   openProject(dir: string): Promise<Project>;
   /** Imports the project's code; rejects when the signal is aborted. */
-  analyze(project: Project, signal: AbortSignal): Promise<Validation>;
+  analyze(project: Project, signal: AbortSignal): Promise<Analysis>;
   /** Text of a file by its absolute path. */
   readText(path: string): Promise<string | undefined>;
   /** Folder to look for the project in when the editor names none. */

@@ -7,7 +7,8 @@ import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
-import type { DeploymentRecord, MetadataStore } from "../stores/metadata/store.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
 import { isSettled, type ProgressBoard, type ProgressEvent } from "./progress.ts";
 
 /** What relays. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TraceSpanKind, TraceSpanSchema } from "../../../gen/svc/v1/query_pb.ts";
-import { spanTree } from "../../../src/commands/query/trace.ts";
+import { spanTree } from "../../../src/commands/query/spans-view.ts";
 import { plainStyle } from "../../../src/output/style.ts";
 
 const span = (

@@ -5,6 +5,8 @@ import { type ConnectRouter, type ContextValues, createConnectRouter } from "@co
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalServerResponseToFetch } from "@connectrpc/connect/protocol";
 import { max_body_bytes, Permission, permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { implementationOf, SERVICES, type Service } from "../../../contract/services.ts";
+import { importModule } from "../../../modules.ts";
 import { authorize } from "../../access/authorize.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
@@ -39,31 +41,24 @@ export interface ServiceMethods {
 }
 
 /** What implements a service. */
-interface ServiceModule {
+export interface ServiceModule {
   register(router: ConnectRouter, platform: Platform): void;
   /** Ways of its own that are put before the general handlers, by path. */
-  readonly direct?: Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>>;
+  direct?(): Promise<Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>>>;
 }
 
-/** Every service of the contract with the module that implements it. */
-export const SERVICE_MODULES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
-  "svc.v1.AuthService": () => import("./auth.ts"),
-  "svc.v1.DeploymentService": () => import("./deployment.ts"),
-  "svc.v1.EnvironmentService": () => import("./environment.ts"),
-  "svc.v1.GraphService": () => import("./graph.ts"),
-  "svc.v1.HealthService": () => import("./health.ts"),
-  "svc.v1.QueryService": async () => {
-    const [service, { DIRECT_CALLS }] = await Promise.all([import("./query.ts"), import("./query-direct.ts")]);
-    return { ...service, direct: DIRECT_CALLS };
-  },
-};
+/** Loads what implements a service. */
+export async function loadService(service: Service): Promise<ServiceModule> {
+  return (await importModule(implementationOf(service))) as ServiceModule;
+}
 
 /** Makes the methods. */
 export function createServiceMethods(platform: Platform): ServiceMethods {
   const loaded = new Map<string, Promise<Map<string, CallMethod>>>();
 
-  const load = async (name: string): Promise<Map<string, CallMethod>> => {
-    const module = await SERVICE_MODULES[name]?.();
+  const load = async (service: Service): Promise<Map<string, CallMethod>> => {
+    const module = await loadService(service);
+    const direct = await module.direct?.();
     const router = createConnectRouter({
       interceptors: [errorInterceptor(platform)],
       requestGate,
@@ -72,7 +67,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
       compressMinBytes: MIN_COMPRESSED_BYTES,
       binaryOptions: { readUnknownFields: false },
     });
-    module?.register(router, platform);
+    module.register(router, platform);
     return new Map(
       router.handlers.map((made) => {
         const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
@@ -84,7 +79,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
           {
             authorize: (headers) => authorize(platform.callers, headers, needed),
             receive: (request, share) => readCallBody(request, maxBytes, { share, inflates: needed !== Permission.PUBLIC }),
-            handle: module?.direct?.[handler.requestPath]?.(platform, general) ?? general,
+            handle: direct?.[handler.requestPath]?.(platform, general) ?? general,
             refuse: (request, error) =>
               respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error))),
           },
@@ -96,10 +91,11 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
   return {
     async find(path) {
       const name = path.slice(1, path.lastIndexOf("/"));
-      if (!(name in SERVICE_MODULES)) return undefined;
-      const service = loaded.get(name) ?? load(name);
-      loaded.set(name, service);
-      return (await service).get(path);
+      const service = Object.values(SERVICES).find(({ typeName }) => typeName === name);
+      if (!service) return undefined;
+      const methods = loaded.get(name) ?? load(service);
+      loaded.set(name, methods);
+      return (await methods).get(path);
     },
   };
 }

@@ -86,6 +86,9 @@ export function answerBulkCall<Auth>(
   });
 }
 
+/** Ways of its own for single and bulk queries. */
+export const direct = async () => (await import("./query-direct.ts")).DIRECT_CALLS;
+
 /**
  * Adds the service to a router. Queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
  */

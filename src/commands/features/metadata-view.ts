@@ -1,0 +1,54 @@
+/**
+ * Metadata of features as JSON, for files and `--json`: types, durations and joins as users write
+ * them.
+ */
+
+import type { Feature, FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
+import { messageJson } from "../../contract/message-json.ts";
+import { readableName } from "../../domain/name.ts";
+import { fromProtoValue } from "../../domain/proto-value.ts";
+import { toPlainJson, typeName } from "../../domain/value.ts";
+import { sourceException } from "../../output/source-exception.ts";
+
+/** A feature's metadata; nothing of one that the server left out. */
+export function featureJson(metadata: FeatureMetadata): Record<string, unknown> {
+  const { feature } = metadata;
+  if (!feature) return {};
+  return {
+    fqn: feature.fqn,
+    readable_fqn: readableName(feature.fqn),
+    ...kindJson(feature),
+    ...messageJson(feature, { kind: false, owner: null, description: null, span: sourceException }),
+    ...messageJson(metadata, { feature: false }),
+  };
+}
+
+function kindJson(feature: Feature): Record<string, unknown> {
+  const { kind } = feature;
+  switch (kind.case) {
+    case "scalar":
+      return {
+        kind: "scalar",
+        type: typeName(kind.value.dtype),
+        nullable: kind.value.nullable,
+        primary: kind.value.primary,
+        feature_time: kind.value.featureTime,
+        default: kind.value.defaultValue ? toPlainJson(fromProtoValue(kind.value.defaultValue), kind.value.dtype) : null,
+      };
+    case "hasOne":
+      return {
+        kind: "has_one",
+        type: kind.value.foreignNamespace,
+        nullable: kind.value.optional,
+        join: kind.value.join.map(({ local, foreign }) => ({ local, foreign })),
+      };
+    case "hasMany":
+      return {
+        kind: "has_many",
+        type: kind.value.foreignNamespace,
+        join: kind.value.join.map(({ local, foreign }) => ({ local, foreign })),
+      };
+    default:
+      return { kind: "unknown" };
+  }
+}

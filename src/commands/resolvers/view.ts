@@ -1,0 +1,58 @@
+/** Resolvers as a table and as JSON. */
+
+import { type ListResolversResponse, type Resolver, type ResolverInput, ResolverKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { readableName } from "../../domain/name.ts";
+import { messageTable } from "../../output/message-view.ts";
+import { sourceException } from "../../output/source-exception.ts";
+
+/** `online` or `offline`. */
+function resolverKind({ kind }: Resolver): "online" | "offline" {
+  return kind === ResolverKind.OFFLINE ? "offline" : "online";
+}
+
+/**
+ * What a resolver's parameter is given, as paths from its root class: a feature, the columns of a
+ * relation's rows or the relation itself, the columns of a table, or `now`.
+ */
+export function inputPaths({ kind }: ResolverInput): string[] {
+  switch (kind.case) {
+    case "feature":
+      return [kind.value.path];
+    case "rows": {
+      const { path, columns } = kind.value;
+      return columns.length === 0 ? [path] : columns.map((column) => `${path}.${column.slice(column.indexOf(".") + 1)}`);
+    }
+    case "table":
+      return kind.value.columns;
+    default:
+      return ["now"];
+  }
+}
+
+const allInputs = ({ inputs }: Resolver) => inputs.flatMap(inputPaths);
+
+/**
+ * The resolvers of a deployment. Of their bodies the language is told, and nothing of their
+ * translations.
+ */
+export const resolversView = messageTable<ListResolversResponse>(
+  "resolvers",
+  {
+    fqn: "Resolver",
+    kind: { header: "Kind", cell: resolverKind, json: resolverKind },
+    inputs: { header: "Inputs", cell: (resolver) => allInputs(resolver).map(readableName).join(", "), json: allInputs },
+    outputs: { header: "Outputs", cell: ({ outputs }) => outputs.map(readableName).join(", ") },
+    owner: { json: null },
+    description: { json: null },
+    schedule: { json: null },
+    span: { json: sourceException },
+    body: { json: { key: "language", value: ({ body }) => body.case ?? null } },
+    sourceSha256: { json: false },
+    outputShape: { json: false },
+    total: { json: false },
+    relation: { json: false },
+    translated: { json: false },
+    untranslated: { json: false },
+  },
+  { long: true, json: { deploymentId: false } },
+);

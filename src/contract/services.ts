@@ -1,0 +1,63 @@
+/**
+ * The services of the contract. A row is all that a service needs to be known: the calls of
+ * commands, the client, the facts that the bundle holds of its messages, and what the server loads
+ * to answer it derive from here.
+ */
+
+import type { DescService } from "@bufbuild/protobuf";
+
+/** A service of the contract. */
+export interface Service<S extends DescService = DescService> {
+  /** Its name in the contract, for example `svc.v1.AuthService`. */
+  readonly typeName: string;
+  /**
+   * The server that answers it: the API server at its address for calls, or the query server of the
+   * environment.
+   */
+  readonly target: "grpc" | "query";
+  /** Carries the type of its generated descriptor; never read. */
+  readonly _type?: S;
+}
+
+function service<S extends DescService>(typeName: `svc.v1.${string}Service`, target: Service["target"] = "grpc"): Service<S> {
+  return { typeName, target };
+}
+
+/** Every service, by the name under which commands call it. */
+export const SERVICES = {
+  auth: service<typeof import("../../gen/svc/v1/auth_pb.ts").AuthService>("svc.v1.AuthService"),
+  deployments: service<typeof import("../../gen/svc/v1/deployment_pb.ts").DeploymentService>("svc.v1.DeploymentService"),
+  environments: service<typeof import("../../gen/svc/v1/environment_pb.ts").EnvironmentService>("svc.v1.EnvironmentService"),
+  graph: service<typeof import("../../gen/svc/v1/graph_pb.ts").GraphService>("svc.v1.GraphService"),
+  health: service<typeof import("../../gen/svc/v1/health_pb.ts").HealthService>("svc.v1.HealthService"),
+  query: service<typeof import("../../gen/svc/v1/query_pb.ts").QueryService>("svc.v1.QueryService", "query"),
+};
+
+/** The services' names and the types of their descriptors. */
+export type Services = { readonly [K in keyof typeof SERVICES]: (typeof SERVICES)[K] extends Service<infer S> ? S : never };
+
+/**
+ * The area that a service is named for, as words: `svc.v1.QueryHistoryService` is `["query",
+ * "history"]`.
+ */
+function areaOf({ typeName }: Service): string[] {
+  const name = typeName.slice(typeName.lastIndexOf(".") + 1).replace(/Service$/, "");
+  return name
+    .replaceAll(/(?<=[a-z0-9])[A-Z]/g, " $&")
+    .toLowerCase()
+    .split(" ");
+}
+
+/** Path of a service's generated code, from the folder `gen`: `svc/v1/query_history_pb.ts`. */
+export function generatedCodeOf(service: Service): string {
+  const folder = service.typeName.split(".").slice(0, -1).join("/");
+  return `${folder}/${areaOf(service).join("_")}_pb.ts`;
+}
+
+/**
+ * Path of what implements a service, from the folder `src`:
+ * `server/wire/services/query-history.ts`.
+ */
+export function implementationOf(service: Service): string {
+  return `server/wire/services/${areaOf(service).join("-")}.ts`;
+}

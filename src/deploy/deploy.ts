@@ -1,0 +1,165 @@
+/** One deployment, step by step: validate here and there, show the diff, ask, upload, deploy, wait. */
+
+import { toJson } from "@bufbuild/protobuf";
+import { CreateDeploymentRequestSchema, type Deployment, type DeploymentDiff, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
+import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
+import { type Feature, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import type { Context } from "../context/context.ts";
+import { isError } from "../domain/finding.ts";
+import { outlivingFeatures } from "../domain/graph-diff.ts";
+import { escapeControls } from "../domain/name.ts";
+import { sizeText } from "../domain/size.ts";
+import { AbortedError, CliError } from "../errors/cli-error.ts";
+import { countLine, formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
+import { largeFiles } from "../project/bundle.ts";
+import { secretsLeftOut } from "../project/secrets.ts";
+import { followDeployment, statusName } from "./follow.ts";
+import type { Provenance } from "./provenance.ts";
+import { type Validation, validateProject } from "./validate.ts";
+
+/** What to deploy, and how. */
+export interface DeployOptions {
+  readonly branch: string | undefined;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+  readonly await: boolean;
+  readonly reset: boolean;
+  readonly noPromote: boolean;
+  readonly dump: boolean;
+  readonly skipLsp: boolean;
+  readonly skipSqlExtrasCheck: boolean;
+  readonly tags: readonly string[];
+  readonly description: string | undefined;
+  readonly metadata: readonly (readonly [string, string])[];
+  readonly provenance: Provenance;
+}
+
+/** What `apply` tells, in the order in which it happens. */
+export type ApplyEvent =
+  | { readonly kind: "payload"; readonly payload: unknown }
+  | ({ readonly kind: "diff"; readonly payload?: unknown } & Plan)
+  | ({
+      readonly kind: "deployed";
+      readonly deployment: Deployment;
+      /** Whether it takes the place of what is live, once it is. */
+      readonly promoted: boolean;
+      readonly payload?: unknown;
+    } & Plan);
+
+/** What deploying changes. */
+export interface Plan {
+  readonly diff: DeploymentDiff;
+  /** Features whose cached values stay although their resolvers change. */
+  readonly outliving: readonly Feature[];
+}
+
+/**
+ * Deploys once. The generator goes on after each event was shown, so that the diff stands above the question. Throws a CliError when something is wrong
+ * with the project or the deployment fails, and AbortedError when the user says no; nothing is deployed then.
+ */
+export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
+  const validation = await validateProject(context, {
+    branch: options.branch,
+    needsServer: true,
+    skipLocalWarnings: options.skipLsp,
+    skipDrivers: options.skipSqlExtrasCheck,
+  });
+  tellFindings(context, validation);
+  if (validation.unasked !== undefined) throw validation.unasked;
+  const { diff, graph, project, environment } = validation;
+  if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
+  const request = {
+    branch: options.branch ?? "",
+    noPromote: options.noPromote,
+    tags: [...options.tags],
+    description: options.description ?? "",
+    metadata: Object.fromEntries(options.metadata),
+    ciJobUrl: options.provenance.ciJobUrl,
+    repositoryUrl: options.provenance.repositoryUrl,
+    reset: options.reset,
+    runtime: environment.runtime ?? "",
+    requirements: environment.requirements ?? "",
+    projectName: project.name,
+  };
+  const payload = options.dump
+    ? {
+        request: toJson(CreateDeploymentRequestSchema, { $typeName: "svc.v1.CreateDeploymentRequest", uploadId: "", ...request }),
+        graph: toJson(GraphSchema, graph),
+        files: await project.files(environment.name),
+      }
+    : undefined;
+  if (payload !== undefined) yield { kind: "payload", payload };
+  const { files, secrets } = await project.list(environment.name);
+  if (secrets.length > 0) context.progress.warn(secretsLeftOut(secrets.map(escapeControls)));
+  const large = largeFiles(files);
+  if (large !== undefined) context.progress.warn(large);
+  const hasCache = validation.liveProject !== "" && !options.reset;
+  const plan: Plan = { diff, outliving: hasCache ? outlivingFeatures(diff, graph) : [] };
+  yield { kind: "diff", ...plan };
+  const takenOver = options.noPromote || validation.liveProject === project.name ? "" : validation.liveProject;
+  if (takenOver !== "")
+    context.progress.warn(`${scopeOf(options)} runs project '${takenOver}'; deploying '${project.name}' takes its place`);
+  if (options.dryRun) return;
+  if (!options.force) {
+    if (takenOver !== "" && !context.io.stdinIsTTY) throw otherProject(options, takenOver);
+    if (!(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
+  }
+
+  const service = await context.api.deployments();
+  const started = await context.progress.step("Uploading the source", async (say) => {
+    say(`packing ${sizeText(files.reduce((sum, { size }) => sum + size, 0))}`);
+    const bundle = await project.bundle(environment.name);
+    const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
+    const { length } = bundle.bytes;
+    const tell = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
+    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, tell);
+    return (await service.createDeployment({ ...request, uploadId: upload.uploadId })).deployment;
+  });
+  if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });
+  const deployment = options.await ? await followDeployment(context, started.id) : started;
+  if (deployment.status === DeploymentStatus.FAILED) throw failedDeployment(context, deployment, validation);
+  yield { kind: "deployed", deployment, promoted: !options.noPromote, ...plan, payload };
+}
+
+function scopeOf({ branch }: DeployOptions): string {
+  return branch === undefined ? "this environment" : `branch '${branch}'`;
+}
+
+/** Taking the place of another project is not left to whatever answers in a pipe. */
+function otherProject(options: DeployOptions, live: string): CliError {
+  return new CliError(
+    `nothing was deployed: ${scopeOf(options)} runs project '${live}', and there is no terminal to ask whether that is meant`,
+    {
+      code: "other_project",
+      hint: "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.",
+      details: { live_project: live },
+    },
+  );
+}
+
+/** Shows findings on stderr; throws when one of them stops the deployment. */
+function tellFindings({ progress }: Context, validation: Validation): void {
+  const { diagnostics, source } = validation;
+  if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, source));
+  if (!diagnostics.some(isError)) return;
+  throw new CliError(`the project was not deployed: ${countLine(diagnostics)}`, {
+    code: "validation_failed",
+    details: { diagnostics: findingsJson(diagnostics, validation) },
+  });
+}
+
+function failedDeployment({ progress }: Context, deployment: Deployment, validation: Validation): CliError {
+  const { diagnostics } = deployment;
+  if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, validation.source));
+  return new CliError(`deployment ${deployment.id} failed: ${deployment.error || statusName(deployment.status)}`, {
+    code: "deployment_failed",
+    hint: "What was live before still is.",
+    details: { deployment_id: deployment.id, url: deployment.url, diagnostics: findingsJson(diagnostics, validation) },
+  });
+}
+
+function findingsJson(diagnostics: readonly Diagnostic[], { source, project }: Validation): unknown[] {
+  return diagnostics
+    .map((finding) => (finding.severity === Severity.UNSPECIFIED ? { ...finding, severity: Severity.ERROR } : finding))
+    .map((finding) => lspDiagnostic(finding, source, project.root));
+}

@@ -1,0 +1,70 @@
+/** Redeploying a branch on every change of the project. */
+
+import type { Context } from "../context/context.ts";
+import { CliError } from "../errors/cli-error.ts";
+import { loadProject } from "../project/load.ts";
+import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
+
+const DEBOUNCE_MS = 100;
+
+/**
+ * Deploys, and again whenever the files that are uploaded have changed, until interrupted. Only the first time asks. What is wrong with the project, or
+ * with the server, is told and waited out.
+ */
+export async function* deployOnChange(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
+  const { progress, signal } = context;
+  const { root } = await context.project();
+  const changes = createWakeup(signal);
+  context.machine.watch(root, () => changes.wake(), { signal, debounceMs: DEBOUNCE_MS });
+  let deployed = "";
+  let current = options;
+  for (;;) {
+    const project = await loadProject(root, context.surroundings).catch((error) => tell(context, error));
+    const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
+    if (project && fingerprint !== deployed) {
+      deployed = fingerprint ?? "";
+      try {
+        yield* deploy({ ...context, project: async () => project }, { ...current, await: true });
+        current = { ...current, force: true };
+      } catch (error) {
+        if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
+        tell(context, error);
+      }
+      progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
+    }
+    await changes.next();
+  }
+}
+
+function tell({ flags, io }: Context, error: unknown): undefined {
+  if (!(error instanceof CliError)) throw error;
+  const { code, message, hint, details } = error;
+  io.writeErr(flags.json ? `${JSON.stringify({ error: { code, message, details } })}\n` : `Error: ${message}\n${hint ? `${hint}\n` : ""}`);
+  return undefined;
+}
+
+/** Wakes one waiter; a wake-up that nobody waits for is kept. */
+function createWakeup(signal: AbortSignal): { wake(): void; next(): Promise<void> } {
+  let pending = false;
+  let waiter: (() => void) | undefined;
+  return {
+    wake() {
+      pending = true;
+      waiter?.();
+    },
+    next: () =>
+      new Promise<void>((resolve, reject) => {
+        const done = () => {
+          pending = false;
+          waiter = undefined;
+          signal.removeEventListener("abort", stop);
+          resolve();
+        };
+        const stop = () => reject(signal.reason);
+        if (signal.aborted) return stop();
+        signal.addEventListener("abort", stop, { once: true });
+        if (pending) done();
+        else waiter = done;
+      }),
+  };
+}

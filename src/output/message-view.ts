@@ -1,0 +1,136 @@
+/**
+ * Views of the server's answers. A view names the fields that people see; `--json` has all of them,
+ * by the rule of `contract/message-json.ts`.
+ */
+
+import type { Message } from "@bufbuild/protobuf";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { enumSpelling, messageNamed } from "../contract/contract.ts";
+import type { JsonException, JsonExceptions, MemberOf } from "../contract/message-json.ts";
+import { formatDuration } from "../domain/duration.ts";
+import { escapeControls } from "../domain/name.ts";
+import { durationToMs } from "../domain/proto-time.ts";
+import { jsonLine } from "./json.ts";
+import { timeText } from "./time.ts";
+import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
+
+/**
+ * A field: its header, which is absent when people do not see it, how its cell is written when not
+ * as in JSON, and how its JSON differs from the rule.
+ */
+export interface FieldView<M> extends Partial<Omit<Column<M>, "header">> {
+  readonly header?: string;
+  readonly json?: JsonException<M>;
+}
+
+/** The fields that people see, or whose JSON differs from the rule: a header, or more than that. */
+export type FieldViews<M> = { readonly [K in MemberOf<M>]?: string | FieldView<M> };
+
+/** The fields of an answer that hold messages. */
+type RowsField<A> = { [K in MemberOf<A>]: A[K] extends readonly Message[] ? K : never }[MemberOf<A>];
+type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R : never;
+
+/** What a table of messages may say beside its columns. */
+export interface MessageTableOptions<A extends Message>
+  extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
+  /** Fields of the answer beside the rows whose JSON differs from the rule. */
+  readonly json?: JsonExceptions<A>;
+}
+
+/** The rule, loaded when JSON is asked for. */
+const rule = () => import("../contract/message-json.ts");
+
+/**
+ * A table of the messages in one field of an answer, such as `branches`; the empty table says `No
+ * branches found.`
+ */
+export function messageTable<A extends Message>(
+  rows: RowsField<A>,
+  fields: FieldViews<RowOf<A>>,
+  options: MessageTableOptions<A> = {},
+): View<A> {
+  const { json, things = rows, ...others } = options;
+  const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
+  const exceptions = exceptionsOf(fields);
+  return tableView<A, RowOf<A>>({
+    ...others,
+    things,
+    rows: rowsOf,
+    columns: columnsOf(fields),
+    json: async (answer) => {
+      const { messageJson } = await rule();
+      const listed = { [rows]: () => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
+      return messageJson(answer, { ...json, ...listed } as JsonExceptions<A>);
+    },
+  });
+}
+
+/** The fields of one message, a line for each. */
+export function messageFields<M extends Message>(fields: FieldViews<M>): View<M> {
+  return resourceFields((message: M) => message, fields);
+}
+
+/**
+ * The fields of the resource that an answer holds, a line for each; its JSON is that of the
+ * resource alone.
+ */
+export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
+  const columns = columnsOf(fields);
+  const exceptions = exceptionsOf(fields);
+  const width = Math.max(...columns.map(({ header }) => header.length)) + 2;
+  const line = ({ header, cell, style: mark }: Column<M>, message: M, style: Style) => {
+    const text = escapeControls(cell(message, style));
+    return `${header}:`.padEnd(width) + (mark?.(text, style, message) ?? text);
+  };
+  const shown = <T>(answer: A, show: (message: M) => T): T | undefined => {
+    const message = resource(answer);
+    return message && show(message);
+  };
+  return textView(
+    (answer: A, style) => shown(answer, (message) => columns.map((column) => line(column, message, style)).join("\n")) ?? "",
+    async (answer) => {
+      const { messageJson } = await rule();
+      return shown(answer, (message) => messageJson(message, exceptions)) ?? null;
+    },
+  );
+}
+
+function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
+  return viewsOf(fields).flatMap(([name, { header, json: _, ...view }]) =>
+    header === undefined ? [] : [{ cell: (message: M) => cellText(message, name), ...view, header }],
+  );
+}
+
+/**
+ * A member in a cell: times to the second, lengths of time with units, lists behind commas; nothing
+ * for what is not set or false.
+ */
+function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
+  const type = messageNamed(message.$typeName).fields.find(({ localName }) => localName === name)?.enum?.typeName;
+  const value: unknown = message[name];
+  return Array.isArray(value) ? value.map((item) => valueText(item, type)).join(", ") : valueText(value, type);
+}
+
+function valueText(value: unknown, enumType: string | undefined): string {
+  if (enumType !== undefined && typeof value === "number") return String(enumSpelling(enumType, value) ?? "");
+  if (value === undefined || value === false) return "";
+  if (value === true) return "✓";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (isOfType<Timestamp>(value, "google.protobuf.Timestamp")) return timeText(value);
+  return isOfType<Duration>(value, "google.protobuf.Duration") ? formatDuration(durationToMs(value)) : jsonLine(value);
+}
+
+function isOfType<T extends Message>(value: object, typeName: T["$typeName"]): value is T {
+  return "$typeName" in value && value.$typeName === typeName;
+}
+
+function exceptionsOf<M>(fields: FieldViews<M>): JsonExceptions<M> {
+  return Object.fromEntries(viewsOf(fields).map(([name, { json }]) => [name, json])) as JsonExceptions<M>;
+}
+
+function viewsOf<M>(fields: FieldViews<M>): [name: MemberOf<M>, view: FieldView<M>][] {
+  return Object.entries(fields).map(([name, view]) => [
+    name as MemberOf<M>,
+    typeof view === "string" ? { header: view } : (view as FieldView<M>),
+  ]);
+}

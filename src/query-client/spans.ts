@@ -1,0 +1,20 @@
+/** The spans of a traced query, fetched after its answer so that they cost the query nothing. */
+
+import type { Client } from "@connectrpc/connect";
+import type { QueryMeta, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
+import type { Context } from "../context/context.ts";
+
+/** The spans of a query that was traced; none, and a word of it, when they cannot be read. */
+export async function spansOf(
+  { progress }: Pick<Context, "progress">,
+  service: Client<typeof QueryService>,
+  meta: QueryMeta | undefined,
+): Promise<readonly TraceSpan[]> {
+  if (!meta?.traceId) return [];
+  try {
+    return (await service.getTrace({ trace: { case: "queryId", value: meta.queryId } })).spans;
+  } catch (error) {
+    progress.warn(`the spans of trace ${meta.traceId} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    return [];
+  }
+}
