@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { isError } from "../../domain/finding.ts";
+import { INVALID_SYNTAX } from "../../domain/rules/loading.ts";
 import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
 import type { Validation } from "../validate.ts";
@@ -283,7 +284,7 @@ export class LanguageServer {
     this.written = read;
     this.revision = texts.revision;
     this.places = undefined;
-    if (before && read.diagnostics.some(({ code }) => code === 101)) {
+    if (before && read.diagnostics.some(({ code }) => code === INVALID_SYNTAX.code)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
       read.graph.featureSets.push(...[...before.sets.values()].filter(({ namespace }) => !now.has(namespace)));
     }

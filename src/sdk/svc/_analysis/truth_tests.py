@@ -11,6 +11,7 @@ import re
 from types import TracebackType
 from typing import Iterator, Optional
 
+from .. import _rules as rules
 from .._findings import Finding, Span
 from .._source import Source
 
@@ -43,10 +44,9 @@ def truth_test_finding(error: BaseException, source: Optional[Source], line: int
     """Finding 134 at the operator that asked."""
     found = _tested(source, line) if source else None
     if source is None or found is None:
-        return Finding(134, str(error), fallback, "decided at once")
+        return rules.DecidedAtOnce.raised(problem=str(error)).at(fallback)
     word, span, cure = found
-    text = f"'{word}' makes Python decide at once what is known only when a query runs: {_CURES.get(cure, _CHAIN)}"
-    return Finding(134, text, span, "decided at once")
+    return rules.DecidedAtOnce.operator(word=word, cure=_CURES.get(cure, _CHAIN)).at(span)
 
 
 def _tested(source: Source, line: int) -> Optional[tuple[str, Span, str]]:
