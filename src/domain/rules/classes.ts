@@ -74,7 +74,7 @@ export const TWO_PRIMARY_KEYS = rule(
     severity: "error",
     foundBy: ["text", "analyzer"],
     yields: "to-sound-analysis",
-    means: "Two features are marked as primary keys. Take the mark from one; a key of two parts is written as one feature that holds both.",
+    means: "Two features are marked as primary keys. Take the mark from one of them.",
     why: "A row is identified by one value.",
     example: {
       broken: { "features.py": "@features\nclass User:\n    email: Primary[str]\n    number: int = feature(primary=True)\n" },
@@ -97,8 +97,8 @@ export const UNSUPPORTED_TYPE = rule(
     severity: "error",
     foundBy: ["analyzer"],
     means:
-      "A feature is an int, float, str, bool, bytes, Decimal, date, datetime, timedelta, an Enum, a dataclass, or a list or set of these; a relation is " +
-      "a feature class or `DataFrame[...]` of one. The message names the nearest type that fits.",
+      "A feature is an int, float, str, bool, bytes, date, datetime, timedelta, Decimal, an Enum, a dataclass, a list or set of these, a dict or Any; a " +
+      "relation is a feature class or `DataFrame[...]` of one. The message names the nearest type that fits.",
     why: "Values of other types can be neither stored nor compared.",
     example: {
       broken: { "features.py": "@features\nclass User:\n    id: int\n    size: complex\n" },

@@ -1,7 +1,7 @@
 /** Rules about expressions of `_`, what the server computes without Python: 130 to 136, and 180 about windows. */
 
 import { message, rule } from "./rule.ts";
-import { NO_SUCH_FEATURE } from "./shared.ts";
+import { NO_SUCH_FEATURE } from "./sentences.ts";
 
 const USER = '@features\nclass User:\n    id: int\n    name: str = ""\n';
 const WITH_TXNS = '@features\nclass User:\n    id: int\n    txns: "DataFrame[Txn]"\n';
@@ -204,7 +204,7 @@ export const NULL_EXPRESSION = rule(
     severity: "warning",
     foundBy: ["graph"],
     means: "Write `| None` in the annotation, give the feature a default, or wrap the expression in `F.coalesce(..., value)`.",
-    why: "A query for a row whose value is null fails, such as for the largest amount of no rows.",
+    why: "Whoever reads the feature expects a value, and for some rows there is none, such as the largest amount of no rows.",
     example: {
       broken: { "features.py": `${WITH_TXNS}    top: float = _.txns[_.amount].max()\n${TXN}` },
       mended: { "features.py": `${WITH_TXNS}    top: float | None = _.txns[_.amount].max()\n${TXN}` },
@@ -223,12 +223,8 @@ export const BAD_WINDOW = rule(
     means: "A window is a length of whole seconds such as '10m' or '7d', or 'all'. `windowed(...)` names each one once.",
     why: "Each window is a feature of its own and is stored under its length.",
     example: {
-      broken: {
-        "features.py": `${WITH_TXNS}    spent: Windowed[float] = windowed("7d", "1w", expression=_.txns[_.amount, _.at > _.svc_window].sum())\n${TXN}    at: FeatureTime\n`,
-      },
-      mended: {
-        "features.py": `${WITH_TXNS}    spent: Windowed[float] = windowed("7d", "14d", expression=_.txns[_.amount, _.at > _.svc_window].sum())\n${TXN}    at: FeatureTime\n`,
-      },
+      broken: { "features.py": `${USER}    fails: Windowed[int] = windowed("7d", "1w", default=0)\n` },
+      mended: { "features.py": `${USER}    fails: Windowed[int] = windowed("7d", "14d", default=0)\n` },
     },
   },
   {

@@ -1,7 +1,7 @@
 /** Rules about all definitions together, and about named queries: 160 to 171. */
 
 import { message, rule, warning } from "./rule.ts";
-import { NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./shared.ts";
+import { NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
 
 const USER = "@features\nclass User:\n    id: int\n    name: str\n    email: str\n";
 const MAIL = '\n\n@online\ndef mail(name: User.name) -> User.email:\n    return f"{name}@example.com"\n';

@@ -40,11 +40,11 @@ export const AMBIGUOUS_JOIN = rule(
     example: {
       broken: {
         "features.py":
-          "@features\nclass Place:\n    id: int\n\n\n@features\nclass Route:\n    id: int\n    start: Place.id\n    end: Place.id\n    via: Place\n",
+          "@features\nclass Place:\n    id: int\n\n\n@features\nclass Route:\n    id: int\n    start: Place.id\n    end: Place.id = 0\n    via: Place\n",
       },
       mended: {
         "features.py":
-          "@features\nclass Place:\n    id: int\n\n\n@features\nclass Route:\n    id: int\n    start: Place.id\n    end: Place.id\n    via: Place = has_one(lambda: Route.start == Place.id)\n",
+          "@features\nclass Place:\n    id: int\n\n\n@features\nclass Route:\n    id: int\n    start: Place.id\n    end: Place.id = 0\n    via: Place = has_one(lambda: Route.start == Place.id)\n",
       },
     },
   },
@@ -138,12 +138,10 @@ export const UNDEFINED_NAME = rule(
     why: "The type of the feature would not be known.",
     example: {
       broken: {
-        "features.py":
-          '@features\nclass User:\n    id: int\n\n\n@features\nclass Order:\n    id: int\n    user_id: "Usr.id"\n    user: User\n',
+        "features.py": '@features\nclass User:\n    id: int\n\n\n@features\nclass Order:\n    id: int\n    user_id: "Usr.id" = 0\n',
       },
       mended: {
-        "features.py":
-          '@features\nclass User:\n    id: int\n\n\n@features\nclass Order:\n    id: int\n    user_id: "User.id"\n    user: User\n',
+        "features.py": '@features\nclass User:\n    id: int\n\n\n@features\nclass Order:\n    id: int\n    user_id: "User.id" = 0\n',
       },
     },
   },
@@ -185,7 +183,7 @@ export const NULLABLE_KEY = rule(
     foundBy: ["analyzer"],
     means:
       "The relation is not optional, but the foreign key that finds its row is. Write `| None` at the relation too, or make the key required.",
-    why: "Where the key is None there is no row, and a query for it fails.",
+    why: "Where the key is None there is no row, though whoever reads the relation expects one.",
     example: {
       broken: {
         "features.py":

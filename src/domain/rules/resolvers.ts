@@ -1,7 +1,7 @@
 /** Rules about Python resolvers: 140 to 149. */
 
 import { error, message, rule } from "./rule.ts";
-import { NO_COLUMN, NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./shared.ts";
+import { NO_COLUMN, NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
 
 const USER = '@features\nclass User:\n    id: int\n    name: str = ""\n    email: str = ""\n';
 const ORDER = `${USER}\n\n@features\nclass Order:\n    id: int\n    total: float = 0.0\n    risk: float = 0.0\n    user_id: User.id\n    user: User\n`;

@@ -142,7 +142,7 @@ export class LanguageServer {
     "workspace/didRenameFiles": () => this.catchUp.soon("disk"),
     "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
-    "textDocument/hover": async (params) => hoverAt(await this.at(params)),
+    "textDocument/hover": (params) => this.hover(params),
     "textDocument/definition": async (params) =>
       definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? "") ??
       this.named(params, ({ texts, occurrences, at }) => definitionsOf(texts, occurrences, at)),
@@ -371,6 +371,12 @@ export class LanguageServer {
       const edits = orRefusal(() => renameEdits(at, newName, { occurrences, read: written, readText }));
       return workspaceEdit(texts, edits, this.editor.takesVersions);
     });
+  }
+
+  private async hover(params: Params): Promise<unknown> {
+    const place = await this.at(params);
+    const { texts, written } = this;
+    return hoverAt(place, texts && written ? this.findings(texts, written) : []);
   }
 
   private fix(params: Params): Promise<unknown> {
