@@ -1,4 +1,7 @@
-/** The manual: `svc.1`, a page for each command with its verbs, made of the tree of commands, and the page of lint's rules. */
+/**
+ * The manual: `svc.1`, a page for each command with its verbs, made of the tree of commands, and
+ * the page of lint's rules.
+ */
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 import { bold, italic, item, type ManualEdition, page, paragraphs, section, sentence, subsection, text } from "../output/roff.ts";

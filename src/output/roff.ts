@@ -54,7 +54,10 @@ export function text(line: string): string {
   return /^[.']/.test(safe) ? `\\&${safe}` : safe;
 }
 
-/** Text of any characters as roff (groff_char(7)): the ones with a meaning, and those that UTF-8 pages would turn into typographic ones. */
+/**
+ * Text of any characters as roff (groff_char(7)): the ones with a meaning, and those that UTF-8
+ * pages would turn into typographic ones.
+ */
 export function escaped(words: string): string {
   return words
     .replaceAll("\\", "\\e")

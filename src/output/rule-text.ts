@@ -18,7 +18,9 @@ export function ruleJson({ code, example, foundBy, id, means, severity, title, w
   return { code, id, severity, title, means, why, found_by: foundBy, ...shown };
 }
 
-/** The rule as text of the terminal's width: what it means, why, and an example before and after. */
+/**
+ * The rule as text of the terminal's width: what it means, why, and an example before and after.
+ */
 export function explainedRule(rule: Rule, style: Style): string {
   const width = textWidth(style);
   const isWarning = rule.severity === "warning";
@@ -38,6 +40,9 @@ export function foundWhere({ foundBy }: Rule): string {
   return `Found ${foundBy.map((finder) => FINDERS[finder]).join(", or ")}.`;
 }
 
+/** What is not shown of an example. */
+const LEFT_OUT = "Imports of svc are left out.";
+
 /** One file of an example, with what is to be seen in it. */
 export interface ShownFile {
   /** "Breaks the rule" or "Keeps the rule". */
@@ -46,7 +51,10 @@ export interface ShownFile {
   readonly lines: readonly string[];
 }
 
-/** The files of an example in the order of reading; what the mended side has the same is not shown twice. */
+/**
+ * The files of an example in the order of reading; what the mended side has the same is not shown
+ * twice.
+ */
 export function shownFiles({ broken, mended }: RuleExample): ShownFile[] {
   const shown = (title: string, files: ExampleFiles, before: ExampleFiles): ShownFile[] =>
     Object.entries(files)
@@ -57,10 +65,12 @@ export function shownFiles({ broken, mended }: RuleExample): ShownFile[] {
 
 function examples({ example }: Rule, style: Style, width: number): string[] {
   if ("none" in example) return ["", ...wrap(`There is no example of a few files. ${example.none}`, width)];
-  return shownFiles(example).flatMap(({ lines, path, title }) => [
-    "",
-    `${style.bold(title)}: ${path}`,
-    "",
-    ...lines.map((line) => (line === "" ? "" : `    ${line}`)),
-  ]);
+  return shownFiles(example)
+    .flatMap(({ lines, path, title }) => [
+      "",
+      `${style.bold(title)}: ${path}`,
+      "",
+      ...lines.map((line) => (line === "" ? "" : `    ${line}`)),
+    ])
+    .concat("", LEFT_OUT);
 }

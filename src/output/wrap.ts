@@ -1,4 +1,7 @@
-/** Running text in lines: as wide as the terminal, within bounds that read well; 80 columns elsewhere. */
+/**
+ * Running text in lines: as wide as the terminal, within bounds that read well; 80 columns
+ * elsewhere.
+ */
 
 import type { Style } from "./view.ts";
 

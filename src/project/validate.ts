@@ -181,8 +181,9 @@ async function withAnalysis(
 }
 
 /**
- * Whether the analyzer's word counts instead, as the rule says; on SQL files it does when it found no error. The text alone may have been misread, and
- * a project that works is not to be stopped by that.
+ * Whether the analyzer's word counts instead, as the rule says; on SQL files it does when it found
+ * no error. The text alone may have been misread, and a project that works is not to be stopped by
+ * that.
  */
 function isOverruled(diagnostic: Diagnostic, isSound: boolean, ran: boolean): boolean {
   const yields = ruleOf(diagnostic)?.yields;

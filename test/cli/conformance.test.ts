@@ -130,8 +130,8 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
 });
 
 /**
- * Names with two meanings: the features that a query asks for and the file that others write; the plan that a query prints and the rule that lint
- * explains.
+ * Names with two meanings: the features that a query asks for and the file that others write; the
+ * plan that a query prints and the rule that lint explains.
  */
 const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query", "--explain": "lint" };
 

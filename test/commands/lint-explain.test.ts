@@ -34,6 +34,8 @@ Keeps the rule: features.py
     class User:
         email: Primary[str]
         number: int = 0
+
+Imports of svc are left out.
 `);
 });
 

@@ -1,8 +1,12 @@
-/** Rules about expressions of `_`, what the server computes without Python: 130 to 136, and 180 about windows. */
+/**
+ * Rules about expressions of `_`, what the server computes without Python: 130 to 136, and 180
+ * about windows.
+ */
 
 import { message, rule } from "./rule.ts";
 import { NO_SUCH_FEATURE } from "./sentences.ts";
 
+const WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'";
 const USER = '@features\nclass User:\n    id: int\n    name: str = ""\n';
 const WITH_TXNS = '@features\nclass User:\n    id: int\n    txns: "DataFrame[Txn]"\n';
 const TXN = "\n\n@features\nclass Txn:\n    id: int\n    amount: float = 0.0\n    tax: float = 0.0\n    user_id: User.id\n";
@@ -229,8 +233,8 @@ export const BAD_WINDOW = rule(
   },
   {
     noValue: message("'{feature}' names no windows: write '{example}'", "no windows"),
-    noWindow: message("{written} is no window of '{feature}': write {grammar}", "no window"),
-    noWindows: message("'{feature}' names no windows: write {grammar}", "no windows"),
+    noWindow: message(`{written} is no window of '{feature}': write ${WINDOW_GRAMMAR}`, "no window"),
+    noWindows: message(`'{feature}' names no windows: write ${WINDOW_GRAMMAR}`, "no windows"),
     sameWindow: message("'{feature}' has the window {window} twice, as {first} and {second}: take one out", "the same window"),
   },
 );

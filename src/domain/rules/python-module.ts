@@ -1,7 +1,11 @@
-/** The Python module of rules, `svc._rules`, written from the table: numbers and the sentences that the analyzer says. */
+/**
+ * The Python module of rules, `svc._rules`, written from the table: numbers and the sentences that
+ * the analyzer says.
+ */
 
 import { type Message, PLACEHOLDER, type Rule } from "./rule.ts";
 import { RULES } from "./rules.ts";
+import { CHAIN_CURE, OPERATOR_CURES } from "./sentences.ts";
 
 /** Where the module lies in the source tree. */
 export const RULES_MODULE_PATH = "src/sdk/svc/_rules.py";
@@ -23,7 +27,7 @@ const DOUBLED = new RegExp(`\\{${PLACEHOLDER.source}\\}`, "g");
 
 /** The text of the module: the rules that the analyzer finds. */
 export function rulesModule(): string {
-  return [HEAD, ...RULES.filter(({ foundBy }) => foundBy.includes("analyzer")).map(ruleClass)].join("\n\n");
+  return [HEAD, cures(), ...RULES.filter(({ foundBy }) => foundBy.includes("analyzer")).map(ruleClass)].join("\n\n");
 }
 
 /** The name of a rule's class in Python: `no-primary-key` is `NoPrimaryKey`. */
@@ -34,6 +38,18 @@ export function className(id: string): string {
 /** The name of a message in Python: `wholeClass` is `whole_class`. */
 export function attributeName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function cures(): string {
+  const entries = Object.entries(OPERATOR_CURES).map(([word, cure]) => `    "${word}": "${cure}",`);
+  return [
+    "#: What to write instead of an operator that Python decides at once.",
+    "OPERATOR_CURES = {",
+    ...entries,
+    "}",
+    `CHAIN_CURE = "${CHAIN_CURE}"`,
+    "",
+  ].join("\n");
 }
 
 function ruleClass(rule: Rule): string {

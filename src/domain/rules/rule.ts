@@ -1,11 +1,15 @@
-/** What a rule of lint is: its number and name, what it means, and the sentences that its findings say. */
+/**
+ * What a rule of lint is: its number and name, what it means, and the sentences that its findings
+ * say.
+ */
 
 /** How bad a finding is: an error stops a deployment, a warning is shown and stops nothing. */
 export type RuleSeverity = "error" | "warning";
 
 /**
- * Who finds it: `text` reads the files as they stand in an editor, `analyzer` imports the project with Python, `graph` looks at all definitions
- * together, `server` asks the databases and the stores, `machine` needs a tool that this computer may lack.
+ * Who finds it: `text` reads the files as they stand in an editor, `analyzer` imports the project
+ * with Python, `graph` looks at all definitions together, `server` asks the databases and the
+ * stores, `machine` needs a tool that this computer may lack.
  */
 export type Finder = "text" | "analyzer" | "graph" | "server" | "machine";
 
@@ -20,7 +24,10 @@ export interface RuleExample {
 
 /** The facts about a rule. */
 export interface RuleFacts {
-  /** The number that a finding shows: `Error[110]`. It never changes, and is never given to another rule. */
+  /**
+   * The number that a finding shows: `Error[110]`. It never changes, and is never given to another
+   * rule.
+   */
   readonly code: number;
   /** Kebab-case name, as stable as the number. */
   readonly id: string;
@@ -37,8 +44,8 @@ export interface RuleFacts {
   /** An example, or the reason why a few files cannot show it. */
   readonly example: RuleExample | { readonly none: string };
   /**
-   * When the analyzer's word counts instead of what the text showed: as soon as Python ran, or when it found no error in the project. Absent = the
-   * finding of the text stands.
+   * When the analyzer's word counts instead of what the text showed: as soon as Python ran, or when
+   * it found no error in the project. Absent = the finding of the text stands.
    */
   readonly yields?: "to-any-analysis" | "to-sound-analysis";
 }
@@ -60,7 +67,10 @@ export interface Message<Text extends string = string, Label extends string = st
   readonly severity?: RuleSeverity;
 }
 
-/** The names between braces of a template; what else stands between braces has a sign in it that no name has. */
+/**
+ * The names between braces of a template; what else stands between braces has a sign in it that no
+ * name has.
+ */
 type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? WithoutSigns<Name> | Names<Rest> : never;
 type WithoutSigns<Name extends string> = Name extends `${string}.${string}` | `${string} ${string}` ? never : Name;
 type Values<Text extends string> = { readonly [Name in Names<Text>]: string | number };

@@ -34,7 +34,10 @@ export function ruleOf({ code }: { readonly code: number }): Rule | undefined {
   return BY_CODE.get(code);
 }
 
-/** The rule that a person names by its number (`113`, `E113`, `Error[113]`) or id; undefined when there is none. */
+/**
+ * The rule that a person names by its number (`113`, `E113`, `Error[113]`) or id; undefined when
+ * there is none.
+ */
 export function findRule(named: string): Rule | undefined {
   const [code] = /\d+/.exec(named.replace(/^(?:Error|Warning|E|W)/i, "")) ?? [];
   return BY_ID.get(named.trim().toLowerCase()) ?? (code === undefined ? undefined : BY_CODE.get(Number(code)));

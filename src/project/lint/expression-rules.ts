@@ -11,25 +11,12 @@ import { finding } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
 import { BAD_WINDOW, DECIDED_AT_ONCE, EXPRESSION_IN_RESOLVER, UNKNOWN_FUNCTION } from "../../domain/rules/expressions.ts";
 import type { Said } from "../../domain/rules/rule.ts";
+import { CHAIN_CURE, OPERATOR_CURES } from "../../domain/rules/sentences.ts";
 import type { Places } from "./places.ts";
 import { dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import { type PythonNode, readExpression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 
-const WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'";
-const CHAIN = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)";
-const CURES: Readonly<Record<string, string>> = {
-  and: "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
-  or: "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
-  not: "write ~ and put the comparison in parentheses: ~(_.a > 1)",
-  in: "write .isin([...])",
-  "not in": "write ~ and .isin([...])",
-  is: "write == for a value, and F.is_null(...) for None",
-  "is not": "write != for a value, and F.is_not_null(...) for None",
-  if: "write F.if_then_else(condition, value, other)",
-  contains: "write F.contains(_.tags, value)",
-  "not contains": "write ~F.contains(_.tags, value)",
-};
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
@@ -53,8 +40,7 @@ function windowFindings(model: ProjectModel, module: PythonModule, field: FieldM
   }
   if (value.kind !== "call" || field.windows === undefined) return [];
   const { positional, open } = value.call;
-  if (positional.length === 0 && !open)
-    return [finding(BAD_WINDOW.noWindows({ feature, grammar: WINDOW_GRAMMAR }), places.span(module, value.from, value.to))];
+  if (positional.length === 0 && !open) return [finding(BAD_WINDOW.noWindows({ feature }), places.span(module, value.from, value.to))];
   const seen = new Map<number, string>();
   return positional.flatMap((window) => {
     const written = literalText(window);
@@ -63,7 +49,7 @@ function windowFindings(model: ProjectModel, module: PythonModule, field: FieldM
     const isOther = window.kind === "number" || window.kind === "bool" || window.kind === "none" || window.kind === "list";
     if (written === undefined && !isOther) return [];
     const seconds = windowSeconds(window);
-    if (seconds === undefined) return [finding(BAD_WINDOW.noWindow({ written: source, feature, grammar: WINDOW_GRAMMAR }), span)];
+    if (seconds === undefined) return [finding(BAD_WINDOW.noWindow({ written: source, feature }), span)];
     const first = seen.get(seconds);
     seen.set(seconds, first ?? source);
     if (first === undefined) return [];
@@ -182,7 +168,7 @@ class ExpressionLinter {
   }
 
   #decided(word: string, from: PythonNode, to = from, cureName = word): void {
-    const said = DECIDED_AT_ONCE.operator({ word, cure: CURES[cureName] ?? CHAIN });
+    const said = DECIDED_AT_ONCE.operator({ word, cure: OPERATOR_CURES[cureName] ?? CHAIN_CURE });
     this.#findings.push(finding(said, this.places.span(this.module, from.from, to.to)));
   }
 

@@ -108,7 +108,10 @@ function readOutputs(
   });
 }
 
-/** What 143 says of an output; nothing where the text does not show what to do about it, because the analyzer says both. */
+/**
+ * What 143 says of an output; nothing where the text does not show what to do about it, because the
+ * analyzer says both.
+ */
 function outputProblem(
   core: ReturnType<typeof readAnnotation>["core"],
   inSelection: boolean,

@@ -151,7 +151,8 @@ def attribute_error(error: AttributeError) -> DefinitionError:
         label = "no such window" if "has no window" in str(error) else "no such feature"
         return DefinitionError(rules.UnknownFeature.raised(problem=str(error), label=label), token=name)
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == f"{__package__}.functions":
-        return DefinitionError(rules.UnknownFunction.function(what="function", name=name, near=did_you_mean(name, error.obj.__all__)), token=name)
+        near = did_you_mean(name, error.obj.__all__)
+        return DefinitionError(rules.UnknownFunction.function(what="function", name=name, near=near), token=name)
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ in public_modules():
         return DefinitionError(rules.UnknownSdkName.no_name(problem=str(error)), token=name)
     return DefinitionError(rules.UnsupportedType.no_attribute(problem=str(error)), token=name)

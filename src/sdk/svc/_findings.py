@@ -70,7 +70,7 @@ def well_formed(text: str) -> str:
 
 
 class Said(NamedTuple):
-    """What a rule says of one place: its number, the sentence, the words under the marker, and how bad it is."""
+    """What a rule says of one place: number, sentence, words under the marker, severity."""
 
     code: int
     message: str
@@ -103,7 +103,7 @@ class Message(NamedTuple):
 
 
 class DefinitionError(TypeError):
-    """A definition that makes no sense, with what a rule says of it; `token` names the part of the definition that is at fault."""
+    """A definition that makes no sense, with what a rule says of it; `token` names the part at fault."""
 
     def __init__(self, said: Said, *, token: str = "", hint: str = "") -> None:
         super().__init__(said.message)

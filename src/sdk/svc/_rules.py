@@ -10,6 +10,22 @@ from __future__ import annotations
 from ._findings import WARNING, Message
 
 
+#: What to write instead of an operator that Python decides at once.
+OPERATOR_CURES = {
+    "and": "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
+    "or": "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
+    "not": "write ~ and put the comparison in parentheses: ~(_.a > 1)",
+    "in": "write .isin([...])",
+    "not in": "write ~ and .isin([...])",
+    "is": "write == for a value, and F.is_null(...) for None",
+    "is not": "write != for a value, and F.is_not_null(...) for None",
+    "if": "write F.if_then_else(condition, value, other)",
+    "contains": "write F.contains(_.tags, value)",
+    "not contains": "write ~F.contains(_.tags, value)",
+}
+CHAIN_CURE = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)"
+
+
 class InvalidSyntax:
     """A file is not Python."""
 
@@ -621,6 +637,14 @@ class BadWindow:
 
     code = 180
     no_value = Message(code, "'{feature}' names no windows: write '{example}'", "no windows")
-    no_window = Message(code, "{written} is no window of '{feature}': write {grammar}", "no window")
-    no_windows = Message(code, "'{feature}' names no windows: write {grammar}", "no windows")
+    no_window = Message(
+        code,
+        "{written} is no window of '{feature}': write a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'",
+        "no window",
+    )
+    no_windows = Message(
+        code,
+        "'{feature}' names no windows: write a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'",
+        "no windows",
+    )
     same_window = Message(code, "'{feature}' has the window {window} twice, as {first} and {second}: take one out", "the same window")

@@ -224,12 +224,9 @@ class _Reader(FrameSignature):
         name = root.cls.__name__
         sound = next(item.parameter for item, other in self.inputs if other is not None and other._svc_root.namespace == root.namespace)
         related = ("annotation", sound, f"starts from {name}")
-        self.problem(
-            rules.TwoInputClasses.in_parameters(name=name, other=reference._svc_root.cls.__name__, advice=_relation_advice(root, reference)),
-            "annotation",
-            parameter,
-            related=related,
-        )
+        other, advice = reference._svc_root.cls.__name__, _relation_advice(root, reference)
+        said = rules.TwoInputClasses.in_parameters(name=name, other=other, advice=advice)
+        self.problem(said, "annotation", parameter, related=related)
 
     def check_overlap(self) -> None:
         for output in self.outputs:

@@ -1,4 +1,7 @@
-/** Every rule of the table has a failing project here, which `svc lint` must find: number, place and words. */
+/**
+ * Every rule of the table has a failing project here, which `svc lint` must find: number, place and
+ * words.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

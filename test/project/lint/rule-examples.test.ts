@@ -1,4 +1,7 @@
-/** The examples of the table of rules: what is shown as broken gives that finding and no other, and what is shown as mended gives none. */
+/**
+ * The examples of the table of rules: what is shown as broken gives that finding and no other, and
+ * what is shown as mended gives none.
+ */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { BAD_PROJECT_FILE, NO_INTERPRETER } from "../../../src/domain/rules/project.ts";
@@ -19,7 +22,10 @@ function wholeFiles(files: ExampleFiles): Record<string, string> {
   return { ...settings, ...Object.fromEntries(whole) };
 }
 
-/** The numbers that `svc lint --local` shows, each once. A machine may lack the Python that an example names. */
+/**
+ * The numbers that `svc lint --local` shows, each once. A machine may lack the Python that an
+ * example names.
+ */
 async function linted(files: ExampleFiles): Promise<number[]> {
   const done = await runCommand("lint", ["--local", "--json"], { home, dir: writeProject(wholeFiles(files)) });
   const codes = (done.json() as { readonly code: number }[]).map(({ code }) => code);

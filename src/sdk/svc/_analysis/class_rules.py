@@ -10,7 +10,7 @@ from .._feature_class import FeatureClass
 from .._field import MISSING, Field, WindowedOptions
 from .._findings import BrokenReference, DefinitionError, Finding
 from .._options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
-from .._windows import WINDOW_GRAMMAR, format_window, window_seconds
+from .._windows import format_window, window_seconds
 from .._wire import describe, value_json
 from .places import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
@@ -125,12 +125,12 @@ def _check_windows(field: Field, report: Report) -> None:
             ).at(annotation_span(field))
         )
     if not options.windows:
-        report(rules.BadWindow.no_windows(feature=field.fqn, grammar=WINDOW_GRAMMAR).at(value_span(field)))
+        report(rules.BadWindow.no_windows(feature=field.fqn).at(value_span(field)))
     seen: dict[int, Any] = {}
     for index, written in enumerate(options.windows):
         seconds, span = window_seconds(written), argument_span(field, index)
         if seconds is None:
-            report(rules.BadWindow.no_window(written=describe(written), feature=field.fqn, grammar=WINDOW_GRAMMAR).at(span))
+            report(rules.BadWindow.no_window(written=describe(written), feature=field.fqn).at(span))
         elif seconds in seen:
             report(
                 rules.BadWindow.same_window(

@@ -58,7 +58,8 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
         if inside is not None:
             return _syntax(error, inside)
     if not error.__traceback__ or isinstance(error, (UnicodeDecodeError, MemoryError)) or _is_unparsed(error):
-        return (rules.InvalidSyntax.code, path), rules.InvalidSyntax.not_python(path=path, problem=str(error) or type(error).__name__).at(Span(path, 1, 1, 1, 1))
+        said = rules.InvalidSyntax.not_python(path=path, problem=str(error) or type(error).__name__)
+        return (said.code, path), said.at(Span(path, 1, 1, 1, 1))
     frames = _frames(error)
     inner = next((frame for frame in reversed(frames) if project_path(frame[0].f_code.co_filename)), None)
     file = project_path(inner[0].f_code.co_filename) or path if inner else path
@@ -168,9 +169,8 @@ def _syntax(error: SyntaxError, path: str) -> Keyed:
     end_line, end_column = error.end_lineno or line, error.end_offset or 0
     if end_line < line or (end_line == line and end_column <= column):
         end_line, end_column = line, column + 1
-    return (rules.InvalidSyntax.code, path), rules.InvalidSyntax.syntax(problem=error.msg, runtime=f"Python {platform.python_version()}").at(
-        Span(path, line, column, end_line, end_column)
-    )
+    said = rules.InvalidSyntax.syntax(problem=error.msg, runtime=f"Python {platform.python_version()}")
+    return (said.code, path), said.at(Span(path, line, column, end_line, end_column))
 
 
 def _describe(

@@ -15,18 +15,6 @@ from .. import _rules as rules
 from .._findings import Finding, Span
 from .._source import Source
 
-_CURES = {
-    "and": "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
-    "or": "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
-    "not": "write ~ and put the comparison in parentheses: ~(_.a > 1)",
-    "in": "write .isin([...])",
-    "not in": "write ~ and .isin([...])",
-    "if": "write F.if_then_else(condition, value, other)",
-    "contains": "write F.contains(_.tags, value)",
-    "not contains": "write ~F.contains(_.tags, value)",
-}
-_CHAIN = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)"
-
 
 def is_truth_test(error: BaseException) -> bool:
     """Whether an exception comes from an expression or a condition that was asked whether it is true, or what it contains."""
@@ -46,7 +34,7 @@ def truth_test_finding(error: BaseException, source: Optional[Source], line: int
     if source is None or found is None:
         return rules.DecidedAtOnce.raised(problem=str(error)).at(fallback)
     word, span, cure = found
-    return rules.DecidedAtOnce.operator(word=word, cure=_CURES.get(cure, _CHAIN)).at(span)
+    return rules.DecidedAtOnce.operator(word=word, cure=rules.OPERATOR_CURES.get(cure, rules.CHAIN_CURE)).at(span)
 
 
 def _tested(source: Source, line: int) -> Optional[tuple[str, Span, str]]:

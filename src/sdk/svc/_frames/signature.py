@@ -106,7 +106,7 @@ class FrameSignature:
         return False
 
     def columns(self, table: TableType, refusal: Message) -> list[FeatureReference]:
-        """The features of `DataFrame[...]`; a class stands for all of its values. Raises DefinitionError with the refusal."""
+        """The features of `DataFrame[...]`, all values for a class. Raises DefinitionError with the refusal."""
         found: list[FeatureReference] = []
         for item in table.items:
             core = read_annotation(item, self.definition.scope).core
