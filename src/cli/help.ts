@@ -2,37 +2,13 @@
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 import type { Style } from "../output/view.ts";
+import { textWidth, wrap } from "../output/wrap.ts";
 import { type CommandInfo, describeEntry, describeGlobals, type FlagInfo, type TreeInfo } from "./describe.ts";
 import type { Extension } from "./extension.ts";
 import { argumentUsage } from "./parse.ts";
 import type { Tree } from "./resolve.ts";
 
-/** Widest line of a help text that is not for a terminal. */
-const HELP_WIDTH = 80;
-const NARROWEST = 40;
-const WIDEST = 120;
 const WIDEST_LABEL = 28;
-
-/** Columns of the help on what `style` is for. */
-function helpWidth(style: Pick<Style, "width">): number {
-  return Number.isFinite(style.width) ? Math.max(NARROWEST, Math.min(WIDEST, style.width)) : HELP_WIDTH;
-}
-
-/** Breaks text at blanks into lines of at most `width` columns. */
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const paragraph of text.split("\n")) {
-    let line = "";
-    for (const word of paragraph.split(/\s+/)) {
-      if (line !== "" && line.length + 1 + word.length > width) {
-        lines.push(line);
-        line = word;
-      } else line = line === "" ? word : `${line} ${word}`;
-    }
-    lines.push(line);
-  }
-  return lines;
-}
 
 type Row = readonly [label: string, meaning: string];
 
@@ -94,7 +70,7 @@ function flagSections(style: Style, flags: readonly FlagInfo[]): string[] {
     const title = flag.group ?? "Flags";
     groups.set(title, [...(groups.get(title) ?? []), flagRow(flag)]);
   }
-  return [...groups].flatMap(([title, rows]) => section(style, title, columns(rows, helpWidth(style))));
+  return [...groups].flatMap(([title, rows]) => section(style, title, columns(rows, textWidth(style))));
 }
 
 /** The flags that every command takes, but for those that `own` has under the same name. */
@@ -103,7 +79,7 @@ function globalSection(style: Style, own: readonly FlagInfo[] = []): string[] {
   const rows = describeGlobals()
     .filter((flag) => !flag.hidden && !names.has(flag.name))
     .map(flagRow);
-  return section(style, "Global flags", columns(rows, helpWidth(style)));
+  return section(style, "Global flags", columns(rows, textWidth(style)));
 }
 
 /** The way from nothing to the first answer. */
@@ -117,7 +93,7 @@ const FIRST_STEPS: readonly Row[] = [
 /** Help for the whole program, from the static tree. */
 export function rootHelp(tree: Tree, categories: readonly string[], extensions: readonly Extension[], style: Style): string {
   const entries = Object.entries(tree).filter(([, entry]) => !entry.hidden);
-  const width = helpWidth(style);
+  const width = textWidth(style);
   const widestName = Math.max(...entries.map(([name]) => name.length));
   const lines = wrap("svc: a feature platform for real-time machine learning in one file", width);
   lines.push(...section(style, "Usage", ["  svc <command> [flags]", "  svc --version"]));
@@ -146,7 +122,7 @@ export function rootHelp(tree: Tree, categories: readonly string[], extensions: 
 
 /** Help for one command or group. */
 export function commandHelp(tree: Tree, info: CommandInfo, style: Style): string {
-  const width = helpWidth(style);
+  const width = textWidth(style);
   const verbs = verbRows(tree, info.path.split(" "));
   const usage: string[] = [];
   if (info.runnable) usage.push(`  svc ${[info.path, usageOf(info), "[flags]"].filter((part) => part !== "").join(" ")}`);
@@ -215,5 +191,5 @@ export function listHelp({ commands, extensions }: TreeInfo, style: Style): stri
     ...commands.map((command): Row => [`svc ${command.path}`, command.summary]),
     ...extensions.map(({ name, path }): Row => [`svc ${name}`, path]),
   ];
-  return `${columns(rows, helpWidth(style)).join("\n")}\n`;
+  return `${columns(rows, textWidth(style)).join("\n")}\n`;
 }

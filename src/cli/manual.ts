@@ -1,15 +1,12 @@
-/** Manual pages in the man macros (man-pages(7)), made of the tree of commands: `svc.1`, and one for each command with its verbs. */
+/**
+ * The manual: `svc.1`, a page for each command with its verbs, made of the tree of commands, and
+ * the page of lint's rules.
+ */
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
+import { bold, italic, item, type ManualEdition, page, paragraphs, section, sentence, subsection, text } from "../output/roff.ts";
+import { RULES_PAGE, rulesPage } from "../output/rules-page.ts";
 import type { CommandInfo, FlagInfo, TreeInfo } from "./describe.ts";
-
-/** What stands at the foot of every page. */
-export interface ManualEdition {
-  /** `v<major>.<minor>.<patch>`. */
-  readonly version: string;
-  /** `YYYY-MM-DD`. */
-  readonly date: string;
-}
 
 /** What the pages are made of; extensions are a machine's, not a release's. */
 type SvcTree = Pick<TreeInfo, "globals" | "commands">;
@@ -22,7 +19,7 @@ export function manualPages(tree: SvcTree, categories: readonly string[], editio
     const commands = tree.commands.filter(({ path }) => firstWord(path) === top);
     pages.set(`svc-${top}.1`, commandPage(top, commands, edition));
   }
-  return pages;
+  return pages.set(RULES_PAGE, rulesPage(edition));
 }
 
 const FILES: readonly (readonly [string, string])[] = [
@@ -94,24 +91,6 @@ function commandSections(command: CommandInfo, several: boolean): string[] {
   return [section(title, parts)];
 }
 
-function page(name: string, summary: string, { version, date }: ManualEdition, sections: readonly string[]): string {
-  const head = `.TH ${quoted(name.toUpperCase())} 1 ${quoted(date)} ${quoted(`svc ${version}`)} ${quoted("svc")}`;
-  const parts = [head, ".nh", section("NAME", [`${escaped(name)} \\- ${escaped(summary)}`]), ...sections];
-  return `${parts.filter((part) => part !== "").join("\n")}\n`;
-}
-
-function section(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : [`.SH ${quoted(title)}`, ...lines].join("\n");
-}
-
-function subsection(title: string): string {
-  return `.SS ${quoted(title)}`;
-}
-
-function item(label: string, meaning: string): string[] {
-  return [".TP", label, text(sentence(meaning))];
-}
-
 function synopsis(command: CommandInfo): string {
   const args = command.args.map(({ name, required, variadic }) => {
     const word = `${italic(name)}${variadic ? "..." : ""}`;
@@ -145,36 +124,4 @@ function withValues({ meaning, values }: { readonly meaning: string; readonly va
   return values ? `${meaning} (one of ${values.join(", ")})` : meaning;
 }
 
-/** Running text is filled; lines that start with blanks stay as they are. */
-function paragraphs(description: string): string[] {
-  return description.split(/\n\s*\n/).flatMap((paragraph) => {
-    const lines = paragraph.replace(/^\n+|\s+$/g, "").split("\n");
-    const verbatim = lines.some((line) => /^\s{2,}/.test(line));
-    return [".PP", ...(verbatim ? [".nf"] : []), ...lines.map(text), ...(verbatim ? [".fi"] : [])];
-  });
-}
-
 const firstWord = (path: string): string => path.split(" ")[0] ?? "";
-const bold = (words: string): string => `\\fB${escaped(words)}\\fR`;
-const italic = (words: string): string => `\\fI${escaped(words)}\\fR`;
-const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
-
-/** A line of text: one that would be read as a request is guarded. */
-function text(line: string): string {
-  const safe = escaped(line);
-  return /^[.']/.test(safe) ? `\\&${safe}` : safe;
-}
-
-/** Text of any characters as roff (groff_char(7)): the ones with a meaning, and those that UTF-8 pages would turn into typographic ones. */
-function escaped(words: string): string {
-  return words
-    .replaceAll("\\", "\\e")
-    .replaceAll("-", "\\-")
-    .replaceAll("'", "\\(aq")
-    .replaceAll("`", "\\(ga")
-    .replaceAll("^", "\\(ha")
-    .replaceAll("~", "\\(ti")
-    .replaceAll(/[^\x20-\x7e]/g, (character) => `\\[u${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`);
-}
-
-const quoted = (words: string): string => `"${escaped(words).replaceAll('"', "\\(dq")}"`;

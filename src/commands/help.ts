@@ -32,7 +32,7 @@ export default defineCommand({
   args: { command: args("words of a command, for example `server start`") },
   flags: {
     all: bool("every command; with --json, arguments and flags too"),
-    manual: path("write the manual pages of all commands into this folder", { placeholder: "<folder>" }),
+    manual: path("write the manual pages of all commands and of lint's rules into this folder", { placeholder: "<folder>" }),
   },
   check({ all, command, manual }) {
     if (manual !== undefined && (all || command.length > 0))

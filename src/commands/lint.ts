@@ -1,18 +1,54 @@
 import { defineCommand } from "../cli/command.ts";
-import { bool } from "../cli/flag.ts";
+import { bool, optionalValue, text } from "../cli/flag.ts";
 import { currentBranch } from "../config/branch.ts";
 import { type Validation, validateProject } from "../deploy/validate.ts";
 import { isError } from "../domain/finding.ts";
+import type { Rule } from "../domain/rules/rule.ts";
+import { findRule, nearRules, RULES } from "../domain/rules/rules.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { toCliError } from "../errors/report.ts";
 import { formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
-import { textView } from "../output/view.ts";
+import { explainedRule, ruleJson } from "../output/rule-text.ts";
+import { choiceView, tableView, textView } from "../output/view.ts";
 
 interface Findings extends Pick<Validation, "diagnostics" | "source"> {
   readonly root: string;
   /** Why only this machine's half was done, where both were asked for. */
   readonly failure: CliError | undefined;
 }
+
+/** A rule that was asked about, or all of them. */
+type Explained = { readonly rule: Rule } | { readonly rules: readonly Rule[] };
+
+/** The rule of that number or id. Throws UsageError with the nearest ones when there is none. */
+function explain(named: string): Rule {
+  const rule = findRule(named);
+  if (rule) return rule;
+  const near = nearRules(named).map(({ code, id }) => `${code} (${id})`);
+  const nearest = near.length > 0 ? `; the nearest ${near.length > 1 ? "are" : "is"} ${near.join(", ")}` : "";
+  throw new UsageError(`there is no rule '${named}'${nearest}`, { hint: "`svc lint --explain` lists all rules." });
+}
+
+const findingsView = textView(
+  ({ diagnostics, source }: Findings, style) => formatDiagnostics(diagnostics, source, style),
+  ({ diagnostics, source, root }: Findings) => diagnostics.map((diagnostic) => lspDiagnostic(diagnostic, source, root)),
+);
+const ruleView = textView(
+  ({ rule }: { readonly rule: Rule }, style) => explainedRule(rule, style),
+  ({ rule }) => ruleJson(rule),
+);
+const rulesView = tableView({
+  rows: ({ rules }: { readonly rules: readonly Rule[] }) => rules,
+  columns: [
+    { header: "NUMBER", align: "right", cell: ({ code }: Rule) => String(code) },
+    { header: "ID", cell: ({ id }: Rule) => id },
+    { header: "SEVERITY", cell: ({ severity }: Rule) => severity },
+    { header: "RULE", cell: ({ title }: Rule) => title, flexible: true },
+  ],
+  things: "rules",
+  json: ({ rules }) => ({ rules: rules.map(ruleJson) }),
+  long: true,
+});
 
 /** The failure to ask the server, told after the findings of this machine. */
 async function localOnly(cause: unknown): Promise<CliError> {
@@ -27,17 +63,26 @@ export default defineCommand({
   description:
     "Reads the Python and SQL files, imports the Python modules, and then asks the server about sources, statements and stored types. The server is " +
     "asked only when nothing is wrong so far; when it cannot be asked, what was found without it is printed, and the command fails. With --json the " +
-    "findings are an array of the language server protocol's diagnostics.",
-  examples: ["svc lint", { run: "svc lint --local", does: "Without a server" }, { run: "svc lint --json", does: "For an editor" }],
-  needs: ["project"],
+    "findings are an array of the language server protocol's diagnostics. What a finding means, `svc lint --explain` says by its number, and the " +
+    "manual page svc-lint-rules for all of them.",
+  examples: [
+    "svc lint",
+    { run: "svc lint --local", does: "Without a server" },
+    { run: "svc lint --json", does: "For an editor" },
+    { run: "svc lint --explain 153", does: "What Error[153] means, with an example" },
+  ],
   flags: {
     local: bool("local validation only", { aliases: ["--local-only"] }),
     lsp: bool("LSP validation only (calls the server)", { aliases: ["--lsp-only"] }),
+    explain: optionalValue(text("print what a rule means instead of validating; bare = list the rules", { placeholder: "<rule>" })),
   },
-  check({ local, lsp }) {
+  check({ explain, local, lsp }) {
+    if (explain !== undefined && (local || lsp)) throw new UsageError("--explain validates nothing: it takes no --local and no --lsp");
     if (local && lsp) throw new UsageError("--local and --lsp exclude each other");
   },
-  async run(context, { local, lsp }): Promise<Findings> {
+  async run(context, { explain: named, local, lsp }): Promise<Findings | Explained> {
+    if (named !== undefined) return named === true ? { rules: RULES } : { rule: explain(named) };
+    await context.project();
     const branch = local ? undefined : await currentBranch(context);
     const validation = await validateProject(context, { remote: !local, branch });
     const diagnostics = lsp && validation.remote ? validation.remote : validation.diagnostics;
@@ -46,12 +91,10 @@ export default defineCommand({
     const failure = failed || validation.unasked === undefined ? undefined : await localOnly(validation.unasked);
     return { diagnostics, source: validation.source, root: validation.project.root, failure };
   },
-  exitCode({ diagnostics, failure }) {
-    if (failure) throw failure;
-    return diagnostics.some(isError) ? 1 : 0;
+  exitCode(data) {
+    if (!("diagnostics" in data)) return 0;
+    if (data.failure) throw data.failure;
+    return data.diagnostics.some(isError) ? 1 : 0;
   },
-  view: textView(
-    ({ diagnostics, source }: Findings, style) => formatDiagnostics(diagnostics, source, style),
-    ({ diagnostics, source, root }: Findings) => diagnostics.map((diagnostic) => lspDiagnostic(diagnostic, source, root)),
-  ),
+  view: choiceView<Findings | Explained>((data) => ("diagnostics" in data ? findingsView : "rule" in data ? ruleView : rulesView)),
 });

@@ -9,6 +9,8 @@ import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
 import type { Context } from "../context/context.ts";
 import { isError, mergeFindings } from "../domain/finding.ts";
+import { INVALID_SYNTAX, NEWER_PYTHON } from "../domain/rules/loading.ts";
+import { ruleOf } from "../domain/rules/rules.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
 import type { SourceText } from "../output/diagnostic.ts";
 import type { Project, ProjectEnvironment } from "../project/project.ts";
@@ -49,9 +51,6 @@ export interface Validation {
   readonly source: SourceText;
 }
 
-/** Rules that the analyzer checks itself: where it finds nothing wrong, its word on Python files counts. */
-const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143, 144, 146, 148, 192]);
-
 /**
  * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
  * Throws what loading the project throws, and with `needsServer` why the server could not be asked.
@@ -76,7 +75,6 @@ export async function validateProject(context: Context, options: ValidateOptions
       const analysis = context.python().analyze({
         root: project.root,
         files: files.map((file) => file.path),
-        validation: project.validation,
         onProgress: say,
         onStart: started.resolve,
         signal: context.signal,
@@ -169,10 +167,10 @@ async function withAnalysis(
   try {
     const { graph, python } = await analysis;
     const { policyFindings } = await import("../project/lint/policy.ts");
-    const newer = new Set(found.filter(({ code }) => code === 104).map(({ span }) => span?.file));
-    const analyzed = graph.diagnostics.filter(({ code, span }) => code !== 101 || !newer.has(span?.file));
+    const newer = new Set(found.filter(({ code }) => code === NEWER_PYTHON.code).map(({ span }) => span?.file));
+    const analyzed = graph.diagnostics.filter(({ code, span }) => code !== INVALID_SYNTAX.code || !newer.has(span?.file));
     const isSound = !graph.diagnostics.some(isError);
-    const policy = isSound ? policyFindings(graph, project.validation) : [];
+    const policy = policyFindings(graph, project.validation);
     const kept = found.filter((diagnostic) => !isOverruled(diagnostic, isSound, python !== undefined));
     return { graph: python === undefined ? undefined : graph, diagnostics: mergeFindings(kept, analyzed, policy) };
   } catch (error) {
@@ -183,10 +181,12 @@ async function withAnalysis(
 }
 
 /**
- * Whether the analyzer's word counts instead: on syntax as soon as Python ran; on all of its own rules, and on SQL files, when it found no error. The
- * text alone may then have been misread, and a project that works is not to be stopped by that.
+ * Whether the analyzer's word counts instead, as the rule says; on SQL files it does when it found
+ * no error. The text alone may have been misread, and a project that works is not to be stopped by
+ * that.
  */
-function isOverruled({ code, span }: Diagnostic, isSound: boolean, ran: boolean): boolean {
-  if (code === 101) return ran;
-  return isSound && (ANALYZER_RULES.has(code) || span?.file.endsWith(".sql") === true);
+function isOverruled(diagnostic: Diagnostic, isSound: boolean, ran: boolean): boolean {
+  const yields = ruleOf(diagnostic)?.yields;
+  if (yields === "to-any-analysis") return ran;
+  return isSound && (yields === "to-sound-analysis" || diagnostic.span?.file.endsWith(".sql") === true);
 }

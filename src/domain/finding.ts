@@ -2,36 +2,28 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema, type RelatedSpanSchema, Severity, type Span } from "../../gen/svc/v1/error_pb.ts";
+import type { Said } from "./rules/rule.ts";
 
-/** What a finding may carry beside its rule, message and place. */
+/** What a finding may carry beside what its rule says, and its place. */
 export interface FindingDetails {
-  /** A few words under the marker. */
-  readonly label?: string;
   readonly related?: readonly { readonly span: Span; readonly message: string }[];
   readonly hint?: string;
   /** What could stand at the finding's place instead, best first. */
   readonly replacements?: readonly string[];
 }
 
-/** An error: it stops a deployment. */
-export function errorAt(code: number, span: Span | undefined, message: string, details: FindingDetails = {}): Diagnostic {
-  return finding(Severity.ERROR, code, span, message, details);
-}
-
-/** A warning: it is shown and stops nothing. */
-export function warningAt(code: number, span: Span | undefined, message: string, details: FindingDetails = {}): Diagnostic {
-  return finding(Severity.WARNING, code, span, message, details);
+/** A finding: what a rule says of a place. Without a place it is about the project. */
+export function finding(said: Said, span: Span | undefined, details: FindingDetails = {}): Diagnostic {
+  const { code, label, message } = said;
+  const severity = said.severity === "warning" ? Severity.WARNING : Severity.ERROR;
+  const related = (details.related ?? []) as MessageInitShape<typeof RelatedSpanSchema>[];
+  const { hint = "", replacements = [] } = details;
+  return create(DiagnosticSchema, { severity, code, span, message, label, hint, related, replacements: [...replacements] });
 }
 
 /** Whether a finding stops a deployment; a severity that is not stated is read as an error. */
 export function isError(diagnostic: Diagnostic): boolean {
   return diagnostic.severity !== Severity.WARNING;
-}
-
-function finding(severity: Severity, code: number, span: Span | undefined, message: string, details: FindingDetails): Diagnostic {
-  const related = (details.related ?? []) as MessageInitShape<typeof RelatedSpanSchema>[];
-  const { label = "", hint = "", replacements = [] } = details;
-  return create(DiagnosticSchema, { severity, code, span, message, label, hint, related, replacements: [...replacements] });
 }
 
 /**

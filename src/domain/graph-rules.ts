@@ -16,10 +16,19 @@
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
-import { errorAt, mergeFindings, warningAt } from "./finding.ts";
+import { finding, mergeFindings } from "./finding.ts";
 import { readableName } from "./name.ts";
 import { readPlannerOptions } from "./planner-options.ts";
 import { findRecursion } from "./recursion.ts";
+import {
+  AMBIGUOUS_RESOLVERS,
+  BAD_NAMED_QUERY,
+  CYCLE,
+  NEVER_SCHEDULED,
+  NOT_COMPUTABLE,
+  OFFLINE_ONLY,
+  UNUSED_FEATURE,
+} from "./rules/graph.ts";
 
 /** Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103). */
 export function checkGraph(graph: Graph): Diagnostic[] {
@@ -77,8 +86,7 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
       .slice(1)
       .flatMap((step) => (step.span ? [{ span: step.span, message: `${step.name} is part of it` }] : []));
     diagnostics.push(
-      errorAt(161, steps[0]?.span, `cycle: ${shown}; each of these features is computed only from the next`, {
-        label: "begins here",
+      finding(CYCLE.circle({ cycle: shown }), steps[0]?.span, {
         related,
         hint: cycle.some((fqn) => recursion.features.has(fqn))
           ? "A query follows relations so often as its features say, never until there is no more row: write each level as a feature of its own, or have the database follow them with a recursive query."
@@ -99,14 +107,19 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
       if (!chain || chain.some((fqn) => onCycle.has(fqn))) return [];
       const missing = chain.at(-1) as string;
       const named = readableName(missing);
-      const shown = chain.length > 1 ? `: ${chain.map(readableName).join(" needs ")}` : "";
+      const needs = chain.length > 1 ? `: ${chain.map(readableName).join(" needs ")}` : "";
       const [provider] = derivation.providers.get(missing) ?? [];
       const reason = provider && `its ${provider.resolver ? "resolver cannot run" : "expression cannot be computed"}`;
-      const cure = reason ?? `no resolver or default computes ${named}`;
-      const message = `named query '${queryName(query)}' cannot compute ${readableName(output)} from its inputs${shown}; ${cure}`;
+      const cause = reason ?? `no resolver or default computes ${named}`;
+      const said = NOT_COMPUTABLE.query({
+        query: queryName(query),
+        output: readableName(output),
+        chain: needs,
+        cause,
+        missing: named,
+      });
       return [
-        errorAt(160, query.span, message, {
-          label: `${named} has no provider`,
+        finding(said, query.span, {
           related: relatedFeature(derivation, missing),
           hint: `Add a resolver or a default for ${named}, or take it into the query's inputs.`,
         }),
@@ -136,10 +149,8 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
       if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
         return [];
       const needed = readableName(need.feature);
-      const message = `no resolver or default computes ${needed}, which ${step.name} reads as ${readableName(need.path)}`;
       return [
-        warningAt(160, step.span, `${message}: only queries that give it as an input can run it`, {
-          label: `needs ${needed}`,
+        finding(NOT_COMPUTABLE.throughRelation({ needed, reader: step.name, path: readableName(need.path) }), step.span, {
           related: relatedFeature(derivation, need.feature),
           hint: `Write a resolver or a default for ${needed}.`,
         }),
@@ -168,8 +179,7 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
           .join(", ");
         const why = isTotal(first.resolver) ? "each says that it has all rows" : "nothing says which of them a query should use";
         return [
-          errorAt(162, second.span, `${first.name} and ${second.name} both compute ${both}, and ${why}`, {
-            label: "ambiguous",
+          finding(AMBIGUOUS_RESOLVERS.both({ first: first.name, second: second.name, features: both, why }), second.span, {
             related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
             hint: `Give one of them a tag or an environment, ${totalCure(first, second)}or remove one.`,
           }),
@@ -226,15 +236,9 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
     const scalar = feature.kind.case === "scalar" ? feature.kind.value : undefined;
     if (!scalar || scalar.primary || scalar.featureTime || used.has(feature.fqn) || derivation.hasProvider(feature)) return [];
     return [
-      warningAt(
-        163,
-        feature.span,
-        `nothing computes ${readableName(feature.fqn)} and nothing uses it: a query can only give it back as it was given`,
-        {
-          label: "no provider, no consumer",
-          hint: "Write a resolver or an expression for it, or take it out.",
-        },
-      ),
+      finding(UNUSED_FEATURE.unused({ feature: readableName(feature.fqn) }), feature.span, {
+        hint: "Write a resolver or an expression for it, or take it out.",
+      }),
     ];
   });
 }
@@ -250,8 +254,7 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   const warn = (fqn: string, consumer: string, span: Span | undefined): Diagnostic => {
     const provider = derivation.providers.get(fqn)?.[0];
     const needed = readableName(fqn);
-    return warningAt(164, span, `${consumer} needs ${needed}, which only the offline resolver ${provider?.name} computes`, {
-      label: "never computed online",
+    return finding(OFFLINE_ONLY.needed({ consumer, feature: needed, resolver: provider?.name ?? "" }), span, {
       hint: `Write an online resolver or a default for ${needed}.`,
       related: provider?.span ? [{ span: provider.span, message: "offline resolver" }] : [],
     });
@@ -277,9 +280,8 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
 function scheduleFindings({ graph }: Derivation): Diagnostic[] {
   return graph.resolvers.flatMap(({ fqn, schedule, span }) => {
     if (schedule === "") return [];
-    const text = `${fqn} has the schedule '${schedule}', and nothing runs it: this version of svc has no schedules`;
     const hint = "Queries compute its features when they are asked for; take `cron` out, or run a query by a scheduler of your own.";
-    return [warningAt(165, span, text, { label: "never runs by itself", hint })];
+    return [finding(NEVER_SCHEDULED.schedule({ resolver: fqn, schedule }), span, { hint })];
   });
 }
 
@@ -287,8 +289,7 @@ function scheduleFindings({ graph }: Derivation): Diagnostic[] {
 function plannerOptionFindings({ graph }: Derivation): Diagnostic[] {
   return graph.namedQueries.flatMap((query) =>
     readPlannerOptions(query.plannerOptions).problems.map((problem) =>
-      errorAt(170, query.span, `named query '${queryName(query)}': ${problem}`, {
-        label: "cannot be planned",
+      finding(BAD_NAMED_QUERY.plannerOption({ query: queryName(query), problem }), query.span, {
         hint: "`svc query --help` lists the planner options.",
       }),
     ),

@@ -3,8 +3,9 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
-import { errorAt } from "../domain/finding.ts";
+import { finding } from "../domain/finding.ts";
 import { LineMap } from "../domain/line-map.ts";
+import { BAD_PROJECT_FILE } from "../domain/rules/project.ts";
 import { readYaml } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { formatDiagnostic } from "../output/diagnostic.ts";
@@ -128,14 +129,11 @@ function listOf(folders: readonly string[]): string {
 
 function brokenYaml(lines: LineMap, configPath: string, problem: { message: string; start: number; end: number }): CliError {
   const span = lines.span(problem.start, Math.max(problem.end, problem.start + 1));
-  const message = `the project file is not YAML: ${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}`;
+  const said = BAD_PROJECT_FILE.notYaml({ problem: `${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}` });
   const place = { file: configPath, line: span.line, column: span.column };
   return new CliError(
-    formatDiagnostic(errorAt(190, span, message, { label: "here" }), () => lines.text),
-    {
-      code: "bad_project_file",
-      details: { ...place, message },
-    },
+    formatDiagnostic(finding(said, span), () => lines.text),
+    { code: "bad_project_file", details: { ...place, message: said.message } },
   );
 }
 
@@ -151,16 +149,11 @@ async function missingFiles(root: string, environments: readonly ProjectEnvironm
       if (path === undefined || full === undefined || readTextFile(full) !== undefined) continue;
       const at = lines.text.indexOf(path);
       const outside = relative(root, full).startsWith("..");
+      const said = BAD_PROJECT_FILE.missingFile({ environment: environment.name, key, path });
       found.push(
-        errorAt(
-          190,
-          lines.span(Math.max(at, 0), Math.max(at, 0) + path.length),
-          `environments.${environment.name}.${key}: ${path} does not exist`,
-          {
-            label: "no such file",
-            hint: outside ? "Paths are relative to the project file and stay below it." : "",
-          },
-        ),
+        finding(said, lines.span(Math.max(at, 0), Math.max(at, 0) + path.length), {
+          hint: outside ? "Paths are relative to the project file and stay below it." : "",
+        }),
       );
     }
   }

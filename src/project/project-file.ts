@@ -2,8 +2,9 @@
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { didYouMean } from "../domain/closest.ts";
-import { errorAt } from "../domain/finding.ts";
+import { finding } from "../domain/finding.ts";
 import type { LineMap } from "../domain/line-map.ts";
+import { BAD_PROJECT_FILE } from "../domain/rules/project.ts";
 import { scalarText, type YamlEntry, type YamlMap, type YamlNode } from "../domain/yaml-tree.ts";
 import type { MetadataPolicy, Project, ProjectEnvironment } from "./project.ts";
 
@@ -155,10 +156,11 @@ class ProjectFileReader {
     return map.entries.find((entry) => plainKey(entry.key) === key);
   }
 
-  #error(start: number, end: number, message: string, label: string, hint = ""): void {
+  #error(start: number, end: number, problem: string, label: string, hint = ""): void {
     const newline = this.lines.text.indexOf("\n", start);
     const lastInLine = newline < 0 ? end : Math.min(end, newline);
-    this.#findings.push(errorAt(190, this.lines.span(start, Math.max(lastInLine, start)), message, { label, hint }));
+    const span = this.lines.span(start, Math.max(lastInLine, start));
+    this.#findings.push(finding(BAD_PROJECT_FILE.value({ problem, label }), span, { hint }));
   }
 }
 

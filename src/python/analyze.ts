@@ -6,8 +6,9 @@ import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { checkGraphExpressions } from "../domain/expressions/check.ts";
-import { errorAt, isError, mergeFindings } from "../domain/finding.ts";
+import { finding, isError, mergeFindings } from "../domain/finding.ts";
 import { checkGraph } from "../domain/graph-rules.ts";
+import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
 import { crashedAt, lastWords } from "./crash.ts";
@@ -54,16 +55,12 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
   const scratch = await mkdtemp(join(analyzer.scratchDir, "analysis-"));
   try {
     const out = join(scratch, "graph.json");
-    const write = async (name: string, content: unknown): Promise<string> => {
-      await writeFile(join(scratch, name), JSON.stringify(content), { mode: 0o600 });
-      return join(scratch, name);
-    };
-    const files = await write("files.json", options.files.filter(isPythonModule));
-    const policy = options.validation ? ["--policy", await write("policy.json", options.validation)] : [];
+    const files = join(scratch, "files.json");
+    await writeFile(files, JSON.stringify(options.files.filter(isPythonModule)), { mode: 0o600 });
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const boot = join(analyzer.sdkRoot, "svc", "_boot.py");
     const flags = ["-I", "-B", "-X", "utf8", "-X", "faulthandler"];
-    const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out, ...policy];
+    const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out];
     const running = runProgram(argv, {
       cwd: root,
       env: {
@@ -101,8 +98,7 @@ function unfinished(result: RunResult, root: string, timeoutMs: number): Graph {
 
 function finding103(message: string, frame: { file: string; line: number } | undefined): Diagnostic {
   const span = frame && create(SpanSchema, { file: frame.file, line: frame.line, column: 1, endLine: frame.line, endColumn: 1 });
-  return errorAt(103, span, message, {
-    label: "import did not finish",
+  return finding(IMPORT_UNFINISHED.unfinished({ problem: message }), span, {
     hint: "Code at the top level of a module runs at every deployment; move slow or failing work into a resolver.",
   });
 }

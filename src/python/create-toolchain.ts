@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
-import { errorAt } from "../domain/finding.ts";
+import { finding } from "../domain/finding.ts";
+import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { analyzeProject } from "./analyze.ts";
 import { interpreterFinding, type SearchPlaces } from "./interpreter.ts";
 import { findKnownInterpreter } from "./known-interpreter.ts";
@@ -94,6 +95,6 @@ async function requirementsOf(text: string, root: string | undefined, file: stri
     return await readRequirements(text, root, file);
   } catch (error) {
     if (!(error instanceof RequirementsError)) throw error;
-    throw new ToolchainError(error.message, [errorAt(102, undefined, error.message, { label: "cannot be read" })]);
+    throw new ToolchainError(error.message, [finding(IMPORT_FAILED.requirements({ problem: error.message }), undefined)]);
   }
 }

@@ -3,7 +3,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
-import { errorAt } from "../domain/finding.ts";
+import { finding } from "../domain/finding.ts";
+import { NO_INTERPRETER } from "../domain/rules/project.ts";
 import { searchFolders } from "../domain/search-path.ts";
 import { RUNTIME_NAMES, runtimeMinor, SUPPORTED_MINORS } from "./runtime.ts";
 import { runProgram } from "./subprocess.ts";
@@ -162,11 +163,11 @@ function whichAll(name: string, places: SearchPlaces): string[] {
 export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, places: SearchPlaces): Diagnostic {
   const minor = runtime === undefined ? undefined : runtimeMinor(runtime);
   const wanted = minor === undefined ? "no Python 3.10 to 3.13" : `no Python 3.${minor}`;
-  const message =
+  const said =
     runtime !== undefined && minor === undefined
-      ? `runtime '${runtime}' is not supported; set it to one of ${RUNTIME_NAMES}`
-      : `${wanted} was found (searched ${search.searched.join("; ")}); install it with ${installCommand(minor ?? 12, places)}`;
-  return errorAt(191, undefined, message, { label: "not installed" });
+      ? NO_INTERPRETER.notSupported({ runtime, runtimes: RUNTIME_NAMES })
+      : NO_INTERPRETER.notFound({ wanted, searched: search.searched.join("; "), command: installCommand(minor ?? 12, places) });
+  return finding(said, undefined);
 }
 
 /** The shortest way to a Python of that minor version here. */

@@ -5,7 +5,6 @@
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
-import type { MetadataPolicy } from "../project/project.ts";
 
 /** An interpreter that can run the SDK. */
 export interface Interpreter {
@@ -34,8 +33,6 @@ export interface AnalyzeOptions {
   readonly requirements?: string;
   /** Its path relative to the root, for findings. */
   readonly requirementsFile?: string;
-  /** The project file's rules about metadata, for finding 192. */
-  readonly validation?: MetadataPolicy;
   /** Name of the environment, visible to user code. */
   readonly environmentName?: string;
   /** Longest import; default 60 s. */

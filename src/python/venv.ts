@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { withFileLock } from "../disk/lock.ts";
-import { errorAt } from "../domain/finding.ts";
+import { finding } from "../domain/finding.ts";
+import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { installProgress } from "./install-progress.ts";
 import type { SearchPlaces } from "./interpreter.ts";
 import type { RequirementPlace, Requirements } from "./requirements.ts";
@@ -127,7 +128,7 @@ function installFailure(
   const said = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
   const shown = lastLines(inProject(said, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
   const message = [`${what} ${how}`, ...shown].join("\n");
-  return new ToolchainError(message, [errorAt(102, spanOf(refused(lines, requirements)), message, { label: "not installed" })], log);
+  return new ToolchainError(message, [finding(IMPORT_FAILED.install({ problem: message }), spanOf(refused(lines, requirements)))], log);
 }
 
 /** What an installer says, with the lines of the project's files in place of those of the copy that it read. */

@@ -168,8 +168,11 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
   });
 });
 
-/** Names that the specification gives two meanings: the features that a query asks for, and the file that others write. */
-const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query" };
+/**
+ * Names with two meanings: the features that a query asks for and the file that others write; the
+ * plan that a query prints and the rule that lint explains.
+ */
+const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query", "--explain": "lint" };
 
 test("a flag's name has one type everywhere", () => {
   const kinds = new Map<string, { kind: string; where: string }>();

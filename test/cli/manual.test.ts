@@ -4,6 +4,8 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { describeLoadedTree, type TreeInfo } from "../../src/cli/describe.ts";
 import { manualPages } from "../../src/cli/manual.ts";
 import { categories, commandTree } from "../../src/commands/index.ts";
+import { RULES } from "../../src/domain/rules/rules.ts";
+import { RULES_PAGE } from "../../src/output/rules-page.ts";
 import { lacksProgram } from "../harness/needs.ts";
 
 const EDITION = { version: "v1.2.3", date: "2024-02-29" };
@@ -25,14 +27,19 @@ async function groff(page: string, options: readonly string[]): Promise<{ text: 
   return { text: text.replaceAll(/\x1b\[[\d;]*m|.\x08/g, ""), said };
 }
 
-test("a page for svc and for each command of the first level, with all that is below it", () => {
+test("a page for svc and for each command of the first level, with all that is below it, and that of the rules", () => {
   const tops = new Set(tree.commands.map(({ path }) => path.split(" ")[0] ?? ""));
-  expect([...pages.keys()].sort()).toEqual(["svc.1", ...[...tops].map((top) => `svc-${top}.1`)].sort());
+  expect([...pages.keys()].sort()).toEqual(["svc.1", RULES_PAGE, ...[...tops].map((top) => `svc-${top}.1`)].sort());
   for (const { path, runnable, flags } of tree.commands) {
     const page = pages.get(`svc-${path.split(" ")[0]}.1`) ?? "";
     if (runnable) expect(page).toContain(`\\fBsvc ${path.replaceAll("-", "\\-")}\\fR`);
     for (const flag of flags.filter(({ hidden }) => !hidden)) expect(page).toContain(`\\fB${flag.name.replaceAll("-", "\\-")}\\fR`);
   }
+});
+
+test("the page of lint's rules has every rule, with what it means", () => {
+  const page = pages.get(RULES_PAGE)?.replaceAll("\\-", "-");
+  for (const { code, id } of RULES) expect(page).toContain(`${code}, ${id}: `);
 });
 
 describe.skipIf(lacksProgram("groff"))("groff", () => {

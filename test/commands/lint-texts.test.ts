@@ -161,7 +161,7 @@ describe("names and totals", () => {
     const sound = await lint({ "accounts.py": account, "users.py": user("Account") });
     expect([sound.places, sound.exitCode]).toEqual([[], 0]);
     const broken = await lint({ "accounts.py": account, "users.py": user("Acount") });
-    expect(broken.messages).toEqual(["'Acount' in the annotation \"Acount\" is never defined; did you mean 'Account'?"]);
+    expect(broken.messages).toEqual(["'Acount' in this annotation is never defined; did you mean 'Account'?"]);
     expect(broken.places).toEqual(["124 users.py:15:14"]);
   });
 });

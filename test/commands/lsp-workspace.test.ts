@@ -206,6 +206,18 @@ describe("messages", () => {
   });
 });
 
+test("at a finding the hover says what its rule means, and elsewhere it does not", async () => {
+  await using editor = new Editor(PROJECT);
+  await editor.start();
+  await editor.findings("resolvers.py", has(142));
+  const said = await editor.hover("resolvers.py", BROKEN.replace("User.idd", "User.i|>dd"));
+  expect(said).toStartWith("**Error 142**: A feature does not exist");
+  expect(said).toContain("`svc lint --explain 142`");
+  const elsewhere = await editor.hover("resolvers.py", BROKEN.replace("-> User.name", "-> User.na|>me"));
+  expect(elsewhere).toContain("user.name");
+  expect(elsewhere).not.toContain("142");
+});
+
 describe("the end", () => {
   test("`exit` without `shutdown` is exit code 1", async () => {
     await using editor = new Editor(PROJECT);

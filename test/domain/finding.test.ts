@@ -1,9 +1,12 @@
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
-import { errorAt, isError, mergeFindings, warningAt } from "../../src/domain/finding.ts";
+import { type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
+import { finding, isError, mergeFindings } from "../../src/domain/finding.ts";
 
 const at = (file: string, line: number, column = 1) => create(SpanSchema, { file, line, column, endLine: line, endColumn: column + 1 });
+const errorAt = (code: number, span: Span | undefined, message: string) => finding({ code, severity: "error", message, label: "" }, span);
+const warningAt = (code: number, span: Span | undefined, message: string) =>
+  finding({ code, severity: "warning", message, label: "" }, span);
 
 test("a later pass does not repeat what an earlier one said of a rule, file and line", () => {
   const first = [errorAt(140, at("b.py", 2), "here"), errorAt(140, at("b.py", 2, 9), "and here")];

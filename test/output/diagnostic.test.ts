@@ -1,14 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
-import { errorAt, warningAt } from "../../src/domain/finding.ts";
+import { type Diagnostic, type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
+import { type FindingDetails, finding } from "../../src/domain/finding.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
 import { countLine, formatDiagnostic, formatDiagnostics, lspDiagnostic } from "../../src/output/diagnostic.ts";
 import { seeded } from "../domain/seed.ts";
 
 const span = (line: number, column: number, endLine: number, endColumn: number, file = "a.sql") =>
   create(SpanSchema, { file, line, column, endLine, endColumn });
+type Details = FindingDetails & { readonly label?: string };
+const errorAt = (code: number, span: Span | undefined, message: string, { label = "", ...details }: Details = {}) =>
+  finding({ code, severity: "error", message, label }, span, details);
+const warningAt = (code: number, span: Span | undefined, message: string, { label = "", ...details }: Details = {}) =>
+  finding({ code, severity: "warning", message, label }, span, details);
 const show = (diagnostic: Diagnostic, text: string | undefined) => formatDiagnostic(diagnostic, () => text);
 
 describe("for people", () => {

@@ -34,8 +34,6 @@ export interface AnalyzeOptions {
   readonly python?: string;
   /** Files to import; default: all of the folder. */
   readonly files?: readonly string[];
-  /** Metadata policy of finding 192. */
-  readonly policy?: unknown;
 }
 
 const runs = new Map<string, Promise<AnalyzerRun>>();
@@ -55,14 +53,10 @@ async function runAnalyzer(name: string, options: AnalyzeOptions): Promise<Analy
   try {
     const out = join(scratch, "graph.json");
     const extra: string[] = [];
-    for (const [flag, value] of [
-      ["--files", options.files],
-      ["--policy", options.policy],
-    ] as const) {
-      if (value === undefined) continue;
-      const path = join(scratch, `${flag.slice(2)}.json`);
-      writeFileSync(path, JSON.stringify(value));
-      extra.push(flag, path);
+    if (options.files !== undefined) {
+      const path = join(scratch, "files.json");
+      writeFileSync(path, JSON.stringify(options.files));
+      extra.push("--files", path);
     }
     const boot = join(SDK_ROOT, "svc/_boot.py");
     const argv = [python, ...PYTHON_FLAGS, boot, "analyze", "--root", join(FIXTURES, name), "--out", out, ...extra];

@@ -115,7 +115,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "'user.account' is required, but its key 'user.key' may be None: write 'account: \"Account | None\"'",
       "required",
     ],
-    ["E124 features.py:17:12 Bnk", "'Bnk' in the annotation \"Bnk\" is never defined", "never defined"],
+    ["E124 features.py:17:12 Bnk", "'Bnk' in this annotation is never defined", "never defined"],
     [
       'E114 features.py:19:11 "Right.right"',
       "the type of 'user.left' refers back to itself: write the type of the values in one place",
@@ -291,8 +291,8 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
   ],
   "124-forward": [
-    ["E124 features.py:7:18 Acount", "'Acount' in the annotation \"Acount.id\" is never defined; did you mean 'Account'?", "never defined"],
-    ["E124 features.py:8:12 Bnk", "'Bnk' in the annotation \"Bnk | None\" is never defined", "never defined"],
+    ["E124 features.py:7:18 Acount", "'Acount' in this annotation is never defined; did you mean 'Account'?", "never defined"],
+    ["E124 features.py:8:12 Bnk", "'Bnk' in this annotation is never defined", "never defined"],
     ["E142 features.py:14:20 idd", "User has no feature 'idd'; did you mean 'id'?", "no such feature"],
   ],
   "126-nullable-key": [

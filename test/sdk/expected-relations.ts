@@ -54,7 +54,7 @@ export const EXPECTED_RELATION_FINDINGS: Readonly<Record<string, readonly Expect
       "'user.windows' is a relation, which has no windows: give them to a feature that aggregates its rows",
       "a relation",
     ],
-    ["E124 features.py:28:25 Txnn", "'Txnn' in the annotation \"DataFrame[Txnn]\" is never defined; did you mean 'Txn'?", "never defined"],
+    ["E124 features.py:28:25 Txnn", "'Txnn' in this annotation is never defined; did you mean 'Txn'?", "never defined"],
     [
       "E114 features.py:33:15 _.other",
       "'computed.id' is the primary key, which says what row it is: it is given, not computed by an expression",

@@ -10,9 +10,10 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Expression, Feature, FeatureSet, Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
-import { errorAt, mergeFindings, warningAt } from "../finding.ts";
+import { finding, mergeFindings } from "../finding.ts";
 import { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
+import { EXPRESSION_TYPE, NULL_EXPRESSION } from "../rules/expressions.ts";
 import type { ExpressionScope } from "./scope.ts";
 import { isNullType, typeWords, widening } from "./types.ts";
 import { type TypedExpression, typeExpression } from "./typing.ts";
@@ -51,7 +52,7 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
 function checkFilter(filter: Expression, scope: ExpressionScope, place: Span | undefined): Diagnostic[] {
   const { type, diagnostics } = checkExpression(filter, scope, place);
   if (!type || isNullType(type) || typeWords(type) === "bool") return diagnostics;
-  return [errorAt(131, filter.span ?? place, `a filter must be bool, and this is ${typeWords(type)}`, { label: "no condition" })];
+  return [finding(EXPRESSION_TYPE.filter({ type: typeWords(type) }), filter.span ?? place)];
 }
 
 /** The class of a has-many relation's rows, by the path from a namespace. */
@@ -68,18 +69,15 @@ function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Dia
   const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, place);
   if (!typed || !dtype) return [...diagnostics];
   const name = feature.kind.value.windowedBase || readableName(feature.fqn);
-  if (widening(typed.type, dtype) === undefined)
-    return [
-      errorAt(131, place, `the expression of ${name} is ${typeWords(typed.type)}, and its annotation is ${typeWords(dtype)}`, {
-        label: typeWords(typed.type),
-        hint: conversionHint(typeWords(typed.type), typeWords(dtype)),
-      }),
-    ];
+  if (widening(typed.type, dtype) === undefined) {
+    const [type, annotation] = [typeWords(typed.type), typeWords(dtype)];
+    const said = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
+    return [finding(said, place, { hint: conversionHint(type, annotation) })];
+  }
   if (!typed.nullable || nullable || defaultValue) return [];
   const cause = causeOfNull(typed);
   return [
-    warningAt(136, place, `the expression of ${name} may be null${cause && ` (${cause})`}, and the feature is not optional`, {
-      label: "may be null",
+    finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), place, {
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),
   ];

@@ -5,6 +5,8 @@ import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
+import { BAD_EXPRESSION } from "../rules/expressions.ts";
+import type { Said } from "../rules/rule.ts";
 
 /** The row that an expression, or a part of it in brackets, is about. */
 export interface ExpressionScope {
@@ -32,9 +34,7 @@ export interface FoundValue {
 /** A path that leads to no value, and why. */
 export interface NoValue {
   readonly found: false;
-  readonly message: string;
-  /** A few words under the marker. */
-  readonly label: string;
+  readonly said: Said;
 }
 
 /** A path that leads to a has-many relation. */
@@ -78,17 +78,14 @@ function unknown(name: string, set: FeatureSet): NoValue {
   );
   if (windows.length > 0) {
     const spelled = windows.map((feature) => readableName(feature.name)).join(", ");
-    return { found: false, message: `${set.className}.${name} has one value per window: ${spelled}`, label: "which window?" };
+    return { found: false, said: BAD_EXPRESSION.valuePerWindow({ owner: set.className, name, windows: spelled }) };
   }
   const near = didYouMean(
     readableName(name),
     set.features.map((feature) => readableName(feature.name)),
   );
-  return {
-    found: false,
-    message: `${set.className} has no feature '${readableName(name)}'${near && `; ${near}`}`,
-    label: "no such feature",
-  };
+  const said = BAD_EXPRESSION.noSuchFeature({ owner: set.className, name: readableName(name), near: near && `; ${near}` });
+  return { found: false, said };
 }
 
 /** Finds the value at the end of a path. */
@@ -96,16 +93,11 @@ export function resolveValue(scope: ExpressionScope, path: readonly string[]): F
   const walked = walk(scope, path);
   if ("found" in walked) return walked;
   const feature = walked.features.at(-1);
-  if (!feature) return { found: false, message: "`_` alone is a row, not a value: name a feature of it", label: "no value" };
+  if (!feature) return { found: false, said: BAD_EXPRESSION.rowAlone() };
   const shown = `_.${path.join(".")}`;
-  if (feature.kind.case === "hasMany")
-    return {
-      found: false,
-      message: `${shown} is any number of rows, not a value: aggregate them, such as _.${feature.name}.count()`,
-      label: "no value",
-    };
+  if (feature.kind.case === "hasMany") return { found: false, said: BAD_EXPRESSION.rowsAsValue({ path: shown, name: feature.name }) };
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype)
-    return { found: false, message: `${shown} is a row, not a value: name a feature of it`, label: "no value" };
+    return { found: false, said: BAD_EXPRESSION.rowAsValue({ path: shown }) };
   let type: DataType = feature.kind.value.dtype;
   let nullable = feature.kind.value.nullable || walked.isOptional;
   for (const name of walked.rest) {
@@ -116,11 +108,11 @@ export function resolveValue(scope: ExpressionScope, path: readonly string[]): F
         name,
         fields.map((candidate) => candidate.name),
       );
-      const message =
+      const said =
         fields.length > 0
-          ? `${feature.fqn} has no field '${name}'${near && `; ${near}`}`
-          : `${feature.fqn} is a value, not a relation: it has no feature '${name}'`;
-      return { found: false, message, label: "no such field" };
+          ? BAD_EXPRESSION.noSuchField({ feature: feature.fqn, name, near: near && `; ${near}` })
+          : BAD_EXPRESSION.valueAsRelation({ feature: feature.fqn, name });
+      return { found: false, said };
     }
     type = field.dtype;
     nullable ||= field.nullable;
@@ -136,6 +128,6 @@ export function resolveRelation(scope: ExpressionScope, path: readonly string[])
   const relation = walked.features.at(-1);
   const child = relation?.kind.case === "hasMany" ? scope.index.sets.get(relation.kind.value.foreignNamespace) : undefined;
   if (!relation || !child || walked.rest.length > 0)
-    return { found: false, message: `_.${path.join(".")} is no has-many relation, so there is nothing to aggregate`, label: "no rows" };
+    return { found: false, said: BAD_EXPRESSION.nothingToAggregate({ path: path.join(".") }) };
   return { found: true, path: path.join("."), relation, child, isOptional: walked.isOptional };
 }

@@ -4,8 +4,10 @@ import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Aggregation, Expression, FeatureReference, FunctionCall } from "../../../gen/svc/v1/graph_pb.ts";
 import { type DataType, PrimitiveType, type Value } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../closest.ts";
-import { errorAt } from "../finding.ts";
+import { finding } from "../finding.ts";
 import { fromProtoValue } from "../proto-value.ts";
+import { BAD_AGGREGATION, BAD_EXPRESSION, EXPRESSION_TYPE, UNKNOWN_FUNCTION } from "../rules/expressions.ts";
+import type { Said } from "../rules/rule.ts";
 import type { FeatureValue } from "../value.ts";
 import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold } from "./aggregations.ts";
 import type { FunctionDefinition, Overload } from "./definition.ts";
@@ -93,23 +95,23 @@ class Typist {
         return { kind: "now", type: PRIMITIVES.datetime, nullable: false };
       case "windowStart":
         if (scope.isWindowed) return { kind: "window-start", type: PRIMITIVES.datetime, nullable: false };
-        return this.#refuse(130, place, "_.svc_window is known in windowed features only", "no window");
+        return this.#refuse(BAD_EXPRESSION.windowStartHere(), place);
       default:
-        return this.#refuse(131, place, "the expression is empty", "nothing");
+        return this.#refuse(EXPRESSION_TYPE.empty(), place);
     }
   }
 
-  #refuse(code: number, place: Span | undefined, message: string, label: string): undefined {
-    this.diagnostics.push(errorAt(code, place, message, { label }));
+  #refuse(said: Said, place: Span | undefined): undefined {
+    this.diagnostics.push(finding(said, place));
     return undefined;
   }
 
   #reference({ path, scope: distance }: FeatureReference, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
     let at: ExpressionScope | undefined = scope;
     for (let step = 0; step < distance; step++) at = at?.outer;
-    if (!at) return this.#refuse(130, place, `_.${path.join(".")} is said of a row that lies outside of all brackets`, "no such row");
+    if (!at) return this.#refuse(BAD_EXPRESSION.outerRow({ path: path.join(".") }), place);
     const value = resolveValue(at, path);
-    if (!value.found) return this.#refuse(130, place, value.message, value.label);
+    if (!value.found) return this.#refuse(value.said, place);
     const { column, fields, type, nullable, feature } = value;
     return { kind: "reference", column, fields, scope: distance, fqn: feature.fqn, type, nullable };
   }
@@ -119,7 +121,7 @@ class Typist {
     const given = call.arguments.map((argument) => this.type(argument, scope, place));
     if (!definition) {
       const near = didYouMean(call.function, FUNCTIONS.keys());
-      return this.#refuse(133, place, `there is no function '${call.function}'${near && `; ${near}`}`, "no such function");
+      return this.#refuse(UNKNOWN_FUNCTION.noSuchFunction({ name: call.function, near: near && `; ${near}` }), place);
     }
     const typed = given.filter((argument) => argument !== undefined);
     if (typed.length < given.length) return undefined;
@@ -130,14 +132,14 @@ class Typist {
     if (!chosen) {
       const legal = [...new Set(definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim() || "nothing"))];
       const shown = legal.length > 8 ? [...legal.slice(0, 8), "..."] : legal;
-      const message = `${definition.name} cannot take (${types.map(typeWords).join(", ")}); it takes ${shown.map((text) => `(${text})`).join(", ")}`;
-      return this.#refuse(131, place, message, "types do not fit");
+      const [takes, are] = [shown.map((text) => `(${text})`).join(", "), types.map(typeWords).join(", ")];
+      return this.#refuse(EXPRESSION_TYPE.cannotTake({ function: definition.name, given: are, legal: takes }), place);
     }
     try {
       definition.checkConstants?.(typed.map((argument) => (argument.kind === "literal" ? argument.value : undefined)));
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error;
-      return this.#refuse(131, place, error.message, "never right");
+      return this.#refuse(EXPRESSION_TYPE.neverRight({ problem: error.message }), place);
     }
     const nullable = isResultNullable(
       definition,
@@ -150,32 +152,32 @@ class Typist {
 
   #aggregation(node: Aggregation, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
     const relation = resolveRelation(scope, node.path);
-    if (!relation.found) return this.#refuse(130, place, relation.message, relation.label);
+    if (!relation.found) return this.#refuse(relation.said, place);
     const inner: ExpressionScope = { index: scope.index, set: relation.child, isWindowed: scope.isWindowed, outer: scope };
     const filters = node.filters.map((filter) => {
       const typed = this.type(filter, inner, place);
       if (!typed || isNullType(typed.type) || isBool(typed.type)) return typed;
-      return this.#refuse(131, filter.span ?? place, `a filter must be bool, and this is ${typeWords(typed.type)}`, "no condition");
+      return this.#refuse(EXPRESSION_TYPE.filter({ type: typeWords(typed.type) }), filter.span ?? place);
     });
     const column = node.column && this.type(node.column, inner, place);
     const definition = AGGREGATIONS.get(node.function);
     if (!definition) {
       const near = didYouMean(node.function, AGGREGATIONS.keys());
-      return this.#refuse(133, place, `there is no aggregation '${node.function}'${near && `; ${near}`}`, "no such aggregation");
+      return this.#refuse(UNKNOWN_FUNCTION.noSuchAggregation({ name: node.function, near: near && `; ${near}` }), place);
     }
     const shown = `_.${relation.path}`;
-    if (node.arguments.length > 0) return this.#refuse(131, place, `${node.function}() takes no arguments`, "too many");
+    if (node.arguments.length > 0) return this.#refuse(EXPRESSION_TYPE.tooMany({ function: node.function }), place);
     if (!node.column && definition.needsColumn) {
-      const message = `${node.function}() needs exactly one column, and none is named; write ${shown}[_.column].${node.function}()`;
-      return this.#refuse(132, place, message, "exactly one column");
+      const example = `${shown}[_.column].${node.function}()`;
+      return this.#refuse(BAD_AGGREGATION.noColumn({ method: node.function, example }), place);
     }
     const typedFilters = filters.filter((filter) => filter !== undefined);
     if (typedFilters.length < filters.length || (node.column && !column)) return undefined;
     const chosen = chooseFold(definition, column?.type ?? NULL_TYPE);
     if (!chosen) {
       const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim()).join(", ");
-      const message = `${node.function}() cannot aggregate ${typeWords(column?.type ?? NULL_TYPE)}; it takes ${legal}`;
-      return this.#refuse(131, node.column?.span ?? place, message, "types do not fit");
+      const is = typeWords(column?.type ?? NULL_TYPE);
+      return this.#refuse(EXPRESSION_TYPE.cannotAggregate({ function: node.function, given: is, legal }), node.column?.span ?? place);
     }
     const time = definition.isOrdered ? relation.child.featureTime : "";
     return {

@@ -3,7 +3,8 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureSet, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../closest.ts";
-import { errorAt } from "../finding.ts";
+import { finding } from "../finding.ts";
+import { STAR_COLUMNS, UNKNOWN_OUTPUT } from "../rules/sql-files.ts";
 
 /** The feature of a class that a column's name means: as it is written, else in another case; a leading `<namespace>.` is dropped. */
 export function featureOfColumn(column: string, set: FeatureSet): FeatureSet["features"][number] | undefined {
@@ -18,20 +19,14 @@ export function featureOfColumn(column: string, set: FeatureSet): FeatureSet["fe
 /** Finding 153 about an output that is no value feature of the class. */
 export function noSuchOutput(column: string, set: FeatureSet, span: Span | undefined): Diagnostic {
   const feature = featureOfColumn(column, set);
-  if (feature) {
-    const message = `output '${column}' is a relation of class ${set.className}, not a value; a SQL resolver gives values only`;
-    return errorAt(153, span, message, { label: "a relation" });
-  }
+  if (feature) return finding(UNKNOWN_OUTPUT.relation({ column, owner: set.className }), span);
   const names = set.features.filter((candidate) => candidate.kind.case === "scalar").map((candidate) => candidate.name);
   const close = closestNames(column, names);
   const closest =
     close.length > 0
       ? `the closest ${close.length > 1 ? "are" : "is"} ${quoteList(close)}`
       : `it has ${quoteList(names.slice(0, 3), names.length)}`;
-  return errorAt(153, span, `output feature '${column}' does not exist in class ${set.className}; ${closest}`, {
-    label: "no such feature",
-    replacements: close,
-  });
+  return finding(UNKNOWN_OUTPUT.noSuchFeature({ column, owner: set.className, closest }), span, { replacements: close });
 }
 
 function quoteList(names: readonly string[], of = names.length): string {
@@ -62,8 +57,8 @@ export function completeStar(resolver: Resolver, columns: readonly string[], set
   }
   return missing.map(({ column, span }) => {
     const [closest] = closestNames(column, columns, 1);
-    const message = `the database's answer has no column '${column}'; it has ${quoteList(columns.slice(0, 8), columns.length)}`;
+    const said = STAR_COLUMNS.missing({ column, columns: quoteList(columns.slice(0, 8), columns.length) });
     const hint = closest === undefined ? "Name a column that there is in the header's `fields`." : `Did you mean '${closest}'?`;
-    return errorAt(158, span ?? resolver.span, message, { label: "missing column", hint });
+    return finding(said, span ?? resolver.span, { hint });
   });
 }

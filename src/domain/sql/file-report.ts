@@ -1,8 +1,9 @@
 /** The findings of one SQL file, by offset. */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import { errorAt, type FindingDetails, isError, warningAt } from "../finding.ts";
+import { type FindingDetails, finding, isError } from "../finding.ts";
 import type { LineMap } from "../line-map.ts";
+import type { Said } from "../rules/rule.ts";
 
 /** Errors that one file shows at most: a generated file can have any number. */
 const SHOWN_ERRORS = 200;
@@ -31,19 +32,14 @@ export class FileReport {
     if (this.findings.length < SHOWN_ERRORS) this.findings.push(diagnostic);
   }
 
-  /** An error at offsets of the file. */
-  error(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
-    this.add(errorAt(code, this.lines.span(start, end), message, details));
+  /** A finding at offsets of the file. */
+  say(said: Said, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(said, this.lines.span(start, end), details));
   }
 
-  /** An error at offsets of the body. */
-  errorInBody(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
-    this.add(errorAt(code, this.spanInBody(start, end), message, details));
-  }
-
-  /** A warning at offsets of the body. */
-  warningInBody(code: number, start: number, end: number, message: string, details?: FindingDetails): void {
-    this.add(warningAt(code, this.spanInBody(start, end), message, details));
+  /** A finding at offsets of the body. */
+  sayInBody(said: Said, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(said, this.spanInBody(start, end), details));
   }
 
   /** A span of the body. */

@@ -14,6 +14,8 @@ import {
 import { closestNames, didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { LineMap } from "../line-map.ts";
+import { BAD_VALUE } from "../rules/resolvers.ts";
+import { BAD_HEADER, MISSING_HEADER_KEY, UNKNOWN_CLASS } from "../rules/sql-files.ts";
 import { sqlResolverFqn } from "../source-file.ts";
 import { scalarText } from "../yaml-tree.ts";
 import { FileReport } from "./file-report.ts";
@@ -59,7 +61,9 @@ export class SqlFileLinker {
     const report = this.#report;
     this.#checkEncoding();
     this.#checkHeader();
-    const settings = readSettings(this.#header, (node, message, label) => report.error(146, node.start, node.end, message, { label }));
+    const settings = readSettings(this.#header, (node, problem, label) =>
+      report.say(BAD_VALUE.header({ problem, label }), node.start, node.end),
+    );
     const set = this.#resolvedClass();
     const source = this.#value("source");
     if (!source && this.#mayMiss("source")) this.#missing("source", "the data source it reads, for example `-- source: pg`");
@@ -143,7 +147,7 @@ export class SqlFileLinker {
     const at = this.file.text.search(/[\ufffd\0]/);
     if (at < 0) return;
     const what = this.file.text[at] === "\0" ? "a zero byte" : "a byte that is not UTF-8";
-    this.#report.error(152, at, at + 1, `the file holds ${what}: save it as UTF-8 text`, { label: "not text" });
+    this.#report.say(BAD_HEADER.notText({ what }), at, at + 1);
   }
 
   #checkHeader(): void {
@@ -151,18 +155,17 @@ export class SqlFileLinker {
     if (problem) {
       const newline = this.file.text.indexOf("\n", problem.start);
       const end = Math.max(Math.min(problem.end, newline < 0 ? problem.end : newline), problem.start + 1);
-      const message = `the header is not YAML: ${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}`;
-      this.#report.error(152, problem.start, end, message, { label: "in this comment" });
+      const { message } = problem;
+      this.#report.say(BAD_HEADER.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` }), problem.start, end);
     }
     for (const { key, known, keyStart, keyEnd } of this.#header.entries) {
       if (known) continue;
-      const message = isUnsupported(key)
-        ? `header key '${key}' is not supported by this version of svc`
-        : `unknown header key '${key}'; ${didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`}`;
-      const details = isUnsupported(key)
-        ? { label: "not supported" }
-        : { label: "unknown key", replacements: closestNames(key, HEADER_KEYS) };
-      this.#report.error(152, keyStart, keyEnd, message, details);
+      if (isUnsupported(key)) {
+        this.#report.say(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
+        continue;
+      }
+      const near = didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`;
+      this.#report.say(BAD_HEADER.unknownKey({ key, near }), keyStart, keyEnd, { replacements: closestNames(key, HEADER_KEYS) });
     }
   }
 
@@ -177,13 +180,12 @@ export class SqlFileLinker {
     const entry = this.#entry(key);
     if (entry && !isEmptyText(entry.value)) return;
     if (entry) {
-      this.#report.error(150, entry.keyStart, entry.keyEnd, `the header's \`${key}\` is empty: ${meaning}`, { label: "nothing behind it" });
+      this.#report.say(MISSING_HEADER_KEY.empty({ key, meaning }), entry.keyStart, entry.keyEnd);
       return;
     }
     const { start } = this.#header;
     const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
-    this.#report.error(150, start, start + first, `the header has no \`${key}\`: ${meaning}`, {
-      label: `no \`${key}\``,
+    this.#report.say(MISSING_HEADER_KEY.absent({ key, meaning }), start, start + first, {
       hint: `Write a line \`-- ${key}: ...\` at the top of the file.`,
     });
   }
@@ -198,17 +200,15 @@ export class SqlFileLinker {
     }
     const { start, end } = entry.value;
     if (/@\d+$/.test(written)) {
-      this.#report.error(151, start, end, `'${written}': feature versions are not supported by this version of svc`, {
-        label: "has a version",
-      });
+      this.#report.say(UNKNOWN_CLASS.versioned({ written }), start, end);
       return undefined;
     }
     const set = this.index.set(written);
     if (!set && this.known.allClasses) {
       const names = [...this.index.sets.values()].map((known) => known.className).sort();
       const candidates = /[A-Z]/.test(written) ? names : [...this.index.sets.keys()];
-      const message = `no feature class is called '${written}'; ${didYouMean(written, candidates) || listOf(names)}`;
-      this.#report.error(151, start, end, message, { label: "no such class", replacements: closestNames(written, candidates) });
+      const said = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });
+      this.#report.say(said, start, end, { replacements: closestNames(written, candidates) });
     }
     return set;
   }

@@ -2,8 +2,9 @@
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
-import { errorAt, mergeFindings } from "../finding.ts";
+import { finding, mergeFindings } from "../finding.ts";
 import { GraphIndex } from "../graph-index.ts";
+import { DUPLICATE_RESOLVER } from "../rules/resolvers.ts";
 import { isSqlFile, sqlResolverFqn } from "../source-file.ts";
 import { SqlFileLinker } from "./link-file.ts";
 
@@ -47,16 +48,10 @@ export function linkSqlFiles(
     if (taken.has(fqn)) {
       const first = taken.get(fqn);
       diagnostics.push(
-        errorAt(
-          148,
-          linked.nameSpan,
-          `resolver name '${fqn}' is taken: a SQL file's name without folder and ending must be unique in the project`,
-          {
-            label: "second resolver of this name",
-            related: first ? [{ span: first, message: "first defined here" }] : [],
-            hint: "Rename one of the files.",
-          },
-        ),
+        finding(DUPLICATE_RESOLVER.sqlFile({ resolver: fqn }), linked.nameSpan, {
+          related: first ? [{ span: first, message: "first defined here" }] : [],
+          hint: "Rename one of the files.",
+        }),
       );
       continue;
     }

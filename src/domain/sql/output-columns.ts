@@ -3,6 +3,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type FeatureSet, type SqlColumn, SqlColumnSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames, didYouMean } from "../closest.ts";
+import { ROWS_WITHOUT_KEY } from "../rules/resolvers.ts";
+import { BAD_HEADER, BAD_SELECT_LIST, STAR_COLUMNS } from "../rules/sql-files.ts";
 import { entryOf, type YamlNode } from "../yaml-tree.ts";
 import { featureOfColumn, noSuchOutput } from "./columns.ts";
 import type { FileReport } from "./file-report.ts";
@@ -30,24 +32,20 @@ export class ColumnReader {
     if (list.verb === "") {
       const first = /\S.*/.exec(report.lines.text.slice(0, 500));
       const start = first?.index ?? 0;
-      const message = "the file has no query behind its header";
-      report.error(157, start, start + (first?.[0].trimEnd().length ?? 0), message, { label: "no select list" });
+      report.say(BAD_SELECT_LIST.noQuery(), start, start + (first?.[0].trimEnd().length ?? 0));
       return false;
     }
     if (list.verb !== "select") {
-      const message = `the file must be one query, but it begins with '${list.verb}'`;
-      report.errorInBody(157, indent, indent + list.verb.length, message, { label: "no select list" });
+      report.sayInBody(BAD_SELECT_LIST.otherStatement({ verb: list.verb }), indent, indent + list.verb.length);
       return false;
     }
     if (list.secondStatement !== undefined) {
       const start = list.secondStatement;
-      report.errorInBody(157, start, start + 1, "a SQL resolver is one statement; a second one begins here", { label: "second statement" });
+      report.sayInBody(BAD_SELECT_LIST.secondStatement(), start, start + 1);
     }
     if (list.star) {
       const star = list.items.find((item) => item.star);
-      const message = "the columns of `*` are known to the database alone: only the server can check them";
-      report.warningInBody(158, star?.start ?? indent, star?.end ?? indent + 1, message, {
-        label: "columns not known here",
+      report.sayInBody(STAR_COLUMNS.unchecked(), star?.start ?? indent, star?.end ?? indent + 1, {
         hint: "Name the columns to have them checked before a deployment.",
       });
     }
@@ -58,8 +56,7 @@ export class ColumnReader {
   read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
     for (const item of this.list.items) if (!item.star) this.#readItem(item, set);
     this.#unmatchedFields(set, fieldsNode);
-    if (this.list.items.length === 0 && !this.list.star)
-      this.report.errorInBody(157, 0, 1, "the select list is empty", { label: "no columns" });
+    if (this.list.items.length === 0 && !this.list.star) this.report.sayInBody(BAD_SELECT_LIST.empty(), 0, 1);
     return this.#columns;
   }
 
@@ -69,9 +66,8 @@ export class ColumnReader {
     if (hasKey || this.list.star || set.primaryKey === "" || this.report.hasErrors) return;
     const key = set.primaryKey.slice(set.namespace.length + 1);
     const [start, end] = [this.list.items[0]?.start ?? 0, this.list.items.at(-1)?.end ?? 1];
-    const message = `the query returns no '${key}', the primary key of ${set.className}: its rows cannot be matched to keys`;
     const hint = `Select '${key}', or bind it: \`where ... = \${${set.primaryKey}}\`.`;
-    this.report.errorInBody(149, start, end, message, { label: "no primary key", hint });
+    this.report.sayInBody(ROWS_WITHOUT_KEY.sqlFile({ key, owner: set.className }), start, end, { hint });
   }
 
   #readItem(item: SelectItem, set: FeatureSet): void {
@@ -83,17 +79,14 @@ export class ColumnReader {
     const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
     if (feature?.kind.case !== "scalar") {
       if (!this.known.allFeatures(set.namespace)) return;
-      if (wanted === undefined || (!target && item.derived && !feature)) {
-        const message = "this column has no name: write `as` and the feature that it fills";
-        report.errorInBody(157, item.start, item.end, message, { label: "column without a name" });
-      } else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
+      if (wanted === undefined || (!target && item.derived && !feature)) report.sayInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
+      else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
       else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
       return;
     }
     const earlier = this.#first.get(feature.fqn);
     if (earlier) {
-      report.errorInBody(157, item.nameStart, item.nameEnd, `two columns fill feature '${feature.fqn}'`, {
-        label: "second column",
+      report.sayInBody(BAD_SELECT_LIST.twice({ feature: feature.fqn }), item.nameStart, item.nameEnd, {
         related: [{ span: report.spanInBody(earlier.nameStart, earlier.nameEnd), message: "first column" }],
       });
       return;
@@ -121,8 +114,8 @@ export class ColumnReader {
       if (list.items.some((item) => item.derived)) continue;
       const names = list.items.flatMap((item) => item.name ?? []);
       const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
-      const message = `\`fields\` names column '${field.column}', which the query does not return; ${near}`;
-      report.error(152, keyStart, keyEnd, message, { label: "no such column", replacements: closestNames(field.column, names) });
+      const said = BAD_HEADER.noSuchColumn({ column: field.column, near });
+      report.say(said, keyStart, keyEnd, { replacements: closestNames(field.column, names) });
     }
   }
 }

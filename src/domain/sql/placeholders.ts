@@ -10,6 +10,8 @@ import {
 } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../closest.ts";
 import type { BrokenPath, GraphIndex } from "../graph-index.ts";
+import type { Said } from "../rules/rule.ts";
+import { BAD_PLACEHOLDER } from "../rules/sql-files.ts";
 import type { FileReport } from "./file-report.ts";
 import type { Knowledge } from "./link.ts";
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
@@ -18,7 +20,7 @@ const SHOWN_NAME = 60;
 
 /** What is wrong with a placeholder, and what could stand in its place. */
 interface Problem {
-  readonly message: string;
+  readonly said: Said;
   readonly replacements?: readonly string[];
 }
 
@@ -51,41 +53,35 @@ export class PlaceholderReader {
     const inside = /\$\{\s*([\w.]+)\s*\}/.exec(scanner.value.slice(0, 1000));
     if (!inside || (inside[1] !== "now" && !this.index.resolvePath(inside[1] as string).found)) return;
     const start = scanner.start + inside.index;
-    const message = `${inside[0]} stands in a text literal, where it is text and no parameter; take it out of the quotes`;
-    this.report.warningInBody(155, start, start + inside[0].length, message, { label: "not bound here" });
+    this.report.sayInBody(BAD_PLACEHOLDER.inText({ placeholder: inside[0] }), start, start + inside[0].length);
   }
 
   /** The path of a placeholder from its namespace, empty for `now`; undefined after a finding, and when it is not known. */
   #path({ start, end, open, text }: SqlScanner): string | undefined {
     if (open) {
-      this.report.errorInBody(155, start, start + 2, "this placeholder has no closing `}` on its line", { label: "opened here" });
+      this.report.sayInBody(BAD_PLACEHOLDER.open(), start, start + 2);
       return undefined;
     }
     const written = text.slice(start + 2, end - 1).trim();
     if (written === "now") return "";
     const problem = this.#problem(written);
     if (problem !== undefined) {
-      const { message, replacements = [] } = problem;
-      if (message !== "") this.report.errorInBody(155, start, end, message, { label: "no feature", replacements });
+      if (problem !== "not known") this.report.sayInBody(problem.said, start, end, { replacements: problem.replacements ?? [] });
       return undefined;
     }
     const resolved = this.index.resolvePath(written);
     return resolved.found ? resolved.path : undefined;
   }
 
-  /** What is wrong with a path, in no words when it may be right but is not known; undefined when it is right. */
-  #problem(written: string): Problem | undefined {
-    if (!/^[\w.]+$/.test(written))
-      return { message: `'${written.slice(0, SHOWN_NAME)}' in a placeholder is neither a feature such as \${user.id} nor now` };
+  /** What is wrong with a path; undefined when it is right, "not known" when it may be. */
+  #problem(written: string): Problem | "not known" | undefined {
+    if (!/^[\w.]+$/.test(written)) return { said: BAD_PLACEHOLDER.notPath({ written: written.slice(0, SHOWN_NAME) }) };
+    const placeholder = `\${${written}}`;
     const resolved = this.index.resolvePath(written);
     if (!resolved.found) return this.#broken(written, resolved);
-    if (resolved.feature.kind.case !== "scalar")
-      return { message: `\${${written}} is a relation; bind one of its values, for example its key` };
+    if (resolved.feature.kind.case !== "scalar") return { said: BAD_PLACEHOLDER.relation({ placeholder }) };
     const many = resolved.relations.find((relation) => relation.kind.case === "hasMany");
-    if (many)
-      return {
-        message: `\${${written}} is any number of values, through the has-many relation ${many.fqn}; bind a value of the row itself`,
-      };
+    if (many) return { said: BAD_PLACEHOLDER.manyValues({ placeholder, relation: many.fqn }) };
     const { set } = this;
     if (!set || resolved.root === set) return undefined;
     const isWay = (feature: FeatureSet["features"][number]): boolean =>
@@ -94,20 +90,21 @@ export class PlaceholderReader {
     const rest = resolved.path.slice(resolved.root.namespace.length);
     const own = relation && `\${${relation.fqn}${rest}}`;
     const cure = own ? `write ${own}` : `use features of ${set.namespace}`;
-    const message = `\${${written}} is a feature of class ${resolved.root.className}, but the file resolves ${set.className}: ${cure}`;
-    return { message, replacements: own ? [own] : [] };
+    const said = BAD_PLACEHOLDER.otherClass({ placeholder, owner: resolved.root.className, resolved: set.className, cure });
+    return { said, replacements: own ? [own] : [] };
   }
 
-  #broken(written: string, { within, segment, index }: BrokenPath): Problem {
-    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return { message: "" };
-    if (!within && index > 0) return { message: `\${${written}} goes on behind a feature that is no has-one relation` };
+  #broken(written: string, { within, segment, index }: BrokenPath): Problem | "not known" {
+    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return "not known";
+    const placeholder = `\${${written}}`;
+    if (!within && index > 0) return { said: BAD_PLACEHOLDER.throughValue({ placeholder }) };
     const names = within ? within.features.map((feature) => feature.name) : [...this.index.sets.keys(), "now"];
     const near = closestNames(segment, names);
     const where = within ? `'${segment}' is no feature of class ${within.className}` : `'${segment}' is no feature class`;
-    const cure = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : "";
+    const meant = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : "";
     const segments = written.split(".");
     const replacements = near.map((name) => `\${${[...segments.slice(0, index), name, ...segments.slice(index + 1)].join(".")}}`);
-    return { message: `\${${written}} is neither a feature nor now: ${where}${cure}`, replacements };
+    return { said: BAD_PLACEHOLDER.unknown({ placeholder, where, near: meant }), replacements };
   }
 }
 

@@ -1,7 +1,9 @@
 /** What an editor is answered when it asks about a place: suggestions, a hover, a definition. */
 
+import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import { ruleOf } from "../../domain/rules/rules.ts";
 import type { LspRange } from "../../output/diagnostic.ts";
-import { describe, typeOf } from "./describe.ts";
+import { describe, describeRule, typeOf } from "./describe.ts";
 import { nameBefore, nameFrom } from "./identifier.ts";
 import { meaningAt, type Suggestion, suggestionsAt } from "./place.ts";
 import { offsetsOf, rangeOf } from "./text-position.ts";
@@ -34,10 +36,19 @@ export function completionsAt(place: Place | undefined): unknown[] {
   }));
 }
 
-/** What is known of the name at the place. */
-export function hoverAt(place: Place | undefined): unknown {
-  const meaning = place && meaningAt(place.vocabulary, place.path, place.text, place.offset);
-  return meaning && { contents: { kind: "markdown", value: describe(place.vocabulary, meaning) } };
+/** What is known of the name at the place, and what the rules mean whose findings are there. */
+export function hoverAt(place: Place | undefined, findings: readonly Diagnostic[]): unknown {
+  if (!place) return undefined;
+  const { offset, path, text, vocabulary } = place;
+  const meaning = meaningAt(vocabulary, path, text, offset);
+  const broken = findings.filter(({ span }) => span?.file === path && isWithin(offset, offsetsOf(text, span)));
+  const rules = new Set(broken.map((finding) => ruleOf(finding)).filter((rule) => rule !== undefined));
+  const parts = [...(meaning ? [describe(vocabulary, meaning)] : []), ...[...rules].map(describeRule)];
+  return parts.length === 0 ? undefined : { contents: { kind: "markdown", value: parts.join("\n\n---\n\n") } };
+}
+
+function isWithin(offset: number, { from, to }: { readonly from: number; readonly to: number }): boolean {
+  return from <= offset && offset <= to;
 }
 
 /** Where the name at the place is defined. */

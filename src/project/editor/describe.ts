@@ -4,6 +4,7 @@ import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMicros } from "../../domain/proto-time.ts";
+import type { Rule } from "../../domain/rules/rule.ts";
 import { typeName } from "../../domain/value.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
@@ -21,6 +22,12 @@ export function typeOf(vocabulary: Vocabulary, feature: Feature): string {
 /** Markdown: name and type, what is written about it, and who answers for it. */
 export function describe(vocabulary: Vocabulary, meaning: Meaning): string {
   return meaning.kind === "class" ? describeClass(vocabulary, meaning) : describeFeature(vocabulary, meaning.feature);
+}
+
+/** Markdown: what a rule means, and how to read more. */
+export function describeRule({ code, means, severity, title, why }: Rule): string {
+  const head = `**${severity === "warning" ? "Warning" : "Error"} ${code}**: ${title}`;
+  return paragraphs([head, `${means} ${why}`, `\`svc lint --explain ${code}\` shows an example.`]);
 }
 
 function describeClass(vocabulary: Vocabulary, { set }: Extract<Meaning, { kind: "class" }>): string {

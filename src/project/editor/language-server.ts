@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { isError } from "../../domain/finding.ts";
+import { INVALID_SYNTAX } from "../../domain/rules/loading.ts";
 import type { SourceText } from "../../output/diagnostic.ts";
 import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
@@ -152,7 +153,7 @@ export class LanguageServer {
     "workspace/didRenameFiles": () => this.catchUp.soon("disk"),
     "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
-    "textDocument/hover": async (params) => hoverAt(await this.at(params)),
+    "textDocument/hover": (params) => this.hover(params),
     "textDocument/definition": async (params) =>
       definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? "") ??
       this.named(params, ({ texts, occurrences, at }) => definitionsOf(texts, occurrences, at)),
@@ -294,7 +295,7 @@ export class LanguageServer {
     this.written = read;
     this.revision = texts.revision;
     this.places = undefined;
-    if (before && read.diagnostics.some(({ code }) => code === 101)) {
+    if (before && read.diagnostics.some(({ code }) => code === INVALID_SYNTAX.code)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
       read.graph.featureSets.push(...[...before.sets.values()].filter(({ namespace }) => !now.has(namespace)));
     }
@@ -381,6 +382,12 @@ export class LanguageServer {
       const edits = orRefusal(() => renameEdits(at, newName, { occurrences, read: written, readText }));
       return workspaceEdit(texts, edits, this.editor.takesVersions);
     });
+  }
+
+  private async hover(params: Params): Promise<unknown> {
+    const place = await this.at(params);
+    const { texts, written } = this;
+    return hoverAt(place, texts && written ? this.findings(texts, written) : []);
   }
 
   private fix(params: Params): Promise<unknown> {

@@ -2,8 +2,18 @@
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { closestNames, didYouMean } from "../../domain/closest.ts";
-import { errorAt, warningAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
+import {
+  ANNOTATED_TWICE,
+  NAMESPACE_IN_TWO_FILES,
+  NO_PRIMARY_KEY,
+  REDEFINED,
+  TWO_FEATURE_TIMES,
+  TWO_PRIMARY_KEYS,
+} from "../../domain/rules/classes.ts";
+import { PARTLY_QUOTED, UNDEFINED_NAME } from "../../domain/rules/relations.ts";
+import { UNKNOWN_FEATURE } from "../../domain/rules/resolvers.ts";
 import { type Core, readAnnotation } from "./annotation.ts";
 import { optionFindings } from "./option-rules.ts";
 import type { Places } from "./places.ts";
@@ -36,16 +46,10 @@ function redefinitions(model: ProjectModel, places: Places): Diagnostic[] {
     if (!next || next.kind !== definition.kind) return [];
     const what = definition.kind === "class" ? "feature class" : "resolver";
     return [
-      warningAt(
-        112,
-        places.span(module, next.from, next.to),
-        `the ${what} '${definition.name}' is defined again in this file: the last one counts`,
-        {
-          label: "defined again",
-          hint: "Rename one of them, or take one out.",
-          related: [{ span: places.span(module, definition.from, definition.to), message: "first defined here" }],
-        },
-      ),
+      finding(REDEFINED.again({ what, name: definition.name }), places.span(module, next.from, next.to), {
+        hint: "Rename one of them, or take one out.",
+        related: [{ span: places.span(module, definition.from, definition.to), message: "first defined here" }],
+      }),
     ];
   });
 }
@@ -59,17 +63,11 @@ function namespaceFindings(classes: readonly ClassModel[], places: Places): Diag
     if (!earlier) first.set(item.namespace, item);
     if (!earlier || earlier.module === item.module) return [];
     const span = places.span(item.module, item.named.from, item.named.to);
-    return [
-      errorAt(111, span, `the namespace '${item.namespace}' is defined in two files: rename one class, or give it 'name='`, {
-        label: "defined twice",
-        related: [
-          {
-            span: places.span(earlier.module, earlier.definition.from, earlier.definition.to),
-            message: `'${item.namespace}' is first defined here`,
-          },
-        ],
-      }),
-    ];
+    const related = {
+      span: places.span(earlier.module, earlier.definition.from, earlier.definition.to),
+      message: `'${item.namespace}' is first defined here`,
+    };
+    return [finding(NAMESPACE_IN_TWO_FILES.second({ namespace: item.namespace }), span, { related: [related] })];
   });
 }
 
@@ -91,18 +89,16 @@ function keyFindings(model: ProjectModel, item: ClassModel, places: Places): Dia
   const [key, secondKey] = keys;
   const [time, secondTime] = times;
   if (key && secondKey) {
-    const text = `${name} has two primary keys, '${key.attribute}' and '${secondKey.attribute}': a row is identified by one; unmark the other`;
-    const related = [{ span: at(key), message: "the first primary key" }];
-    findings.push(errorAt(113, at(secondKey), text, { label: "second primary key", related }));
+    const said = TWO_PRIMARY_KEYS.second({ name, first: key.attribute, second: secondKey.attribute });
+    findings.push(finding(said, at(secondKey), { related: [{ span: at(key), message: "the first primary key" }] }));
   }
   if (sure && keys.length === 0 && !item.fields.has("id")) {
-    const text = `${name} has no primary key: name it 'id', or annotate it 'Primary[...]'; its features are: ${[...item.fields.keys()].join(", ") || "none"}`;
-    findings.push(errorAt(110, places.span(item.module, item.definition.from, item.definition.to), text, { label: "no primary key" }));
+    const fields = [...item.fields.keys()].join(", ") || "none";
+    findings.push(finding(NO_PRIMARY_KEY.none({ name, fields }), places.span(item.module, item.definition.from, item.definition.to)));
   }
   if (time && secondTime) {
-    const text = `${name} has two feature times, '${time.attribute}' and '${secondTime.attribute}': a row is observed at one; write datetime for the other`;
-    const related = [{ span: at(time), message: "the first feature time" }];
-    findings.push(errorAt(117, at(secondTime), text, { label: "second feature time", related }));
+    const said = TWO_FEATURE_TIMES.second({ name, first: time.attribute, second: secondTime.attribute });
+    findings.push(finding(said, at(secondTime), { related: [{ span: at(time), message: "the first feature time" }] }));
   }
   return findings;
 }
@@ -116,16 +112,10 @@ function fieldFindings(model: ProjectModel, item: ClassModel, places: Places): D
     const earlier = seen.get(source.name);
     if (earlier) {
       findings.push(
-        warningAt(
-          119,
-          places.span(module, source.from, source.to),
-          `'${source.name}' is annotated twice in ${definition.name}: the last one counts`,
-          {
-            label: "annotated again",
-            hint: "Take one of them out.",
-            related: [{ span: places.span(module, earlier.from, earlier.to), message: "first annotated here" }],
-          },
-        ),
+        finding(ANNOTATED_TWICE.again({ feature: source.name, owner: definition.name }), places.span(module, source.from, source.to), {
+          hint: "Take one of them out.",
+          related: [{ span: places.span(module, earlier.from, earlier.to), message: "first annotated here" }],
+        }),
       );
     }
     seen.set(source.name, source);
@@ -151,11 +141,7 @@ export function quoteFindings(model: ProjectModel, module: PythonModule, places:
   const inner = annotation.items[0];
   if (inner?.kind !== "string" || model.sdkName(module, [annotation.object.name]) !== "DataFrame") return [];
   const whole = `"DataFrame[${inner.value ?? "..."}]"`;
-  return [
-    errorAt(125, places.span(module, inner.from, inner.to), `quote the whole annotation, not a part of it: write ${whole}`, {
-      label: "quoted inside of the brackets",
-    }),
-  ];
+  return [finding(PARTLY_QUOTED.inner({ whole }), places.span(module, inner.from, inner.to))];
 }
 
 /** 124 and 142 about a name that an annotation reads. */
@@ -164,23 +150,20 @@ export function nameFindings(model: ProjectModel, module: PythonModule, places: 
     const owner = core.model.definition.name;
     const names = [...core.model.fields.keys()];
     const near = didYouMean(core.attribute, names);
-    const text = `${owner} has no feature '${core.attribute}'${near ? `; ${near}` : ""}`;
-    const replacements = closestNames(core.attribute, names);
-    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such feature", replacements })];
+    const said = UNKNOWN_FEATURE.noSuchFeature({ owner, name: core.attribute, near: near && `; ${near}` });
+    return [finding(said, places.span(module, core.from, core.to), { replacements: closestNames(core.attribute, names) })];
   }
   if (core.kind === "no window") {
     const { path, written } = core;
-    const windows = (path.field.windows ?? []).map((seconds) => readableName(`__${seconds}__`).slice(1, -1));
-    const shown = `${path.root.definition.name}.${path.attributes.join(".")}`;
-    const text = `${shown} has no window '${written}'; its windows are: ${windows.join(", ") || "none"}`;
-    return [errorAt(142, places.span(module, core.from, core.to), text, { label: "no such window" })];
+    const windows = (path.field.windows ?? []).map((seconds) => readableName(`__${seconds}__`).slice(1, -1)).join(", ") || "none";
+    const [owner, name] = [path.root.definition.name, path.attributes.join(".")];
+    return [finding(UNKNOWN_FEATURE.noSuchWindow({ owner, name, window: written, windows }), places.span(module, core.from, core.to))];
   }
   if (core.kind === "undefined") {
     const names = [...model.classes.map((item) => item.definition.name), "int", "float", "str", "bool", "bytes", "list", "set", "dict"];
     const near = didYouMean(core.name, names);
-    const text = `'${core.name}' in this annotation is never defined${near ? `; ${near}` : ""}`;
-    const replacements = closestNames(core.name, names);
-    return [errorAt(124, places.span(module, core.from, core.to), text, { label: "never defined", replacements })];
+    const said = UNDEFINED_NAME.inAnnotation({ name: core.name, near: near && `; ${near}` });
+    return [finding(said, places.span(module, core.from, core.to), { replacements: closestNames(core.name, names) })];
   }
   return [];
 }

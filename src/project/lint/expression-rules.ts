@@ -7,27 +7,16 @@ import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { closestNames, didYouMean } from "../../domain/closest.ts";
 import { AGGREGATIONS } from "../../domain/expressions/aggregations.ts";
 import { PYTHON_NAMES } from "../../domain/expressions/python-module.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
+import { BAD_WINDOW, DECIDED_AT_ONCE, EXPRESSION_IN_RESOLVER, UNKNOWN_FUNCTION } from "../../domain/rules/expressions.ts";
+import type { Said } from "../../domain/rules/rule.ts";
+import { CHAIN_CURE, OPERATOR_CURES } from "../../domain/rules/sentences.ts";
 import type { Places } from "./places.ts";
 import { dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import { type PythonNode, readExpression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 
-const WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'";
-const CHAIN = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)";
-const CURES: Readonly<Record<string, string>> = {
-  and: "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
-  or: "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
-  not: "write ~ and put the comparison in parentheses: ~(_.a > 1)",
-  in: "write .isin([...])",
-  "not in": "write ~ and .isin([...])",
-  is: "write == for a value, and F.is_null(...) for None",
-  "is not": "write != for a value, and F.is_not_null(...) for None",
-  if: "write F.if_then_else(condition, value, other)",
-  contains: "write F.contains(_.tags, value)",
-  "not contains": "write ~F.contains(_.tags, value)",
-};
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
@@ -42,21 +31,16 @@ export function expressionFindings(model: ProjectModel, places: Places): Diagnos
 /** 180. */
 function windowFindings(model: ProjectModel, module: PythonModule, field: FieldModel, places: Places): Diagnostic[] {
   const { value, annotation } = field.source;
-  const shown = `'${field.attribute}'`;
+  const feature = field.attribute;
   if (!value) {
     const path = annotation.kind === "subscript" ? dottedPath(annotation.object) : undefined;
     if (!path || model.sdkName(module, path) !== "Windowed") return [];
-    const text = `${shown} names no windows: write '${field.attribute}: ${module.text.slice(annotation.from, annotation.to)} = windowed("1d", "7d")'`;
-    return [errorAt(180, places.span(module, annotation.from, annotation.to), text, { label: "no windows" })];
+    const example = `${feature}: ${module.text.slice(annotation.from, annotation.to)} = windowed("1d", "7d")`;
+    return [finding(BAD_WINDOW.noValue({ feature, example }), places.span(module, annotation.from, annotation.to))];
   }
   if (value.kind !== "call" || field.windows === undefined) return [];
   const { positional, open } = value.call;
-  if (positional.length === 0 && !open)
-    return [
-      errorAt(180, places.span(module, value.from, value.to), `${shown} names no windows: write ${WINDOW_GRAMMAR}`, {
-        label: "no windows",
-      }),
-    ];
+  if (positional.length === 0 && !open) return [finding(BAD_WINDOW.noWindows({ feature }), places.span(module, value.from, value.to))];
   const seen = new Map<number, string>();
   return positional.flatMap((window) => {
     const written = literalText(window);
@@ -65,15 +49,12 @@ function windowFindings(model: ProjectModel, module: PythonModule, field: FieldM
     const isOther = window.kind === "number" || window.kind === "bool" || window.kind === "none" || window.kind === "list";
     if (written === undefined && !isOther) return [];
     const seconds = windowSeconds(window);
-    if (seconds === undefined) {
-      const text = `${source} is no window of ${shown}: write ${WINDOW_GRAMMAR}`;
-      return [errorAt(180, span, text, { label: "no window" })];
-    }
+    if (seconds === undefined) return [finding(BAD_WINDOW.noWindow({ written: source, feature }), span)];
     const first = seen.get(seconds);
     seen.set(seconds, first ?? source);
     if (first === undefined) return [];
-    const text = `${shown} has the window ${readableName(`__${seconds}__`).slice(1, -1)} twice, as ${first} and ${source}: take one out`;
-    return [errorAt(180, span, text, { label: "the same window" })];
+    const length = readableName(`__${seconds}__`).slice(1, -1);
+    return [finding(BAD_WINDOW.sameWindow({ feature, window: length, first, second: source }), span)];
   });
 }
 
@@ -148,7 +129,7 @@ class ExpressionLinter {
   #unknown(node: PythonNode, what: string, known: readonly string[]): void {
     const name = this.#text(node);
     const near = didYouMean(name, known);
-    this.#report(133, node, `there is no ${what} '${name}'${near ? `; ${near}` : ""}`, `unknown ${what}`, closestNames(name, known));
+    this.#report(node, UNKNOWN_FUNCTION.function({ what, name, near: near && `; ${near}` }), closestNames(name, known));
   }
 
   #isFunctionModule(path: readonly string[] | undefined): boolean {
@@ -187,24 +168,19 @@ class ExpressionLinter {
   }
 
   #decided(word: string, from: PythonNode, to = from, cureName = word): void {
-    const cure = CURES[cureName] ?? CHAIN;
-    const text = `'${word}' makes Python decide at once what is known only when a query runs: ${cure}`;
-    this.#findings.push(errorAt(134, this.places.span(this.module, from.from, to.to), text, { label: "decided at once" }));
+    const said = DECIDED_AT_ONCE.operator({ word, cure: OPERATOR_CURES[cureName] ?? CHAIN_CURE });
+    this.#findings.push(finding(said, this.places.span(this.module, from.from, to.to)));
   }
 
   /** 135. */
   #inResolver(node: PythonNode): void {
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     if (callee?.name === "MemberExpression" && this.model.isFunction(this.module, readExpression(callee, this.module.text))) {
-      const text = `${this.#text(callee)} makes an expression for the server and computes nothing in a resolver: write it in Python`;
-      this.#report(135, callee, text, "no value here");
+      this.#report(callee, EXPRESSION_IN_RESOLVER.function({ function: this.#text(callee) }));
     }
     if (node.name !== "MemberExpression" || !node.firstChild) return;
     const object = node.firstChild;
-    if (this.#hasRow && object.name === "VariableName" && this.#text(object) === "_") {
-      const text = "_ is the row of a feature class and has no values in a resolver: take the feature as a parameter";
-      this.#report(135, node, text, "no value here");
-    }
+    if (this.#hasRow && object.name === "VariableName" && this.#text(object) === "_") this.#report(node, EXPRESSION_IN_RESOLVER.row());
   }
 
   /** Whether something is surely an expression of `_`. */
@@ -241,8 +217,8 @@ class ExpressionLinter {
     return this.module.text.slice(node.from, node.to);
   }
 
-  #report(code: number, node: PythonNode, text: string, label: string, replacements: readonly string[] = []): void {
-    this.#findings.push(errorAt(code, this.places.span(this.module, node.from, node.to), text, { label, replacements }));
+  #report(node: PythonNode, said: Said, replacements: readonly string[] = []): void {
+    this.#findings.push(finding(said, this.places.span(this.module, node.from, node.to), { replacements }));
   }
 }
 

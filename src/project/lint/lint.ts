@@ -5,8 +5,9 @@
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import { errorAt, mergeFindings } from "../../domain/finding.ts";
+import { finding, mergeFindings } from "../../domain/finding.ts";
 import { LineMap } from "../../domain/line-map.ts";
+import { INVALID_SYNTAX, NEWER_PYTHON } from "../../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../../domain/source-file.ts";
 import { linkSqlFiles } from "../../domain/sql/link.ts";
 import type { MetadataPolicy } from "../project.ts";
@@ -102,15 +103,14 @@ function readFile(path: string, text: string, runtime: string | undefined): { fi
   if (syntax.problem) {
     const { message, start, end } = syntax.problem;
     const span = lines.span(start, end);
-    return { findings: [errorAt(101, span, `${message} (${runtimeName(runtime)})`, { label: "syntax error" })] };
+    return { findings: [finding(INVALID_SYNTAX.syntax({ problem: message, runtime: runtimeName(runtime) }), span)] };
   }
   const minor = Number(/^python3(\d+)$/.exec(runtime ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
   const findings = syntax.newer
     .filter((newer) => newer.since > minor)
-    .map((newer) =>
-      errorAt(104, lines.span(newer.start, newer.end), `${newer.what} needs Python 3.${newer.since}, but the runtime is ${runtime}`, {
-        label: `Python 3.${newer.since}`,
-        hint: `Set \`runtime: python3${newer.since}\` in the project file, or write it another way.`,
+    .map(({ end, since, start, what }) =>
+      finding(NEWER_PYTHON.needed({ syntax: what, minor: since, runtime: runtime ?? "" }), lines.span(start, end), {
+        hint: `Set \`runtime: python3${since}\` in the project file, or write it another way.`,
       }),
     );
   try {

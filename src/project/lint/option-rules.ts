@@ -3,7 +3,8 @@
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { SCHEDULE_GRAMMAR, scheduleProblem } from "../../domain/cron.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { BAD_VALUE } from "../../domain/rules/resolvers.ts";
 import { ENVIRONMENT_NAME } from "../../domain/sql/settings.ts";
 import type { Places } from "./places.ts";
 import type { Arguments, Expression } from "./python-expression.ts";
@@ -35,7 +36,7 @@ export function optionFindings(module: PythonModule, places: Places, owner: stri
     const { from, to } = keyword.value;
     const span = places.span(module, from, to);
     const written = module.text.slice(from, Math.min(to, from + SHOWN_VALUE));
-    return [errorAt(146, span, `${keyword.name} of ${owner} is ${written}: ${problem}`, { label: "bad value" })];
+    return [finding(BAD_VALUE.written({ option: keyword.name, owner, written, problem }), span)];
   });
 }
 

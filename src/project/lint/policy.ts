@@ -2,7 +2,8 @@
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
-import { errorAt, warningAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { MISSING_METADATA } from "../../domain/rules/project.ts";
 import type { MetadataPolicy } from "../project.ts";
 
 type Field = NonNullable<MetadataPolicy["feature"]>[number]["name"];
@@ -46,8 +47,8 @@ function missing(kind: string, item: Described, rules: MetadataPolicy["feature"]
   return (rules ?? []).flatMap(({ name, missing: severity }) => {
     if (item[name].length > 0) return [];
     const what = name === "tags" ? "has no tags" : `has no ${name}`;
-    const text = `'${item.fqn}' ${what}, which this project asks of every ${kind}: ${cure[name]}`;
     const label = name === "tags" ? "no tags" : `needs ${name === "owner" ? "an" : "a"} ${name}`;
-    return [(severity === "warn" ? warningAt : errorAt)(192, item.span, text, { label })];
+    const said = MISSING_METADATA.missing({ fqn: item.fqn, what, kind, cure: cure[name], label });
+    return [finding({ ...said, severity: severity === "warn" ? "warning" : "error" }, item.span)];
   });
 }

@@ -5,13 +5,14 @@
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { MISSING_DRIVER } from "../../domain/rules/project.ts";
 import type { Places } from "./places.ts";
 import { dottedPath, type ProjectModel } from "./project-model.ts";
 
 interface Driver {
   readonly extra: string;
-  readonly packages: readonly string[];
+  readonly packages: readonly [string, ...string[]];
 }
 
 const DRIVERS: Readonly<Record<string, Driver>> = {
@@ -34,11 +35,13 @@ export function requirementFindings(model: ProjectModel, places: Places, require
   if (!named) return [];
   return model.modules.flatMap((module) =>
     module.calls.flatMap(({ call }) => {
-      const kind = model.sdkName(module, dottedPath(call.callee) ?? []);
-      const driver = kind === undefined ? undefined : DRIVERS[kind];
-      if (!driver || named.has(`svc[${driver.extra}]`) || driver.packages.some((name) => named.has(name))) return [];
-      const text = `${kind} needs the driver ${driver.packages[0]}, which ${requirements === undefined ? "no requirements file" : "the requirements file does not"} ${requirements === undefined ? "names" : "name"}: add 'svc[${driver.extra}]' or '${driver.packages[0]}'`;
-      return [errorAt(194, places.span(module, call.callee.from, call.callee.to), text, { label: "driver missing" })];
+      const source = model.sdkName(module, dottedPath(call.callee) ?? []);
+      const driver = source === undefined ? undefined : DRIVERS[source];
+      if (source === undefined || !driver || named.has(`svc[${driver.extra}]`) || driver.packages.some((name) => named.has(name)))
+        return [];
+      const where = requirements === undefined ? "no requirements file names" : "the requirements file does not name";
+      const said = MISSING_DRIVER.missing({ source, driver: driver.packages[0], where, extra: driver.extra });
+      return [finding(said, places.span(module, call.callee.from, call.callee.to))];
     }),
   );
 }

@@ -1,7 +1,9 @@
 /** Rules about Python resolvers: 124, 125, 140 to 144, 146, 148; and 142 in named queries. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { BAD_INPUT, BAD_OUTPUT, DUPLICATE_RESOLVER, OUTPUT_IS_INPUT, TWO_INPUT_CLASSES } from "../../domain/rules/resolvers.ts";
+import type { Said } from "../../domain/rules/rule.ts";
 import { type FeaturePath, readAnnotation, relationOf } from "./annotation.ts";
 import { nameFindings, quoteFindings } from "./class-rules.ts";
 import { optionFindings } from "./option-rules.ts";
@@ -53,14 +55,8 @@ function signatureFindings(model: ProjectModel, places: Places, resolver: Resolv
 function parameterFindings(model: ProjectModel, places: Places, module: PythonModule, parameter: Parameter): Diagnostic[] {
   const { name, star, annotation } = parameter;
   const atName = places.span(module, parameter.from, parameter.to);
-  if (star) {
-    const text = `'${star}${name}' names no features: write one parameter per feature, such as 'name: User.name'`;
-    return [errorAt(140, atName, text, { label: "no feature" })];
-  }
-  if (!annotation) {
-    const text = `parameter '${name}' names no feature: annotate it, such as '${name}: User.${name}'`;
-    return [errorAt(140, atName, text, { label: "no feature annotation" })];
-  }
+  if (star) return [finding(BAD_INPUT.starred({ stars: star, parameter: name }), atName)];
+  if (!annotation) return [finding(BAD_INPUT.unannotated({ parameter: name }), atName)];
   const { core } = readAnnotation(model, module, annotation);
   const names = [...quoteFindings(model, module, places, annotation), ...nameFindings(model, module, places, core)];
   if (names.length > 0) return names;
@@ -68,17 +64,14 @@ function parameterFindings(model: ProjectModel, places: Places, module: PythonMo
   const written = module.text.slice(annotation.from, annotation.to);
   if (core.kind === "class") {
     const first = [...core.model.fields.keys()][0] ?? "id";
-    const text = `parameter '${name}' is the class ${core.model.definition.name}: take its features one by one, such as '${name}: ${core.model.definition.name}.${first}'`;
-    return [errorAt(140, span, text, { label: "no feature" })];
+    return [finding(BAD_INPUT.wholeClass({ parameter: name, owner: core.model.definition.name, first }), span)];
   }
   if (core.kind === "feature" && core.path.relation && !core.path.many) {
     const first = [...core.path.relation.fields.keys()][0] ?? "id";
-    const text = `parameter '${name}' is a relation: take a feature of it, such as '${written.replaceAll(/["']/g, "")}.${first}'`;
-    return [errorAt(140, span, text, { label: "a relation" })];
+    return [finding(BAD_INPUT.relation({ parameter: name, written: written.replaceAll(/["']/g, ""), first }), span)];
   }
   if (core.kind !== "value" && core.kind !== "selection") return [];
-  const text = `parameter '${name}' has the type '${written}', which names no feature: write '${name}: User.${name}' instead`;
-  return [errorAt(140, span, text, { label: "no feature" })];
+  return [finding(BAD_INPUT.value({ parameter: name, written }), span)];
 }
 
 /** The outputs that are understood; 143 and 142 about the others. */
@@ -92,8 +85,11 @@ function readOutputs(
   const { module, definition } = resolver;
   const { returns } = definition;
   if (!returns) {
-    const problem = said(`'${definition.name}' does not say what it produces`, advice.example(), "no return annotation");
-    if (problem) findings.push(errorAt(143, places.span(module, definition.from, definition.to), problem.text, { label: problem.label }));
+    const example = advice.example();
+    if (example !== undefined) {
+      const said = BAD_OUTPUT.unannotated({ resolver: definition.name, advice: example });
+      findings.push(finding(said, places.span(module, definition.from, definition.to)));
+    }
     return [];
   }
   const quotes = quoteFindings(model, module, places, returns);
@@ -107,36 +103,34 @@ function readOutputs(
     const read = readAnnotation(model, module, item).core;
     findings.push(...nameFindings(model, module, places, read));
     const problem = outputProblem(read, core.kind === "selection", module, item, advice);
-    if (problem) findings.push(errorAt(143, places.span(module, item.from, item.to), problem.text, { label: problem.label }));
+    if (problem) findings.push(finding(problem, places.span(module, item.from, item.to)));
     return read.kind === "feature" && !problem ? [read.path] : [];
   });
 }
 
-interface OutputProblem {
-  readonly text: string;
-  readonly label: string;
-}
-
+/**
+ * What 143 says of an output; nothing where the text does not show what to do about it, because the
+ * analyzer says both.
+ */
 function outputProblem(
   core: ReturnType<typeof readAnnotation>["core"],
   inSelection: boolean,
   module: PythonModule,
   item: Expression,
   advice: OutputAdvice,
-): OutputProblem | undefined {
-  if (core.kind === "class" && !inSelection)
-    return said(`'${core.model.definition.name}' is a class`, advice.ofClass(core.model), "not a feature");
+): Said | undefined {
+  const written = module.text.slice(item.from, item.to);
+  if (core.kind === "class" && !inSelection) {
+    const instead = advice.ofClass(core.model);
+    return instead === undefined ? undefined : BAD_OUTPUT.wholeClass({ owner: core.model.definition.name, advice: instead });
+  }
   if (core.kind === "feature" && core.path.relation && !core.path.many && core.path.attributes.length === 1) {
-    return said(`'${module.text.slice(item.from, item.to)}' is a relation, found by its join`, advice.ofRelation(core.path), "a relation");
+    const instead = advice.ofRelation(core.path);
+    return instead === undefined ? undefined : BAD_OUTPUT.relation({ feature: written, advice: instead });
   }
   if (core.kind !== "value" && core.kind !== "now") return undefined;
-  const written = module.text.slice(item.from, item.to);
-  return said(`'${written}' names no feature`, advice.example(), "not a feature");
-}
-
-/** A problem with what to do about it; nothing where the text does not show that, because the analyzer says both. */
-function said(problem: string, advice: string | undefined, label: string): OutputProblem | undefined {
-  return advice === undefined ? undefined : { text: `${problem}: ${advice}`, label };
+  const instead = advice.example();
+  return instead === undefined ? undefined : BAD_OUTPUT.value({ written, advice: instead });
 }
 
 /** 141. */
@@ -146,15 +140,11 @@ function rootFindings(model: ProjectModel, places: Places, module: PythonModule,
   const root = first.path.root;
   return inputs.slice(1).flatMap(({ parameter, path }) => {
     if (path.root === root || !parameter.annotation) return [];
-    const text = `the parameters start from ${root.definition.name} and from ${path.root.definition.name}: a resolver starts from one class${advice(model, root, path)}`;
+    const { name } = root.definition;
+    const said = TWO_INPUT_CLASSES.inParameters({ name, other: path.root.definition.name, advice: advice(model, root, path) });
     const at = first.parameter.annotation;
-    const related = at ? [{ span: places.span(module, at.from, at.to), message: `starts from ${root.definition.name}` }] : [];
-    return [
-      errorAt(141, places.span(module, parameter.annotation.from, parameter.annotation.to), text, {
-        label: `not from ${root.definition.name}`,
-        related,
-      }),
-    ];
+    const related = at ? [{ span: places.span(module, at.from, at.to), message: `starts from ${name}` }] : [];
+    return [finding(said, places.span(module, parameter.annotation.from, parameter.annotation.to), { related })];
   });
 }
 
@@ -170,12 +160,10 @@ function overlapFindings(places: Places, module: PythonModule, inputs: readonly 
   return outputs.flatMap((output) => {
     const input = inputs.find(({ path }) => path.root === output.root && path.attributes.join(".") === output.attributes.join("."));
     if (!input?.parameter.annotation) return [];
-    const name = `${output.root.namespace ?? output.root.definition.name}.${output.attributes.join(".")}`;
-    const text = `'${name}' is an output and the input '${input.parameter.name}': a resolver cannot produce what it needs`;
-    const { annotation } = input.parameter;
+    const feature = `${output.root.namespace ?? output.root.definition.name}.${output.attributes.join(".")}`;
+    const { annotation, name } = input.parameter;
     return [
-      errorAt(144, places.span(module, output.expression.from, output.expression.to), text, {
-        label: "also an input",
+      finding(OUTPUT_IS_INPUT.alsoInput({ feature, parameter: name }), places.span(module, output.expression.from, output.expression.to), {
         related: [{ span: places.span(module, annotation.from, annotation.to), message: "the input" }],
       }),
     ];
@@ -192,8 +180,7 @@ function sameNames(model: ProjectModel, places: Places): Diagnostic[] {
     if (!earlier) first.set(fqn, resolver);
     if (!earlier || (earlier.module === module && earlier.definition.name === definition.name)) return [];
     const related = [{ span: places.span(earlier.module, earlier.definition.from, earlier.definition.to), message: "first defined here" }];
-    const text = `two resolvers have the name '${fqn}': rename one function, or give it another 'name='`;
-    return [errorAt(148, places.span(module, named.from, named.to), text, { label: "same name", related })];
+    return [finding(DUPLICATE_RESOLVER.inPython({ resolver: fqn }), places.span(module, named.from, named.to), { related })];
   });
 }
 

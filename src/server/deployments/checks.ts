@@ -3,7 +3,8 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { STATEMENT_REJECTED, UNUSABLE_SOURCE } from "../../domain/rules/sql-files.ts";
 import { completeStar } from "../../domain/sql/columns.ts";
 import { environmentPrefix, kindName } from "../sql/create-sources.ts";
 import { SqlError, type SqlSource, type SqlSources } from "../sql/source.ts";
@@ -75,8 +76,7 @@ function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, erro
     listed.map(({ name }) => name),
     1,
   );
-  return errorAt(154, query.sourceSpan ?? resolver.span, error.message, {
-    label: "reads this source",
+  return finding(UNUSABLE_SOURCE.named({ problem: error.message }), query.sourceSpan ?? resolver.span, {
     hint: meant ? settingsHint(meant) : closest ? `Did you mean '${closest}'?` : HOW_TO_DECLARE,
   });
 }
@@ -85,10 +85,8 @@ const HOW_TO_DECLARE =
   "Declare it in Python: `from svc.sources import SQLiteSource` (or PostgreSQLSource, MySQLSource), then `SQLiteSource(name=...)`, and name it in `-- source:`.";
 
 function unreachable(place: Span | undefined, source: SqlSource, reason: string): Diagnostic {
-  return errorAt(154, place, `source '${source.name}' (${kindName(source.kind)}) cannot be used: ${reason}`, {
-    label: "reads this source",
-    hint: settingsHint(source),
-  });
+  const said = UNUSABLE_SOURCE.unusable({ source: source.name, kind: kindName(source.kind), problem: reason });
+  return finding(said, place, { hint: settingsHint(source) });
 }
 
 /** Where the settings of a source are to be given: a shell that only runs `svc apply` is not the place. */
@@ -111,11 +109,8 @@ async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery,
   } catch (error) {
     if (!(error instanceof SqlError)) throw error;
     const span = error.offset === undefined ? resolver.span : spanInBody(resolver, query, statement.bodyOffset(error.offset));
-    return [
-      errorAt(159, span, `${source.name} rejects the statement: ${error.message}`, {
-        label: error.offset === undefined ? "in this resolver" : "here",
-      }),
-    ];
+    const said = { source: source.name, problem: error.message };
+    return [finding(error.offset === undefined ? STATEMENT_REJECTED.somewhere(said) : STATEMENT_REJECTED.here(said), span)];
   }
   const set = query.star ? graph.featureSets.find(({ namespace }) => namespace === query.namespace) : undefined;
   return set ? completeStar(resolver, columns, set) : [];

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
 import { systemWords } from "../../disk/disk-error.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { IMPORT_FAILED } from "../../domain/rules/loading.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
 import type { PythonPool, WorkerLog } from "./pool.ts";
@@ -61,8 +62,8 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
     const loaded = await supervisor.start();
     const missing = options.resolverFqns.filter((fqn) => !loaded.has(fqn));
     if (missing.length === 0) return supervisor;
-    const message = `the project was imported, but it defines no resolver '${missing.join("', '")}' in a worker`;
-    throw new ToolchainError(message, [errorAt(102, undefined, message, { label: "not defined" })]);
+    const said = IMPORT_FAILED.missingResolver({ resolvers: missing.join("', '") });
+    throw new ToolchainError(said.message, [finding(said, undefined)]);
   } catch (error) {
     await supervisor.drain(0);
     throw error instanceof WorkerStartError ? new ToolchainError(error.message, error.diagnostics) : error;
@@ -82,8 +83,8 @@ async function makeTemporaryFolder(): Promise<string> {
   } catch (error) {
     const words = systemWords(error);
     if (words === undefined) throw error;
-    const message = `the workers need a temporary folder, and none can be made in ${above}: ${words}; start the server with TMPDIR set to another folder`;
-    throw new ToolchainError(message, [errorAt(102, undefined, message, { label: "not started" })]);
+    const said = IMPORT_FAILED.noFolder({ folder: above, problem: words });
+    throw new ToolchainError(said.message, [finding(said, undefined)]);
   }
 }
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { Socket, Subprocess, UnixSocketListener } from "bun";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
-import { errorAt } from "../../domain/finding.ts";
+import { finding } from "../../domain/finding.ts";
+import { IMPORT_UNFINISHED } from "../../domain/rules/loading.ts";
 import { crashedAt, lastWords } from "../../python/crash.ts";
 import { killGroup, privately, within } from "../../python/subprocess.ts";
 import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
@@ -235,7 +236,7 @@ export class Worker {
       ? `importing the project in a worker took longer than ${this.spec.startTimeoutMs / 1000} s; it was stopped${place}`
       : `the worker ${ending.how}${place} before the project was imported`;
     const message = [what, ...lastWords(ending.stderr, 8).map((line) => `  ${line}`)].join("\n");
-    return new WorkerStartError(message, [errorAt(103, undefined, message, { label: "import did not finish" })]);
+    return new WorkerStartError(message, [finding(IMPORT_UNFINISHED.unfinished({ problem: message }), undefined)]);
   }
 
   private stopListening(path: string): void {

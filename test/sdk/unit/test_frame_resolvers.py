@@ -263,7 +263,7 @@ class Problems(unittest.TestCase):
     def test_149_is_a_warning(self):
         found, problems = read("@online\ndef f() -> DataFrame[Client.name]:\n    return []\n")
         self.assertIsNotNone(found)
-        self.assertEqual([problem.severity for problem in problems], ["SEVERITY_WARNING"])
+        self.assertEqual([problem.error.said.severity for problem in problems], ["SEVERITY_WARNING"])
 
 
 class Calls(unittest.TestCase):

@@ -1,11 +1,10 @@
 """The analyzer: imports a project, checks what it defines, and writes the graph.
 
-    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--policy <policy.json>]
+    _boot.py analyze --root <folder> --out <path> [--files <list.json>]
 
 --root: the project's folder.
 --files: a JSON array of the Python files, relative to the root; default: every one below the root.
 --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
---policy: JSON of `validation:` in svc.yaml, for finding 192.
 
 The exit code is 0 whatever the project does, as long as the graph was written. What the project prints goes to stderr.
 """
@@ -16,8 +15,9 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
+from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Findings, Span, to_json
 from .._loading.load import is_imported, load_project
 from .._model.registry import registry
@@ -30,12 +30,16 @@ from .graph import graph_json
 from .joins import resolve_joins
 from .option_rules import check_hooks, check_unknown_options
 from .places import resolver_part_span, resolver_span
-from .policy import Policy
 from .query_rules import check_queries, check_sources
 from .translate import translate_all
 
+#: A module that could not be imported, so that what it defines is not known.
+_LOST = (rules.InvalidSyntax.code, rules.ImportFailed.code, rules.ImportUnfinished.code, rules.UnknownSdkName.code)
+#: What may only seem wrong because of that.
+_MAYBE_LOST = (rules.NoJoin.code, rules.BadNamedQuery.code)
 
-def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dict[str, Any]:
+
+def analyze(root: str, files: list[str]) -> dict[str, Any]:
     """The graph of a project as proto3 JSON. The root must be on `sys.path`."""
     found = Findings()
     for finding in load_project(root, files):
@@ -53,8 +57,6 @@ def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dic
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
     document = graph_json(classes, joins, expressions, resolvers, translations, queries, sources, [])
-    if policy is not None:
-        _check_policy(document, policy, found)
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 
@@ -78,12 +80,12 @@ def _lost_names(root: str, found: Findings) -> set[str]:
 
 def _unless_lost(found: Findings, lost: set[str]) -> Callable[[Finding], None]:
     """Reports findings, but not that a class is unknown whose module could not be imported."""
-    failed = any(finding.code in (101, 102, 103, 105) for finding in found.found)
+    failed = any(finding.code in _LOST for finding in found.found)
 
     def report(finding: Finding) -> None:
-        if failed and finding.code in (120, 170):
+        if failed and finding.code in _MAYBE_LOST:
             return
-        if finding.code == 124 and any(f"'{name}'" in finding.message for name in lost):
+        if finding.code == rules.UndefinedName.code and any(f"'{name}'" in finding.message for name in lost):
             return
         found.add(finding)
 
@@ -105,26 +107,15 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
                 related = ((resolver_part_span(item, part, name, ""), words),)
             error = problem.error
             span = resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
-            report(Finding(error.code, str(error), span, error.label, problem.severity, related, error.hint))
+            report(error.said.at(span, related=related, hint=error.hint))
         if spec is None:
             continue
         first = specs.setdefault(spec.fqn, spec)
         if first is not spec:
-            text = f"two resolvers have the name '{spec.fqn}': rename one function, or give it another 'name='"
             span = resolver_part_span(item, "option", "name", "") if item.options.name else resolver_span(item)
             first_span = resolver_span(first.definition)
-            report(Finding(148, text, span, "same name", related=((first_span, "first defined here"),)))
+            report(rules.DuplicateResolver.in_python(resolver=spec.fqn).at(span, related=((first_span, "first defined here"),)))
     return list(specs.values())
-
-
-def _check_policy(document: dict[str, Any], policy: Policy, found: Findings) -> None:
-    features = [feature for item in document["featureSets"] for feature in item["features"]]
-    for kind, items in (("feature", features), ("resolver", document["resolvers"])):
-        for item in items:
-            place = item["span"]
-            span = Span(place["file"], place["line"], place["column"], place["endLine"], place["endColumn"])
-            for finding in policy.check(kind, item["fqn"], item, span):
-                found.add(finding)
 
 
 def _python_files(root: str) -> list[str]:
@@ -152,18 +143,16 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--root", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--files")
-    parser.add_argument("--policy")
     options = parser.parse_args(argv)
     root = os.path.realpath(options.root)
     out = options.out if options.out == "-" or options.out.startswith("fd:") else os.path.abspath(options.out)
     files = _read_json(options.files) if options.files else _python_files(root)
-    policy = Policy.from_json(_read_json(options.policy)) if options.policy else None
     stdout = os.dup(1)
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.chdir(root)
-    content = to_json(analyze(root, files, policy))
+    content = to_json(analyze(root, files))
     _write(out, content, stdout)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -9,11 +9,12 @@ import ast
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from .._diagnostics import rules
 from .._types.dtypes import DataType
 from .._model.expression import WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowField
-from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
 from .._frames.conditions import Condition
 from .._codec.literal import literal_json
 from .._surface.names import closest_names, did_you_mean
@@ -56,8 +57,7 @@ def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Fie
 
 
 def _too_deep(field: Field) -> Finding:
-    text = f"the expression of '{field.fqn}' is nested more than {DEEPEST} deep: compute a part of it in a feature of its own"
-    return Finding(130, text, value_span(field, "expression"), "nested too deeply")
+    return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(value_span(field, "expression"))
 
 
 class _Reader:
@@ -82,9 +82,9 @@ class _Reader:
     def span(self, node: Optional[ast.AST]) -> Span:
         return self.source.span(node) if self.source and node else value_span(self.field, "expression")
 
-    def problem(self, code: int, text: str, label: str, place: Union[ast.AST, Span, None]) -> _Unreadable:
+    def problem(self, said: Said, place: Union[ast.AST, Span, None]) -> _Unreadable:
         """Reports a finding; what it gives may be raised."""
-        return self.problem_of(Finding(code, text, place if isinstance(place, Span) else self.span(place), label))
+        return self.problem_of(said.at(place if isinstance(place, Span) else self.span(place)))
 
     def problem_of(self, finding: Finding) -> _Unreadable:
         self._failed = True
@@ -114,11 +114,10 @@ class _Reader:
             if item is not WINDOW_START:
                 return {"queryNow": {}}
             if self.window is None:
-                text = f"'{self.field.fqn}' has no windows, so that {item!r} has no meaning: write 'Windowed[...] = windowed(\"1d\", expression=...)'"
-                raise self.problem(130, text, "no window", node)
+                raise self.problem(rules.BadExpression.window_start(feature=self.field.fqn, item=repr(item)), node)
             return {"windowStart": {}}
         if isinstance(item, Asked):
-            raise self.problem(130, f"{item!r} has no value yet: write .then(value) behind it", "no value", node)
+            raise self.problem(rules.BadExpression.unfinished(item=repr(item)), node)
         if isinstance(item, Call):
             nodes = arguments_of(item, node)
             return {"call": {"function": item.function, "arguments": [self.node(each, at, owner) for each, at in zip(item.arguments, nodes)]}}
@@ -128,36 +127,36 @@ class _Reader:
             return {"feature": {"path": self.windowed(item, node, owner)}}
         if isinstance(item, Path):
             return {"feature": {"path": self.path(item, node, owner)}}
-        raise self.problem(130, f"{describe(item)} cannot be part of an expression", "no expression", node)
+        raise self.problem(rules.BadExpression.no_expression(value=describe(item)), node)
 
     def literal(self, value: Any, node: Optional[ast.AST]) -> Json:
         try:
             return literal_json(value)
         except DefinitionError as error:
-            raise self.problem(130, f"{error}: it cannot be a constant of an expression", "no constant", node) from None
+            raise self.problem(rules.BadExpression.no_constant(error=error), node) from None
 
     def path(self, item: Path, node: Optional[ast.AST], owner: FeatureClass) -> list[str]:
         """A feature that is one value."""
         if item._svc_base is not None:
             *_, method = item._svc_names
             if method in AGGREGATIONS:
-                raise self.problem(132, f"{item!r} is not called: write {item!r}()", "not called", node)
-            raise self.problem(132, f"{item!r} is any number of values: aggregate them, such as {item!r}.sum()", "no single value", node)
+                raise self.problem(rules.BadAggregation.not_called(item=repr(item)), node)
+            raise self.problem(rules.BadAggregation.many_values(item=repr(item)), node)
         if not item._svc_names:
-            raise self.problem(130, "_ alone is a row, not a value: name a feature of it", "no value", node)
+            raise self.problem(rules.BadExpression.row_itself(), node)
         steps = self.follow(item, node, owner)
         kind = self.kind_of(steps.last)
         if steps.many is not None and kind.target is None:
-            raise self.problem(132, f"{item!r} is any number of values: aggregate them, such as {item!r}.sum()", "no single value", node)
+            raise self.problem(rules.BadAggregation.many_values(item=repr(item)), node)
         if kind.many:
-            raise self.problem(130, f"{item!r} is any number of rows, not a value: aggregate them, such as {item!r}.count()", "no value", node)
+            raise self.problem(rules.BadExpression.many_rows(item=repr(item)), node)
         if kind.target is not None:
             first = next(iter(kind.target.fields), "id")
-            raise self.problem(130, f"{item!r} is a row, not a value: name a feature of it, such as {item!r}.{first}", "no value", node)
+            raise self.problem(rules.BadExpression.one_row(item=repr(item), first=first), node)
         if kind.windowed:
             windows = [format_window(window) for window in steps.last.windows]
             example = f'{item!r}["{windows[0] if windows else "1d"}"]'
-            raise self.problem(130, f"{item!r} has one value per window: write {example}", "which window?", node)
+            raise self.problem(rules.BadExpression.which_window(item=repr(item), example=example), node)
         return steps.names
 
     def windowed(self, item: Bracketed, node: Optional[ast.AST], owner: FeatureClass) -> list[str]:
@@ -165,23 +164,21 @@ class _Reader:
         steps = self.follow(item._svc_path, prefix_of(node), owner)
         kind = self.kind_of(steps.last)
         if kind.many:
-            text = f"{item!r} is any number of rows, not a value: aggregate them, such as {item!r}.count()"
-            raise self.problem(132, text, "no value", node)
+            raise self.problem(rules.BadAggregation.many_rows(item=repr(item)), node)
         if not kind.windowed:
-            text = f"{item._svc_path!r} has neither windows nor rows: brackets choose a window, or rows and a column of a has-many relation"
-            raise self.problem(130, text, "nothing to choose from", node)
+            raise self.problem(rules.BadExpression.brackets(path=repr(item._svc_path)), node)
         written = item._svc_items[0] if len(item._svc_items) == 1 else None
         at = (items_of(item, node) or [node])[0]
         if written is WINDOW_START:
             if self.window is None:
-                raise self.problem(130, f"'{self.field.fqn}' has no windows, so that {written!r} has no meaning", "no window", at)
+                raise self.problem(rules.BadExpression.not_windowed(feature=self.field.fqn, written=repr(written)), at)
             seconds: Optional[int] = self.window
         else:
             seconds = window_seconds(written) if isinstance(written, (str, timedelta)) else None
         if seconds is None or seconds not in steps.last.windows:
             shown = format_window(seconds) if seconds is not None else describe(written)
             windows = ", ".join(format_window(window) for window in steps.last.windows) or "none"
-            raise self.problem(130, f"{item._svc_path!r} has no window {shown}; its windows are: {windows}", "no such window", at)
+            raise self.problem(rules.BadExpression.no_such_window(path=repr(item._svc_path), shown=shown, windows=windows), at)
         return [*steps.names[:-1], steps.last.window(seconds).name]
 
     def aggregation(self, item: Aggregate, node: Optional[ast.AST], owner: FeatureClass) -> Json:
@@ -196,7 +193,7 @@ class _Reader:
                 raise self.no_rows(item, rows._svc_path, node)
         else:
             if not receiver._svc_names:
-                raise self.problem(130, f"_ alone is a row: {item.method}() takes the rows of a has-many relation", "no rows", node)
+                raise self.problem(rules.BadExpression.no_rows(method=item.method), node)
             steps = self.follow(receiver, at, owner)
             split = steps.many if steps.many is not None else len(steps.fields) - 1 if self.kind_of(steps.last).many else None
             if split is None:
@@ -204,8 +201,7 @@ class _Reader:
             items, nodes, relation = (), [], Steps(steps.fields[: split + 1])
             column_names = receiver._svc_names[split + 1 :]
         if relation.many is not None:
-            text = f"{item!r} goes through two has-many relations: aggregate in the class of the inner one, and then here"
-            raise self.problem(130, text, "two has-many relations", at)
+            raise self.problem(rules.BadExpression.two_relations(item=repr(item)), at)
         child = self.kind_of(relation.last).target
         if child is None:
             raise _Unreadable
@@ -230,8 +226,10 @@ class _Reader:
         if len(columns) > 1 or (not columns and item.method in ONE_COLUMN):
             named = ", ".join(repr(column) for column, _ in columns) or "none"
             example = f"{'.'.join(('_', *relation.names))}[_.{a_number(child)}].{item.method}()"
-            text = f"{item.method}() needs exactly one column, and these are named: {named}; write {example}"
-            self.problem(132, text, "exactly one column", columns[1][1] if len(columns) > 1 and columns[1][1] else place or node)
+            self.problem(
+                rules.BadAggregation.one_column(method=item.method, named=named, example=example),
+                columns[1][1] if len(columns) > 1 and columns[1][1] else place or node,
+            )
         document: Json = {"path": relation.names, "function": item.method}
         conditions = [self.node(each, at, child) for each, at in filters]
         if conditions:
@@ -247,16 +245,16 @@ class _Reader:
         if isinstance(argument, Literal):
             argument = argument.value
         if isinstance(argument, Operand):
-            text = f"{item.method}() takes constants, and {argument!r} is none: project in the brackets instead"
-            raise self.problem(132, text, "no constant", node)
+            raise self.problem(rules.BadAggregation.no_constant(method=item.method, argument=repr(argument)), node)
         return self.literal(argument, node)
 
     def no_rows(self, item: Aggregate, path: Path, node: Optional[ast.AST]) -> _Unreadable:
         if item.method in AGGREGATIONS:
-            text = f"{path!r} is one value: {item.method}() aggregates the rows of a has-many relation"
-            return self.problem(130, text, "one value", node)
-        text = f"values have no method '{item.method}': functions are written F.{item.method}({path!r}), with 'import svc.functions as F'"
-        return self.problem(133, text, "no method", (method_of(node, self.source) if self.source else None) or node)
+            return self.problem(rules.BadExpression.one_value(path=repr(path), method=item.method), node)
+        return self.problem(
+            rules.UnknownFunction.no_method(method=item.method, path=repr(path)),
+            (method_of(node, self.source) if self.source else None) or node,
+        )
 
     def sort_items(
         self, items: tuple[Any, ...], nodes: list[Optional[ast.AST]], child: FeatureClass
@@ -270,13 +268,11 @@ class _Reader:
             elif isinstance(each, Expression) and not isinstance(each, Literal):
                 columns.append((each, node))
             elif isinstance(each, bool):
-                text = f"this filter is {each} for every row: Python decides 'is', 'in', 'and', 'or' and 'not' at once; write == & | ~ .isin([...])"
-                self.problem(134, text, "decided at once", node)
+                self.problem(rules.DecidedAtOnce.constant_filter(item=each), node)
             elif isinstance(each, (FeatureReference, Condition)):
-                text = f"{each!r} names features by their class: in expressions _ is the row of {child.cls.__name__}, so write _.{first_name(each)}"
-                self.problem(130, text, "write _", node)
+                self.problem(rules.BadExpression.class_name(item=repr(each), child=child.cls.__name__, name=first_name(each)), node)
             else:
-                self.problem(130, f"{describe(each)} is neither a condition nor a column: write _.amount > 100 or _.amount", "no condition", node)
+                self.problem(rules.BadExpression.no_condition(value=describe(each)), node)
         return filters, columns
 
     def follow(self, path: Path, node: Optional[ast.AST], owner: FeatureClass) -> Steps:
@@ -294,14 +290,17 @@ class _Reader:
                 before = ".".join(("_", *path._svc_names[:index]))
                 dtype = field_of_struct(dtype, name)
                 if dtype is None:
-                    raise self.problem(130, f"{before} is a value, not a relation: it has no feature '{name}'", "not a relation", place)
+                    raise self.problem(rules.BadExpression.not_a_relation(before=before, name=name), place)
                 steps.inside += (name,)
                 continue
             field = at.field(name)
             if field is None:
-                shown = f"{at.cls.__name__} has no feature '{name}'{did_you_mean(name, at.fields)}"
                 near = tuple(closest_names(name, at.fields)) if exact else ()
-                raise self.problem_of(Finding(130, shown, exact or self.span(here), "no such feature", replacements=near))
+                raise self.problem_of(
+                    rules.BadExpression.no_such_feature(
+                        owner=at.cls.__name__, name=name, near=did_you_mean(name, at.fields)
+                    ).at(exact or self.span(here), replacements=near)
+                )
             if steps.fields and self.kind_of(steps.last).many:
                 steps.many = index - 1 if steps.many is None else steps.many
             steps.fields.append(field)

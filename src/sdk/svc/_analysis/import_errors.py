@@ -12,6 +12,7 @@ import traceback
 from types import FrameType
 from typing import Iterable, Iterator, Optional
 
+from .._diagnostics import rules
 from .._types.annotations import attribute_error
 from .._diagnostics.findings import Finding, Span
 from .._diagnostics.missing_variable import missing_variable
@@ -24,6 +25,8 @@ Frame = tuple[FrameType, int]
 Keyed = tuple[tuple[object, ...], Finding]
 
 _FRAMES = 5
+#: What a name that is not there may be, said better than by the exception.
+_OF_NAMES = (rules.UnknownSdkName.code, rules.UnknownFunction.code, rules.UnknownFeature.code)
 #: So many names of a module are listed when none is close.
 _LISTED = 8
 #: How this module, and newer versions of Python in their own messages, begin a suggestion.
@@ -55,8 +58,8 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
         if inside is not None:
             return _syntax(error, inside)
     if not error.__traceback__ or isinstance(error, (UnicodeDecodeError, MemoryError)) or _is_unparsed(error):
-        text = f"{path} cannot be read as Python: {str(error) or type(error).__name__}"
-        return (101, path), Finding(101, text, Span(path, 1, 1, 1, 1), "not Python")
+        said = rules.InvalidSyntax.not_python(path=path, problem=str(error) or type(error).__name__)
+        return (said.code, path), said.at(Span(path, 1, 1, 1, 1))
     frames = _frames(error)
     inner = next((frame for frame in reversed(frames) if project_path(frame[0].f_code.co_filename)), None)
     file = project_path(inner[0].f_code.co_filename) or path if inner else path
@@ -106,17 +109,22 @@ def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if _is_foreign(alias.name, known):
-                    found.append((node, Finding(105, missing_module(alias.name), _alias_span(source, alias), "no such module")))
+                    found.append((node, rules.UnknownSdkName.no_module(problem=missing_module(alias.name)).at(_alias_span(source, alias))))
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
             if _is_foreign(node.module, known):
                 start = source.lines[node.lineno - 1].find(node.module, node.col_offset + 4)
                 span = source.span_of_text(node.lineno, max(0, start), len(node.module))
-                found.append((node, Finding(105, missing_module(node.module), span, "no such module")))
+                found.append((node, rules.UnknownSdkName.no_module(problem=missing_module(node.module)).at(span)))
             elif node.module in known and node.module != "svc.functions":
                 offered = {*names_of(node.module), *(name.rpartition(".")[2] for name in known if name.startswith(f"{node.module}.")), "*"}
                 for alias in node.names:
                     if alias.name not in offered and not alias.name.startswith("__"):
-                        found.append((node, Finding(105, missing_name(node.module, alias.name), _alias_span(source, alias), "no such name")))
+                        found.append(
+                            (
+                                node,
+                                rules.UnknownSdkName.no_name(problem=missing_name(node.module, alias.name)).at(_alias_span(source, alias)),
+                            )
+                        )
     return found
 
 
@@ -161,8 +169,8 @@ def _syntax(error: SyntaxError, path: str) -> Keyed:
     end_line, end_column = error.end_lineno or line, error.end_offset or 0
     if end_line < line or (end_line == line and end_column <= column):
         end_line, end_column = line, column + 1
-    text = f"{error.msg} (Python {platform.python_version()})"
-    return (101, path), Finding(101, text, Span(path, line, column, end_line, end_column), "syntax error")
+    said = rules.InvalidSyntax.syntax(problem=error.msg, runtime=f"Python {platform.python_version()}")
+    return (said.code, path), said.at(Span(path, line, column, end_line, end_column))
 
 
 def _describe(
@@ -171,9 +179,8 @@ def _describe(
     whole_line = source.span_of_line(line) if source else Span(file, line, 1, line, 1)
     place = f"{file}:{line}"
     if isinstance(error, SystemExit):
-        text = f"importing {file} exits the interpreter: {_said(error)} ({place})"
         hint = 'Put what only a script does below \'if __name__ == "__main__":\'.'
-        return Finding(103, text, whole_line, "exits here", hint=hint)
+        return rules.ImportUnfinished.exits(file=file, said=_said(error), place=place).at(whole_line, hint=hint)
     if is_innermost and is_truth_test(error):
         return truth_test_finding(error, source, line, whole_line)
     span, label, hint = whole_line, "raised here", ""
@@ -181,8 +188,8 @@ def _describe(
     if isinstance(error, AttributeError) and is_innermost:
         feature = attribute_error(error)
         span = _token(source, line, error.name) or span
-        if feature.code in (105, 133, 142):
-            return Finding(feature.code, str(feature), span, feature.label)
+        if feature.code in _OF_NAMES:
+            return feature.said.at(span)
         if _is_circular(error):
             label, hint = "not there yet", _BREAK_CIRCLE
     elif isinstance(error, NameError) and is_innermost and error.name:
@@ -201,10 +208,8 @@ def _describe(
         hint = f"Of the environment only what Python needs is handed on; SVC_WORKER_ENV={variable}, where the server is started and here, adds it."
     if hint.startswith(_SUGGESTED):
         said = said.partition(f". {_SUGGESTED}")[0]
-    text = f"{file} cannot be imported: {said} ({place})"
-    if len(frames) > 1:
-        text += "\n" + "\n".join(_frame_line(frame) for frame in frames[-_FRAMES:])
-    return Finding(102, text, span, label, hint=hint)
+    shown = "".join(f"\n{_frame_line(frame)}" for frame in frames[-_FRAMES:]) if len(frames) > 1 else ""
+    return rules.ImportFailed.module(file=file, said=said, place=place, frames=shown, label=label).at(span, hint=hint)
 
 
 def _takes_module(source: Source) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Callable, Optional
 
+from .._diagnostics import rules
 from .._types.annotations import attribute_error
 from .._types.dtypes import comparable, type_name
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
-from .._diagnostics.findings import WARNING, BrokenReference, DefinitionError, Finding, Span
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Comparison, Condition, Conjunction
 from .._model.reference import FeatureReference, field_of, type_of
 from .places import annotation_span, field_span, value_span
@@ -144,23 +145,22 @@ def _impossible(field: Field, target: FeatureClass) -> Finding:
         added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _spelt(field, target, key, back)
     else:
         added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _spelt(field, target, f"{field.attribute}_{key}", key)
-    text = (
-        f"no join can be inferred from {owner.cls.__name__} to {other.cls.__name__} for '{field.fqn}': {listed}; "
-        f"add '{added}, or spell the join out"
-    )
     related = tuple((field_span(own), words) for own, words in seen)
-    return Finding(120, text, annotation_span(field), "no join", related=related, hint=hint)
+    return rules.NoJoin.none(
+        owner=owner.cls.__name__, other=other.cls.__name__, feature=field.fqn, listed=listed, added=added
+    ).at(annotation_span(field), related=related, hint=hint)
 
 
 def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Field]]) -> Finding:
     owner, other = field.owner_class.cls.__name__, target.cls.__name__
     joins = [f"{owner}.{local.attribute} == {other}.{foreign.attribute}" for local, foreign in several]
     local, foreign = several[0]
-    text = f"several joins lead from {owner} to {other} for '{field.fqn}': {'; '.join(joins)}: say which one is meant"
     keys = [local if local.type.references is not None else foreign for local, foreign in several]
     related = tuple((field_span(key), f"possible: {join}") for key, join in zip(keys, joins))
     hint = _spelt(field, target, local.attribute, foreign.attribute)
-    return Finding(121, text, annotation_span(field), "ambiguous join", related=related, hint=hint)
+    return rules.AmbiguousJoin.several(owner=owner, other=other, feature=field.fqn, joins="; ".join(joins)).at(
+        annotation_span(field), related=related, hint=hint
+    )
 
 
 def _evaluate(field: Field, join: Any) -> Any:
@@ -182,14 +182,13 @@ def _evaluate(field: Field, join: Any) -> Any:
         condition = function()
     except NameError as error:
         name = error.name or ""
-        raise DefinitionError(124, f"'{name}' in the join of '{field.fqn}' is never defined", "never defined", token=name) from None
+        raise DefinitionError(rules.UndefinedName.in_join(name=name, feature=field.fqn), token=name) from None
     except AttributeError as error:
         raise attribute_error(error) from None
     except Exception as error:
-        raise DefinitionError(122, f"the join of '{field.fqn}' cannot be evaluated: {type(error).__name__}: {error}", "no join") from None
+        raise DefinitionError(rules.BadJoin.raises(feature=field.fqn, kind=type(error).__name__, error=error)) from None
     if Condition.truth_tests != tested:
-        text = f"the join of '{field.fqn}' uses 'and', 'or' or 'not', which Python decides at once: write (a == b) & (c == d)"
-        raise DefinitionError(122, text, "not a join")
+        raise DefinitionError(rules.BadJoin.decided_at_once(feature=field.fqn))
     return condition
 
 
@@ -198,7 +197,7 @@ def _comparisons(condition: Any) -> list[Comparison]:
         return _comparisons(condition.left) + _comparisons(condition.right)
     if isinstance(condition, Comparison):
         return [condition]
-    raise DefinitionError(122, f"'{condition!r}' is no part of a join: write comparisons with '==', joined by '&'", "not a join")
+    raise DefinitionError(rules.BadJoin.not_a_join(condition=repr(condition)))
 
 
 def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], None]) -> Join:
@@ -207,14 +206,13 @@ def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], No
     try:
         condition = _evaluate(field, field.relation.join if field.relation else None)
         if not isinstance(condition, Condition):
-            text = f"the join of '{field.fqn}' compares nothing: compare a feature of {names}, several comparisons joined by '&'"
-            raise DefinitionError(122, text, "no comparison")
+            raise DefinitionError(rules.BadJoin.no_comparison(feature=field.fqn, names=names))
         return [_pair(field, target, comparison, report) for comparison in _comparisons(condition)]
     except BrokenReference:
         return []
     except DefinitionError as error:
-        code = 122 if error.code == 114 else error.code
-        report(Finding(code, str(error), value_span(field, token=error.token), error.label, hint=error.hint))
+        said = error.said._replace(code=rules.BadJoin.code) if error.code == rules.UnsupportedType.code else error.said
+        report(said.at(value_span(field, token=error.token), hint=error.hint))
         return []
 
 
@@ -224,35 +222,42 @@ def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Ca
     sides: list[Field] = []
     for side in (comparison.left, comparison.right):
         if not isinstance(side, FeatureReference):
-            raise DefinitionError(122, f"the join of '{field.fqn}' compares {comparison!r}: {names}", "no feature")
+            raise DefinitionError(rules.BadJoin.no_feature(feature=field.fqn, comparison=repr(comparison), names=names))
         key, token = field_of(side), repr(side)
         if len(side._svc_names) > 1:
-            text = f"the join of '{field.fqn}' goes through a relation with {side!r}: {names}, directly"
-            raise DefinitionError(122, text, "through a relation", token=token)
+            raise DefinitionError(rules.BadJoin.through_relation(feature=field.fqn, side=repr(side), names=names), token=token)
         if key.owner_class is not owner and key.owner_class is not target:
-            text = f"the join of '{field.fqn}' uses {side!r}, a feature of neither {owner.cls.__name__} nor {target.cls.__name__}: {names}"
-            raise DefinitionError(122, text, "another class", token=token)
+            raise DefinitionError(
+                rules.BadJoin.another_class(
+                    feature=field.fqn, side=repr(side), owner=owner.cls.__name__, target=target.cls.__name__, names=names
+                ),
+                token=token,
+            )
         if type_of(key).target is not None:
-            raise DefinitionError(122, f"{side!r} is a relation: compare its key instead", "a relation", token=token)
+            raise DefinitionError(rules.BadJoin.relation(side=repr(side)), token=token)
         sides.append(key)
     left, right = sides
     if comparison.operator != "==" or (left.owner_class is right.owner_class and owner is not target):
-        raise DefinitionError(122, f"the join of '{field.fqn}' compares {comparison!r}: {names}, with '=='", "not between the classes")
+        raise DefinitionError(rules.BadJoin.same_class(feature=field.fqn, comparison=repr(comparison), names=names))
     if owner is target:
         local, foreign = _own_pair(field, left, right)
     else:
         local, foreign = (left, right) if left.owner_class is owner else (right, left)
     if not comparable(local.type.dtype, foreign.type.dtype):
-        text = (
-            f"the join of '{field.fqn}' compares {type_name(local.type.dtype)} ('{local.fqn}') with "
-            f"{type_name(foreign.type.dtype)} ('{foreign.fqn}'): the two never match; give both the same type"
-        )
         related = (
             (annotation_span(local), f"'{local.fqn}' is {type_name(local.type.dtype)}"),
             (annotation_span(foreign), f"'{foreign.fqn}' is {type_name(foreign.type.dtype)}"),
         )
         token = f"{local.owner_class.cls.__name__}.{local.attribute}"
-        report(Finding(123, text, value_span(field, token=token), "types differ", related=related))
+        report(
+            rules.JoinTypesDiffer.differ(
+                feature=field.fqn,
+                local_type=type_name(local.type.dtype),
+                local=local.fqn,
+                foreign_type=type_name(foreign.type.dtype),
+                foreign=foreign.fqn,
+            ).at(value_span(field, token=token), related=related)
+        )
     return local, foreign
 
 
@@ -269,12 +274,12 @@ def _own_pair(field: Field, left: Field, right: Field) -> tuple[Field, Field]:
     keys = field.owner_class.primary_keys
     if (left in keys) == (right in keys):
         cls = field.owner_class.cls.__name__
-        text = (
-            f"the join of '{field.fqn}' compares two features of {cls}, and either may be the foreign key: "
-            f"'{left.fqn}' and '{right.fqn}'; say which one refers to the other by its type"
-        )
         hint = f'{right.attribute}: "{cls}.{left.attribute}", if {right.attribute} is the foreign key'
-        raise DefinitionError(121, text, "either way", token=f"{cls}.{left.attribute}", hint=hint)
+        raise DefinitionError(
+            rules.AmbiguousJoin.either_way(feature=field.fqn, cls=cls, left=left.fqn, right=right.fqn),
+            token=f"{cls}.{left.attribute}",
+            hint=hint,
+        )
     key, foreign = (left, right) if left in keys else (right, left)
     return (key, foreign) if field.type.many else (foreign, key)
 
@@ -291,6 +296,9 @@ def _check_nullable(field: Field, join: Join, report: Callable[[Finding], None])
         if local.type.nullable and not field.type.nullable:
             target = field.type.target
             name = target.cls.__name__ if target else ""
-            text = f"'{field.fqn}' is required, but its key '{local.fqn}' may be None: write '{field.attribute}: \"{name} | None\"'"
             related: tuple[tuple[Span, str], ...] = ((annotation_span(local), "may be None"),)
-            report(Finding(126, text, annotation_span(field), "required", WARNING, related))
+            report(
+                rules.NullableKey.required(feature=field.fqn, key=local.fqn, attribute=field.attribute, target=name).at(
+                    annotation_span(field), related=related
+                )
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Callable, Iterable
 
+from .._diagnostics import rules
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowedOptions
 from .._diagnostics.findings import Finding, Span
@@ -37,8 +38,7 @@ def check_unknown_options(
 
     def check(taker: str, others: Others, place: Callable[[str], Span]) -> None:
         for option in others:
-            error = unknown_option(taker, option)
-            report(Finding(error.code, str(error), place(option), error.label))
+            report(unknown_option(taker, option).said.at(place(option)))
 
     for item in classes:
         check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]
@@ -69,8 +69,11 @@ def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> None:
         environment = hook.options.environment
         problem = None if environment is None else check_environments("environment", environment)
         if problem:
-            report(Finding(146, problem, resolver_part_span(hook, "option", "environment", ""), "bad value"))
+            report(rules.BadValue.option(problem=problem).at(resolver_part_span(hook, "option", "environment", "")))
         for parameter in hook.parameters.values():
             if parameter.default is parameter.empty and parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                text = f"'{hook.origin.name}' runs before or after all resolver calls and is given nothing: take the parameter '{parameter.name}' out"
-                report(Finding(140, text, resolver_part_span(hook, "parameter", parameter.name, ""), "no value"))
+                report(
+                    rules.BadInput.of_hook(hook=hook.origin.name, parameter=parameter.name).at(
+                        resolver_part_span(hook, "parameter", parameter.name, "")
+                    )
+                )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
+from .._diagnostics import rules
 from .._types.annotations import read_annotation
 from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
@@ -40,15 +41,14 @@ def check_queries(queries: list[NamedQuery], classes: list[FeatureClass], report
     for query in queries:
         problems = check_options(_CHECKS, query)
         for option, text in problems.items():
-            report(Finding(146, text, call_span(query, option), "bad value"))
+            report(rules.BadValue.option(problem=text).at(call_span(query, option)))
         if problems:
             continue
         first = seen.setdefault((query.name, query.version), query)
         if first is not query:
             version = f" in version '{query.version}'" if query.version else " without a version"
-            text = f"the named query '{query.name}' is defined twice{version}: give one of them another version"
             related = ((call_span(first, "name"), "first defined here"),)
-            report(Finding(171, text, call_span(query, "name"), "defined twice", related=related))
+            report(rules.DuplicateNamedQuery.second(query=query.name, version=version).at(call_span(query, "name"), related=related))
             continue
         result = _resolve(query, namespaces, report)
         if result is not None:
@@ -67,8 +67,11 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
                 sound = False
             except DefinitionError as error:
                 sound = False
-                text = f"the named query '{query.name}' asks for what does not exist: {error}"
-                report(Finding(170, text, call_span(query, option, index, error.token), error.label))
+                report(
+                    rules.BadNamedQuery.asks(query=query.name, error=error, label=error.label).at(
+                        call_span(query, option, index, error.token)
+                    )
+                )
     for index, (item, value) in enumerate(query.staleness.items()):
         try:
             paths = _stored_paths(item, query, namespaces)
@@ -77,21 +80,23 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
             continue
         except DefinitionError as error:
             sound = False
-            text = f"the staleness of the named query '{query.name}' names what does not exist: {error}"
-            report(Finding(170, text, call_span(query, "staleness", token=error.token), error.label))
+            report(
+                rules.BadNamedQuery.staleness(query=query.name, error=error, label=error.label).at(
+                    call_span(query, "staleness", token=error.token)
+                )
+            )
             continue
         problem = check_staleness(f"the staleness of '{paths[0] if paths else item}'", value)
         if problem:
             sound = False
-            report(Finding(146, problem, call_span(query, "staleness", index), "bad value"))
+            report(rules.BadValue.option(problem=problem).at(call_span(query, "staleness", index)))
         result.staleness.update((path, value) for path in paths)
     roots = list(dict.fromkeys(path.partition(".")[0] for path in result.inputs + result.outputs))
     if sound and len(roots) > 1:
-        text = f"the named query '{query.name}' starts from {' and '.join(roots)}: inputs and outputs start from one class"
-        report(Finding(170, text, call_span(query, "name"), "two root classes"))
+        report(rules.BadNamedQuery.two_classes(query=query.name, roots=" and ".join(roots)).at(call_span(query, "name")))
         return None
     if sound and not result.outputs:
-        report(Finding(170, f"the named query '{query.name}' has no output: write output=[User.name]", call_span(query, "name"), "no output"))
+        report(rules.BadNamedQuery.no_output(query=query.name).at(call_span(query, "name")))
         return None
     return result if sound else None
 
@@ -108,7 +113,7 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
         owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
         return [own.fqn for own in owner.values()]
     if not isinstance(core, FeatureReference):
-        raise DefinitionError(170, f"{item!r} is no feature: write User.name or 'user.name'", "no feature")
+        raise DefinitionError(rules.BadNamedQuery.no_feature(item=repr(item)))
     field, path = field_of(core), path_of(core)
     target = type_of(field).target
     if target is None:
@@ -130,20 +135,21 @@ def _named(text: str, namespaces: dict[str, FeatureClass]) -> Any:
     namespace, *names = text.strip().split(".")
     owner: Optional[FeatureClass] = namespaces.get(namespace)
     if owner is None:
-        raise DefinitionError(170, f"there is no namespace '{namespace}'{did_you_mean(namespace, namespaces)}", "no such namespace")
+        raise DefinitionError(rules.BadNamedQuery.no_such_namespace(namespace=namespace, near=did_you_mean(namespace, namespaces)))
     found: Any = owner.cls
     for written in names:
         if owner is None:
-            raise DefinitionError(170, f"'{text}' goes through a value, not a relation", "not a relation")
+            raise DefinitionError(rules.BadNamedQuery.not_a_relation(path=text))
         known = owner.by_name()
         name = _without_brackets(written)
         base, seconds = split_windowed_name(name)
         if name not in known and base in known and seconds is not None:
             listed = ", ".join(format_window(window) for window in known[base].windows) or "none"
-            text = f"{owner.cls.__name__}.{base} has no window '{format_window(seconds)}'; its windows are: {listed}"
-            raise DefinitionError(170, text, "no such window")
+            raise DefinitionError(
+                rules.BadNamedQuery.no_such_window(owner=owner.cls.__name__, name=base, window=format_window(seconds), windows=listed)
+            )
         if name not in known:
-            raise DefinitionError(170, f"{owner.cls.__name__} has no feature '{name}'{did_you_mean(name, known)}", "no such feature")
+            raise DefinitionError(rules.BadNamedQuery.no_such_feature(owner=owner.cls.__name__, name=name, near=did_you_mean(name, known)))
         found = getattr(found, known[name].attribute)
         owner = type_of(known[name]).target
     return found
@@ -162,10 +168,13 @@ def check_sources(sources: list[DataSource], report: Report) -> list[DataSource]
     for source in sources:
         problem = check_text("name", source.name)
         if problem:
-            report(Finding(146, problem, call_span(source, "name"), "bad value"))
+            report(rules.BadValue.option(problem=problem).at(call_span(source, "name")))
             continue
         first = kept.setdefault(source.name, source)
         if first is not source:
-            text = f"the source '{source.name}' is declared twice: give one of them another name"
-            report(Finding(116, text, call_span(source, "name"), "same name", related=((call_span(first, "name"), "first declared here"),)))
+            report(
+                rules.NameTaken.source(source=source.name).at(
+                    call_span(source, "name"), related=((call_span(first, "name"), "first declared here"),)
+                )
+            )
     return list(kept.values())

@@ -11,20 +11,9 @@ import re
 from types import TracebackType
 from typing import Iterator, Optional
 
+from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._diagnostics.source import Source
-
-_CURES = {
-    "and": "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
-    "or": "write | and put each comparison in parentheses: (_.a > 1) | (_.b < 2)",
-    "not": "write ~ and put the comparison in parentheses: ~(_.a > 1)",
-    "in": "write .isin([...])",
-    "not in": "write ~ and .isin([...])",
-    "if": "write F.if_then_else(condition, value, other)",
-    "contains": "write F.contains(_.tags, value)",
-    "not contains": "write ~F.contains(_.tags, value)",
-}
-_CHAIN = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)"
 
 
 def is_truth_test(error: BaseException) -> bool:
@@ -43,10 +32,9 @@ def truth_test_finding(error: BaseException, source: Optional[Source], line: int
     """Finding 134 at the operator that asked."""
     found = _tested(source, line) if source else None
     if source is None or found is None:
-        return Finding(134, str(error), fallback, "decided at once")
+        return rules.DecidedAtOnce.raised(problem=str(error)).at(fallback)
     word, span, cure = found
-    text = f"'{word}' makes Python decide at once what is known only when a query runs: {_CURES.get(cure, _CHAIN)}"
-    return Finding(134, text, span, "decided at once")
+    return rules.DecidedAtOnce.operator(word=word, cure=rules.OPERATOR_CURES.get(cure, rules.CHAIN_CURE)).at(span)
 
 
 def _tested(source: Source, line: int) -> Optional[tuple[str, Span, str]]:

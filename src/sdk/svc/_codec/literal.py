@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._model.operand import Literal
 from .wire import NULL, describe, value_json
@@ -36,4 +37,4 @@ def literal_json(value: Any) -> dict[str, Any]:
     for python_type, name in _KINDS:
         if isinstance(value, python_type):
             return value_json(value, {"primitive": f"PRIMITIVE_TYPE_{name}"})
-    raise DefinitionError(115, f"{describe(value)} is no value of the engine")
+    raise DefinitionError(rules.BadDefault.unknown_value(value=describe(value)))

@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Mapping
 
+from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._surface.names import duration_json
 from .values import datetime_text
@@ -65,7 +66,7 @@ def _primitive_json(value: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:
     number = isinstance(value, (int, float)) and not isinstance(value, (bool, Enum))
     if kind == "INT64" and number and isinstance(value, int):
         if value not in _INT64:
-            raise DefinitionError(115, f"{value} does not fit into 64 bits", "out of range")
+            raise DefinitionError(rules.BadDefault.out_of_range(value=value))
         return {"int64Value": str(value)}
     if kind == "FLOAT64" and number:
         return _double_json(float(value))
@@ -109,7 +110,7 @@ def _json_value(value: Any) -> dict[str, Any]:
         return {"listValue": {"values": [_json_value(item) for item in value]}}
     if isinstance(value, Mapping):
         return {"structValue": {"fields": [{"name": str(name), "value": _json_value(item)} for name, item in value.items()]}}
-    raise DefinitionError(115, f"{describe(value)} is nothing that JSON can say", "not JSON")
+    raise DefinitionError(rules.BadDefault.not_json(value=describe(value)))
 
 
 def _mismatch(value: Any, dtype: Mapping[str, Any]) -> DefinitionError:
@@ -119,4 +120,4 @@ def _mismatch(value: Any, dtype: Mapping[str, Any]) -> DefinitionError:
     if "enum" in dtype:
         named = [member["name"] for member in dtype["enum"]["members"]]
         wanted = f"{wanted} (such as {wanted}.{named[0]})"
-    return DefinitionError(115, f"{describe(value)} is not of type {wanted}", "wrong type")
+    return DefinitionError(rules.BadDefault.wrong_type(value=describe(value), wanted=wanted))

@@ -1,10 +1,10 @@
-"""Findings: a rule's number, what it says, and where."""
+"""Findings: a rule, what it says, and where. The rules are in `_rules.py`."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 ERROR = "SEVERITY_ERROR"
 WARNING = "SEVERITY_WARNING"
@@ -69,15 +69,57 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-class DefinitionError(TypeError):
-    """A definition that makes no sense. Carries a rule's number; `token` names the part of the definition that is at fault."""
+class Said(NamedTuple):
+    """What a rule says of one place: number, sentence, words under the marker, severity."""
 
-    def __init__(self, code: int, message: str, label: str = "", *, token: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.label = label
+    code: int
+    message: str
+    label: str = ""
+    severity: str = ERROR
+
+    def at(
+        self,
+        span: Optional[Span],
+        *,
+        related: tuple[tuple[Span, str], ...] = (),
+        hint: str = "",
+        replacements: tuple[str, ...] = (),
+    ) -> Finding:
+        """The finding at a place."""
+        return Finding(self.code, self.message, span, self.label, self.severity, related, hint, replacements)
+
+
+class Message(NamedTuple):
+    """A sentence of a rule and the words under the marker, with `{name}` where a value belongs."""
+
+    code: int
+    text: str
+    label: str = ""
+    severity: str = ERROR
+
+    def __call__(self, **values: object) -> Said:
+        """The sentence with its values. Raises KeyError when one is not given."""
+        return Said(self.code, self.text.format(**values), self.label.format(**values), self.severity)
+
+
+class DefinitionError(TypeError):
+    """A definition that makes no sense, with what a rule says of it; `token` names the part at fault."""
+
+    def __init__(self, said: Said, *, token: str = "", hint: str = "") -> None:
+        super().__init__(said.message)
+        self.said = said
         self.token = token
         self.hint = hint
+
+    @property
+    def code(self) -> int:
+        """The rule's number."""
+        return self.said.code
+
+    @property
+    def label(self) -> str:
+        """The words under the marker."""
+        return self.said.label
 
 
 class BrokenReference(DefinitionError):

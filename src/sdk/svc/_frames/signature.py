@@ -7,9 +7,10 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from .._diagnostics import rules
 from .._types.annotations import read_annotation, spell
 from .._model.feature_class import FeatureClass
-from .._diagnostics.findings import ERROR, WARNING, DefinitionError
+from .._diagnostics.findings import DefinitionError, Message, Said
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .._model.resolver import InputSpec, ResolverDefinition
 from .._model.windows import format_window
@@ -33,7 +34,6 @@ class Problem:
     part: str
     name: str = ""
     related: Optional[tuple[str, str, str]] = None
-    severity: str = ERROR
     #: The syntax at fault, for the part "body".
     node: Optional[ast.AST] = None
 
@@ -52,20 +52,18 @@ class FrameSignature:
     #: Whether it uses a feature whose own definition is at fault: nothing to say, but no resolver either.
     is_broken: bool = False
 
-    def problem(self, code: int, message: str, label: str, part: str, name: str = "", **more: Any) -> None:
+    def problem(self, said: Said, part: str, name: str = "", **more: Any) -> None:
         """Notes what is wrong, and with which part; `more` are a token of the part, and what else a Problem has."""
-        self.problems.append(Problem(DefinitionError(code, message, label, token=more.pop("token", "")), part, name, **more))
+        self.problems.append(Problem(DefinitionError(said, token=more.pop("token", "")), part, name, **more))
 
     def read_rows(self, parameter: inspect.Parameter, core: Any, nullable: bool) -> None:
         """`User.txns[...]`: rows of a has-many relation. Raises DefinitionError."""
         relation: FeatureReference = core.relation if isinstance(core, RowSelection) else core
         kind = type_of(field_of(relation))
         if kind.target is None or not kind.many:
-            text = f"'{path_of(relation)}' has no rows: brackets choose rows and columns of a has-many relation"
-            return self.problem(140, text, "no has-many relation", "annotation", parameter.name)
+            return self.problem(rules.BadInput.no_rows(path=path_of(relation)), "annotation", parameter.name)
         if crosses_many(relation):
-            text = f"'{path_of(relation)}' goes through two has-many relations: a DataFrame has the rows of one"
-            return self.problem(140, text, "two relations", "annotation", parameter.name)
+            return self.problem(rules.BadInput.two_relations(path=path_of(relation)), "annotation", parameter.name)
         spec = rows_spec(relation, kind.target, core.items if isinstance(core, RowSelection) else ())
         optional = nullable or parameter.default is None
         if not self.is_without_default(parameter):
@@ -77,8 +75,7 @@ class FrameSignature:
         """`User.txns.amount`: the values of a feature of the rows of a has-many relation, as a list. Raises DefinitionError."""
         spec = list_spec(core)
         if spec is None:
-            text = f"'{path_of(core)}' goes through two has-many relations: a list has the values of the rows of one"
-            return self.problem(140, text, "two relations", "annotation", parameter.name)
+            return self.problem(rules.BadInput.list_of_two_relations(path=path_of(core)), "annotation", parameter.name)
         if self.is_without_default(parameter):
             optional = nullable or parameter.default is None
             self.inputs.append((InputSpec(parameter.name, False, spec.path, optional=optional, rows=spec), core))
@@ -86,13 +83,17 @@ class FrameSignature:
 
     def read_table(self, parameter: inspect.Parameter, core: TableType) -> None:
         """`DataFrame[User.id, User.name]`: a table with a row for each row of the batch. Raises DefinitionError."""
-        references = self.columns(core, 140)
+        references = self.columns(core, rules.BadInput.no_column)
         first = references[0]
         other = next((item for item in references if item._svc_root is not first._svc_root), None)
         if other is not None:
             name = first._svc_root.cls.__name__
-            text = f"the columns start from {name} and from {other._svc_root.cls.__name__}: a table has rows of one class"
-            return self.problem(141, text, f"not from {name}", "annotation", parameter.name, token=repr(other))
+            return self.problem(
+                rules.TwoInputClasses.in_columns(name=name, other=other._svc_root.cls.__name__),
+                "annotation",
+                parameter.name,
+                token=repr(other),
+            )
         spec = table_spec(references)
         if self.is_without_default(parameter):
             self.inputs.append((InputSpec(parameter.name, False, table=spec), first))
@@ -101,12 +102,11 @@ class FrameSignature:
     def is_without_default(self, parameter: inspect.Parameter) -> bool:
         if parameter.default is parameter.empty or parameter.default is None:
             return True
-        text = f"the default of parameter '{parameter.name}' is not used: where there are no rows a DataFrame without rows is passed"
-        self.problem(115, text, "not used", "default", parameter.name)
+        self.problem(rules.BadDefault.of_frame(parameter=parameter.name), "default", parameter.name)
         return False
 
-    def columns(self, table: TableType, code: int) -> list[FeatureReference]:
-        """The features of `DataFrame[...]`; a class stands for all of its values. Raises DefinitionError."""
+    def columns(self, table: TableType, refusal: Message) -> list[FeatureReference]:
+        """The features of `DataFrame[...]`, all values for a class. Raises DefinitionError with the refusal."""
         found: list[FeatureReference] = []
         for item in table.items:
             core = read_annotation(item, self.definition.scope).core
@@ -115,8 +115,7 @@ class FrameSignature:
             elif isinstance(core, FeatureReference):
                 found.extend(windows_of(core))
             else:
-                text = f"'{spell(core)}' is no column: write DataFrame[User.id, User.name], or DataFrame[User] for all of it"
-                raise DefinitionError(code, text, "no column", token=spell(core))
+                raise DefinitionError(refusal(type=spell(core)), token=spell(core))
         return found
 
     def check_tables(self) -> None:
@@ -128,57 +127,59 @@ class FrameSignature:
             if spec.table is None and not spec.is_now:
                 advice = f": make it a column, DataFrame[..., {reference!r}]" if spec.rows is None else ""
                 why = f"with the DataFrame '{table.name}' the resolver runs once for all rows"
-                text = f"parameter '{spec.parameter}' is of one row, but {why}{advice}"
-                self.problem(140, text, "of one row", "annotation", spec.parameter, related=("annotation", table.name, "runs once for all rows"))
+                self.problem(
+                    rules.BadInput.of_one_row(parameter=spec.parameter, why=why, advice=advice),
+                    "annotation",
+                    spec.parameter,
+                    related=("annotation", table.name, "runs once for all rows"),
+                )
 
     def read_rows_returned(self, core: Any) -> None:
         """`-> DataFrame[...]` and `-> User.txns[...]`. Raises DefinitionError."""
         self.returns_several = True
         if isinstance(core, TableType):
             self.shape = ROWS
-            self.outputs = self.columns(core, 143)
+            self.outputs = self.columns(core, rules.BadOutput.no_column)
             return
         self.shape = RELATION
         relation = self.relation = core.relation if isinstance(core, RowSelection) else core
         kind = type_of(field_of(relation))
         if kind.target is None or not kind.many:
-            text = f"'{path_of(relation)}' has no rows: brackets choose the columns of a has-many relation"
-            raise DefinitionError(143, text, "no has-many relation")
+            raise DefinitionError(rules.BadOutput.no_rows(path=path_of(relation)))
         if len(relation._svc_names) > 1:
-            text = f"'{path_of(relation)}' is reached through a relation: a resolver gives the rows of a relation of the class it starts from"
-            raise DefinitionError(145, text, "not its own relation")
+            raise DefinitionError(rules.ForeignOutput.rows(path=path_of(relation)))
         items = core.items if isinstance(core, RowSelection) else ()
         spec = rows_spec(relation, kind.target, items)
         if spec.filters or spec.limit:
-            text = f"{core!r} chooses rows: an output names columns only; choose the rows in '{self.definition.function_name}'"
-            raise DefinitionError(143, text, "a filter")
+            raise DefinitionError(rules.BadOutput.filter(rows=repr(core), resolver=self.definition.function_name))
         self.outputs = [column.reference for column in (spec.columns or columns_of_class(kind.target))]
 
     def check_rows(self) -> None:
         """149, and what `total` and tables go with."""
         if self.definition.options.total is True and not self.problems:
             if self.shape != ROWS:
-                text = "total=True says that a DataFrame has all rows of its class: return DataFrame[...]"
-                self.problem(146, text, "no DataFrame", "option", "total")
+                self.problem(rules.BadValue.total_without_frame(), "option", "total")
             elif any(not spec.is_now for spec, _ in self.inputs):
-                text = "total=True says that a DataFrame has all rows of its class: a resolver that is given features is asked for some of them"
-                self.problem(146, text, "has inputs", "option", "total")
+                self.problem(rules.BadValue.total_with_inputs(), "option", "total")
         if any(spec.table is not None for spec, _ in self.inputs) and self.outputs and self.shape != ROWS:
             name = self.definition.function_name
             root = self.inputs_root()
             own = [repr(output) for output in self.outputs if output._svc_root is root]
             example = f"-> DataFrame[{', '.join(dict.fromkeys([self.key_of(root), *own]))}]"
-            text = f"'{name}' runs once for all rows of its DataFrame, so it returns a DataFrame: write '{example}'"
-            self.problem(143, text, "no DataFrame", "return")
+            self.problem(rules.BadOutput.no_frame(resolver=name, example=example), "return")
         if self.shape and self.outputs:
             owner = self.outputs[0]._svc_root
             keys = [owner.reference(key.attribute) for key in owner.primary_keys]
             if keys and not any(item is keys[0] for item in self.outputs):
-                text = f"the rows lack the primary key, {keys[0]!r}, so that they cannot be told apart or stored: add it to the columns"
-                self.problem(149, text, "no primary key", "return", severity=WARNING)
+                self.problem(rules.RowsWithoutKey.of_frame(key=repr(keys[0])), "return")
         for reference, name, node in removed_columns(self.definition, [spec for spec, _ in self.inputs]):
-            text = f"'{name}' has no column {reference}: the columns that its annotation names leave it out; add {reference} to them"
-            self.problem(147, text, "left out", "body", name, node=node, related=("annotation", name, "the columns"))
+            self.problem(
+                rules.MissingColumn.left_out(parameter=name, reference=reference),
+                "body",
+                name,
+                node=node,
+                related=("annotation", name, "the columns"),
+            )
 
     def relation_to(self, root: FeatureClass) -> str:
         """Advice to whoever returns a DataFrame of a class whose rows a relation of `root` leads to."""

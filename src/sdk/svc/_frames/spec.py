@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
+from .._diagnostics import rules
 from .._types.dtypes import DataType, type_name
 from .._diagnostics.findings import DefinitionError
 from .._codec.literal import literal_json
@@ -96,12 +97,11 @@ def column_spec(reference: FeatureReference) -> ColumnSpec:
     kind, token = type_of(field_of(reference)), repr(reference)
     if kind.target is not None:
         first = next(iter(kind.target.fields), "id")
-        raise DefinitionError(140, f"{token} is a relation: name a feature of it, such as {token}.{first}", "a relation", token=token)
+        raise DefinitionError(rules.BadInput.column_is_relation(token=token, first=first), token=token)
     if crosses_many(reference):
-        text = f"{token} goes through a has-many relation: a column has one value for each row"
-        raise DefinitionError(140, text, "many values", token=token)
+        raise DefinitionError(rules.BadInput.many_values(token=token), token=token)
     if kind.windowed:
-        raise DefinitionError(140, f'{token} has one value for each window: name one, such as {token}["1d"]', "which window?", token=token)
+        raise DefinitionError(rules.BadInput.which_window(token=token), token=token)
     return ColumnSpec(path_of(reference), reference, kind.python_type, kind.dtype)
 
 
@@ -157,7 +157,7 @@ def table_spec(references: Iterable[FeatureReference]) -> TableSpec:
 
 def _limit(item: slice) -> int:
     if item.start not in (None, 0) or item.step not in (None, 1) or not isinstance(item.stop, int) or item.stop <= 0:
-        raise DefinitionError(140, "a slice in brackets says how many rows at most, newest first: write [:100]", "no limit")
+        raise DefinitionError(rules.BadInput.no_limit())
     return item.stop
 
 
@@ -165,25 +165,18 @@ def _no_part(item: Any, child: FeatureClass) -> DefinitionError:
     name = child.cls.__name__
     example = next(iter(child.fields), "id")
     if isinstance(item, bool):
-        text = (
-            f"a filter is {item} for every row: Python decided 'and', 'or', 'not', 'in' or 'is' at once; "
-            f"write & | ~ .isin([...]), with each comparison in parentheses"
-        )
-        return DefinitionError(134, text, "decided at once")
+        return DefinitionError(rules.DecidedAtOnce.frame_filter(item=item))
     if hasattr(type(item), "__svc_node__"):
-        text = f"{item!r} is an expression: in a resolver's parameter features are named by their class, {name}.{example}"
-        return DefinitionError(140, text, "no feature")
+        return DefinitionError(rules.BadInput.expression(item=repr(item), child=name, example=example))
     shown = item.__name__ if isinstance(item, type) else repr(item)
     advice = f"write a condition such as {name}.{example} == 1, a feature such as {name}.{example}, or [:100]"
-    text = f"'{shown}' is neither a filter nor a column: {advice}"
-    return DefinitionError(140, text, "no filter or column")
+    return DefinitionError(rules.BadInput.no_filter_or_column(shown=shown, advice=advice))
 
 
 def _check_root(reference: FeatureReference, child: FeatureClass) -> None:
     if reference._svc_root is not child:
         name = child.cls.__name__
-        text = f"{reference!r} is no feature of {name}: filters and columns of these rows start from {name}"
-        raise DefinitionError(140, text, f"not from {name}", token=repr(reference))
+        raise DefinitionError(rules.BadInput.of_other_class(reference=repr(reference), child=name), token=repr(reference))
 
 
 def condition_json(condition: Condition, child: FeatureClass) -> Json:
@@ -214,16 +207,15 @@ def condition_json(condition: Condition, child: FeatureClass) -> Json:
     if isinstance(condition, TimeBound):
         return _time_bound(condition, child)
     if isinstance(condition, Arithmetic):
-        raise DefinitionError(140, f"{condition!r} is a number, so it is no filter by itself: compare it", "not bool")
-    raise DefinitionError(140, f"{condition!r} is no filter", "no filter")
+        raise DefinitionError(rules.BadInput.number(condition=repr(condition)))
+    raise DefinitionError(rules.BadInput.no_filter(condition=repr(condition)))
 
 
 def _time_bound(condition: TimeBound, child: FeatureClass) -> Json:
     times = child.feature_times
     if len(times) != 1:
         name = child.cls.__name__
-        text = f"{condition.name}() compares the feature time, and {name} has none: annotate a feature 'FeatureTime'"
-        raise DefinitionError(140, text, "no feature time", token=condition.name)
+        raise DefinitionError(rules.BadInput.no_feature_time(method=condition.name, owner=name), token=condition.name)
     bound = _call("sub", {"queryNow": {}}, _literal(condition.at)) if isinstance(condition.at, timedelta) else _literal(condition.at)
     return _call(_FUNCTIONS[condition.operator], {"feature": {"path": [times[0].name]}}, bound)
 
@@ -238,7 +230,7 @@ def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> J
     _check_root(operand, child)
     column = column_spec(operand)
     if must_be_bool and column.dtype.get("primitive") != "PRIMITIVE_TYPE_BOOL":
-        raise DefinitionError(140, f"{operand!r} is not bool, so it is no filter by itself: compare it", "not bool", token=repr(operand))
+        raise DefinitionError(rules.BadInput.not_bool(operand=repr(operand)), token=repr(operand))
     return {"feature": {"path": column.path.split(".")[1:]}}
 
 
@@ -248,8 +240,7 @@ def _number(operand: Any, child: FeatureClass) -> Json:
         _check_root(operand, child)
         dtype = column_spec(operand).dtype
         if dtype.get("primitive") not in ("PRIMITIVE_TYPE_INT64", "PRIMITIVE_TYPE_FLOAT64"):
-            text = f"{operand!r} is {type_name(dtype)}: in a filter one can calculate with int and float"
-            raise DefinitionError(140, text, "no number", token=repr(operand))
+            raise DefinitionError(rules.BadInput.no_number(operand=repr(operand), type=type_name(dtype)), token=repr(operand))
     return _operand(operand, child)
 
 
@@ -257,7 +248,7 @@ def _check_type(operand: Any, value: Any) -> None:
     """Raises DefinitionError 140 when a feature is compared with a constant that its values are never like."""
     if isinstance(operand, Arithmetic) and not isinstance(value, Condition) and not is_reference(value):
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise DefinitionError(140, f"{operand!r} is a number and is compared with {describe(value)}: the two are never alike", "types differ")
+            raise DefinitionError(rules.BadInput.number_and_other(operand=repr(operand), value=describe(value)))
         return
     if not is_reference(operand) or is_reference(value) or isinstance(value, Condition) or value is None:
         return
@@ -266,8 +257,9 @@ def _check_type(operand: Any, value: Any) -> None:
     kinds = _KINDS.get(base[len("PRIMITIVE_TYPE_") :])
     plain = value.value if isinstance(value, Enum) else value
     if kinds is not None and (not isinstance(plain, kinds) or (isinstance(plain, bool) and bool not in kinds)):
-        text = f"{operand!r} is {type_name(dtype)} and is compared with {describe(plain)}: the two are never alike"
-        raise DefinitionError(140, text, "types differ", token=repr(operand))
+        raise DefinitionError(
+            rules.BadInput.types_differ(operand=repr(operand), type=type_name(dtype), value=describe(plain)), token=repr(operand)
+        )
 
 
 def _literal(value: Any) -> Json:
@@ -276,7 +268,7 @@ def _literal(value: Any) -> Json:
     try:
         return {"literal": literal_json(value)}
     except DefinitionError as error:
-        raise DefinitionError(140, f"{error}: it cannot stand in a filter", "no constant") from None
+        raise DefinitionError(rules.BadInput.no_constant(error=error)) from None
 
 
 def _call(function: str, *arguments: Json) -> Json:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Sequence
 
+from .._diagnostics import rules
 from .._analysis.import_errors import explain, explain_all
 from .._diagnostics.findings import Finding, Span
 from .._model.registry import registry
@@ -81,4 +82,4 @@ def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
 
 
 def _unreachable(path: str, key: str, why: str) -> tuple[tuple[object, ...], Finding]:
-    return (102, key), Finding(102, f"{path} cannot be imported: {why}", Span(path, 1, 1, 1, 1), "cannot be imported")
+    return (rules.ImportFailed.code, key), rules.ImportFailed.unreachable(path=path, why=why).at(Span(path, 1, 1, 1, 1))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
+from .._diagnostics import rules
 from .._types.annotations import read_annotation
 from .._types.dtypes import DataType, value_type
 from .expression import Expression
@@ -114,8 +115,7 @@ class Field:
         """The annotation, understood. Raises DefinitionError when it makes no sense, or not yet (a class further down)."""
         if self._type is None:
             if self._resolving:
-                text = f"the type of '{self.fqn}' refers back to itself: write the type of the values in one place"
-                raise CircularReference(114, text, "refers to itself")
+                raise CircularReference(rules.UnsupportedType.refers_to_itself(feature=self.fqn))
             self._resolving = True
             try:
                 self._type = self._read()
@@ -130,8 +130,7 @@ class Field:
         columns = table_columns(core)
         is_class = isinstance(core, type) and "__svc_features__" in core.__dict__
         if reading.windowed and (is_class or columns is not None):
-            text = f"'{self.fqn}' is a relation, which has no windows: give them to a feature that aggregates its rows"
-            raise DefinitionError(114, text, "a relation")
+            raise DefinitionError(rules.UnsupportedType.windowed_relation(feature=self.fqn))
         if is_class:
             return FieldType(reading.nullable, target=core.__svc_features__)
         if columns is not None:
@@ -152,12 +151,10 @@ class Field:
         """The class that a has-many relation leads to."""
         cores = [read_annotation(column, self.owner_class.scope).core for column in columns]
         if len(cores) != 1 or not isinstance(cores[0], type) or "__svc_features__" not in cores[0].__dict__:
-            text = f"'{self.fqn}' is a relation to the rows of one class: write DataFrame[Txn] with the name of a feature class"
-            raise DefinitionError(114, text, "no feature class")
+            raise DefinitionError(rules.UnsupportedType.no_rows_of_class(feature=self.fqn))
         found: FeatureClass = cores[0].__svc_features__  # type: ignore[attr-defined]
         if nullable:
-            text = f"'{self.fqn}' may have no rows, but is never None: write DataFrame[{found.cls.__name__}]"
-            raise DefinitionError(114, text, "never None")
+            raise DefinitionError(rules.UnsupportedType.nullable_rows(feature=self.fqn, target=found.cls.__name__))
         return found
 
     def window(self, seconds: int) -> WindowField:

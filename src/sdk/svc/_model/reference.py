@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
+from .._diagnostics import rules
 from .expression import LITERALS
 from .._diagnostics.findings import BrokenReference, DefinitionError
 from .._frames.arithmetic import ArithmeticOperators
@@ -190,8 +191,7 @@ def fields_of(reference: FeatureReference) -> list[Field]:
         if fields:
             owner = type_of(fields[-1]).target
             if owner is None:
-                text = f"'{fields[-1].fqn}' is a value, not a relation: it has no feature '{attribute}'"
-                raise DefinitionError(142, text, "not a relation", token=attribute)
+                raise DefinitionError(rules.UnknownFeature.not_a_relation(feature=fields[-1].fqn, attribute=attribute), token=attribute)
         assert owner is not None
         field = owner.field(attribute)
         if field is None:
@@ -206,10 +206,12 @@ def no_such_feature(owner: FeatureClass, attribute: str) -> DefinitionError:
     windowed = owner.fields.get(base) if seconds is not None else None
     if windowed is not None and seconds is not None:
         listed = ", ".join(format_window(window) for window in windowed.windows) or "none"
-        text = f"{owner.cls.__name__}.{base} has no window '{format_window(seconds)}'; its windows are: {listed}"
-        return DefinitionError(142, text, "no such window", token=base)
+        return DefinitionError(
+            rules.UnknownFeature.no_such_window(owner=owner.cls.__name__, name=base, window=format_window(seconds), windows=listed),
+            token=base,
+        )
     near = did_you_mean(attribute, owner.fields)
-    return DefinitionError(142, f"{owner.cls.__name__} has no feature '{attribute}'{near}", "no such feature", token=attribute)
+    return DefinitionError(rules.UnknownFeature.no_such_feature(owner=owner.cls.__name__, name=attribute, near=near), token=attribute)
 
 
 def crosses_many(reference: FeatureReference) -> bool:
@@ -222,7 +224,7 @@ def type_of(field: Field) -> FieldType:
     try:
         return field.type
     except DefinitionError as error:
-        raise BrokenReference(error.code, str(error), error.label) from None
+        raise BrokenReference(error.said) from None
 
 
 def field_of(reference: FeatureReference) -> Field:

@@ -6,10 +6,11 @@ import inspect
 from datetime import datetime
 from typing import Any, Callable, Optional
 
+from .._diagnostics import rules
 from .._types.annotations import read_annotation, spell, unreadable
 from .feature_class import FeatureClass
 from .field import MISSING, WindowField
-from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError
+from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
 from .._frames.dataframe import DataFrame
 from .._frames.selection import FeatureSelection, TableType
 from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
@@ -28,7 +29,7 @@ class _Reader(FrameSignature):
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
-            self.problem(146, text, "bad value", "option", option)
+            self.problem(rules.BadValue.option(problem=text), "option", option)
         for parameter in self.definition.parameters.values():
             self.read_parameter(parameter)
         self.check_tables()
@@ -41,11 +42,9 @@ class _Reader(FrameSignature):
         name = parameter.name
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
-            text = f"'{stars}{name}' names no features: write one parameter per feature, such as 'name: User.name'"
-            return self.problem(140, text, "no feature", "parameter", name)
+            return self.problem(rules.BadInput.starred(stars=stars, parameter=name), "parameter", name)
         if parameter.annotation is parameter.empty:
-            text = f"parameter '{name}' names no feature: annotate it, such as '{name}: User.{name}'"
-            return self.problem(140, text, "no feature annotation", "parameter", name)
+            return self.problem(rules.BadInput.unannotated(parameter=name), "parameter", name)
         try:
             reading = read_annotation(parameter.annotation, self.definition.scope)
             if reading.now:
@@ -63,14 +62,13 @@ class _Reader(FrameSignature):
             self.is_broken = True
             return None
         except DefinitionError as error:
-            self.problems.append(Problem(_as(140, error), "annotation", name))
+            self.problems.append(Problem(_as(rules.BadInput.code, error), "annotation", name))
             return None
         if target is None or kind is None:
-            return self.problem(140, _not_a_feature(name, reading.core), "no feature", "annotation", name)
+            return self.problem(_not_a_feature(name, reading.core), "annotation", name)
         if kind.target is not None:
             first = next(iter(kind.target.fields), "id")
-            text = f"parameter '{name}' is a relation: take a feature of it, such as '{reading.core!r}.{first}'"
-            return self.problem(140, text, "a relation", "annotation", name)
+            return self.problem(rules.BadInput.relation(parameter=name, written=repr(reading.core), first=first), "annotation", name)
         references = windows_of(reading.core)
         optional, default = reading.nullable, None
         if parameter.default is not parameter.empty:
@@ -79,8 +77,11 @@ class _Reader(FrameSignature):
             try:
                 value_json(default, kind.dtype)
             except DefinitionError as error:
-                text = f"the default of parameter '{name}' does not fit '{path_of(reading.core)}': {error}"
-                return self.problem(115, text, error.label, "default", name)
+                return self.problem(
+                    rules.BadDefault.of_parameter(parameter=name, feature=path_of(reading.core), error=error, label=error.label),
+                    "default",
+                    name,
+                )
         for reference in references:
             one = field_of(reference)
             window = format_window(one.seconds) if isinstance(one, WindowField) and kind.windowed else ""
@@ -93,15 +94,13 @@ class _Reader(FrameSignature):
         returns = self.definition.returns
         name = self.definition.function_name
         if inspect.isgeneratorfunction(self.definition.fn) or inspect.isasyncgenfunction(self.definition.fn):
-            return self.problem(143, f"'{name}' yields: a resolver returns its result", "a generator", "name")
+            return self.problem(rules.BadOutput.generator(resolver=name), "name")
         if returns is MISSING:
-            text = f"'{name}' does not say what it produces: {self.example()}"
-            return self.problem(143, text, "no return annotation", "name")
+            return self.problem(rules.BadOutput.unannotated(resolver=name, advice=self.example()), "name")
         try:
             reading = read_annotation(returns, self.definition.scope)
             if reading.nullable and isinstance(reading.core, (FeatureReference, FeatureSelection, TableType, RowSelection)):
-                text = f"write '-> {reading.core!r}': whether it may be None is said where the feature is defined"
-                return self.problem(143, text, "not a feature", "return")
+                return self.problem(rules.BadOutput.optional(written=repr(reading.core)), "return")
             if isinstance(reading.core, (TableType, RowSelection)) or is_many(reading.core):
                 self.read_rows_returned(reading.core)
             elif isinstance(reading.core, FeatureReference):
@@ -111,17 +110,17 @@ class _Reader(FrameSignature):
                 self.returns_several = True
                 self.outputs = self.select(reading.core)
             else:
-                return self.problem(143, self.not_an_output(reading.core), "not a feature", "return")
+                return self.problem(self.not_an_output(reading.core), "return")
             for output in [] if self.relation is not None else self.outputs:
                 self.check_output(output)
             if not self.outputs:
-                self.problem(143, f"nothing is left in {reading.core!r}: name the features that '{name}' produces", "no output", "return")
+                self.problem(rules.BadOutput.nothing_left(written=repr(reading.core), resolver=name), "return")
         except BrokenReference:
             self.is_broken = True
         except DefinitionError as error:
-            self.problems.append(Problem(_as(143, error), "return"))
+            self.problems.append(Problem(_as(rules.BadOutput.code, error), "return"))
         except Exception as error:
-            self.problems.append(Problem(_as(143, unreadable(error)), "return"))
+            self.problems.append(Problem(_as(rules.BadOutput.code, unreadable(error)), "return"))
         return None
 
     def select(self, selection: FeatureSelection) -> list[FeatureReference]:
@@ -137,17 +136,16 @@ class _Reader(FrameSignature):
             elif isinstance(core, FeatureReference):
                 found.extend(windows_of(core))
             else:
-                raise DefinitionError(143, self.not_an_output(core), "not a feature")
+                raise DefinitionError(self.not_an_output(core))
         for reference in excluded:
             if reference not in found:
-                text = f"{reference!r} is not among the outputs, so it cannot be left out"
-                raise DefinitionError(143, text, "not an output", token=repr(reference))
+                raise DefinitionError(rules.BadOutput.not_an_output(reference=repr(reference)), token=repr(reference))
         return [reference for reference in found if reference not in excluded]
 
     def reference(self, item: Any) -> FeatureReference:
         core = read_annotation(item, self.definition.scope).core
         if not isinstance(core, FeatureReference):
-            raise DefinitionError(143, self.not_an_output(core), "not a feature")
+            raise DefinitionError(self.not_an_output(core))
         return core
 
     def given(self) -> list[FeatureReference]:
@@ -159,17 +157,17 @@ class _Reader(FrameSignature):
     def example(self) -> str:
         return example(self.definition, self.given())
 
-    def not_an_output(self, core: Any) -> str:
+    def not_an_output(self, core: Any) -> Said:
         if core is DataFrame:
-            return f"'DataFrame' does not say which features: write '-> {self.frame_example()}'"
+            return rules.BadOutput.bare_frame(example=self.frame_example())
         if not is_feature_class(core):
-            return f"'{spell(core)}' names no feature: {self.example()}"
+            return rules.BadOutput.value(written=spell(core), advice=self.example())
         given, owner = self.given(), core.__svc_features__
         taken = {reference._svc_names[0] for reference in given if reference._svc_root is owner}
         rest = [field.attribute for field in owner.fields.values() if type_of(field).target is None and field.attribute not in taken]
         if (given and given[0]._svc_root is not owner) or not rest or rest != free_features(self.definition, owner, given):
-            return f"'{core.__name__}' is a class: {self.example()}"
-        return f"'{core.__name__}' is a class: write '-> Features[{core.__name__}]', or name its features"
+            return rules.BadOutput.whole_class(owner=core.__name__, advice=self.example())
+        return rules.BadOutput.whole_class(owner=core.__name__, advice=f"write '-> Features[{core.__name__}]', or name its features")
 
     def frame_example(self) -> str:
         """A DataFrame of the class that the parameters start from."""
@@ -185,16 +183,17 @@ class _Reader(FrameSignature):
         kind = type_of(target)
         if len(output._svc_names) > 1:
             owner = target.owner_class.cls.__name__
-            text = (
-                f"'{path_of(output)}' is a feature of {owner}, reached through a relation: "
-                f"a resolver produces features of the class it starts from; write one from {owner} to '{owner}.{target.attribute}'"
+            self.problem(
+                rules.ForeignOutput.through_relation(path=path_of(output), owner=owner, attribute=target.attribute), "return", token=token
             )
-            self.problem(145, text, "not its own feature", "return", token=token)
         elif kind.target is not None:
-            text = f"'{target.fqn}' is a relation, found by its join: {of_relation(self.definition, output, self.given())}"
-            self.problem(143, text, "a relation", "return", token=token)
+            self.problem(
+                rules.BadOutput.relation(feature=target.fqn, advice=of_relation(self.definition, output, self.given())),
+                "return",
+                token=token,
+            )
         elif sum(1 for other in self.outputs if other is output) > 1:
-            self.problem(143, f"'{target.fqn}' stands twice among the outputs", "listed twice", "return", token=token)
+            self.problem(rules.BadOutput.listed_twice(feature=target.fqn), "return", token=token)
 
     def check_roots(self) -> None:
         starts = [self.relation] if self.relation is not None and self.outputs else self.outputs
@@ -204,8 +203,7 @@ class _Reader(FrameSignature):
         if len(owners) > 1:
             names = " and ".join(owner.cls.__name__ for owner in owners.values())
             other = next(reference for reference in starts if reference._svc_root.namespace != first)
-            text = f"the outputs belong to {names}: a resolver produces features of one class; write a resolver for each"
-            self.problem(145, text, "another class", "return", token=repr(other))
+            self.problem(rules.ForeignOutput.several_classes(names=names), "return", token=repr(other))
         if not roots:
             return
         root = roots[first] if first in roots else next(iter(roots.values()))
@@ -214,21 +212,21 @@ class _Reader(FrameSignature):
                 self.other_root(root, spec.parameter, reference)
         if len(roots) == 1 and first is not None and first not in roots:
             output = starts[0]
-            text = (
-                f"'{path_of(output)}' is a feature of {owners[first].cls.__name__}, but the parameters start from {root.cls.__name__}: "
-                f"a resolver produces features of the class it starts from{self.relation_to(root)}"
+            self.problem(
+                rules.ForeignOutput.another_class(
+                    path=path_of(output), owner=owners[first].cls.__name__, root=root.cls.__name__, advice=self.relation_to(root)
+                ),
+                "return",
+                token=repr(output),
             )
-            self.problem(145, text, "another class", "return", token=repr(output))
 
     def other_root(self, root: FeatureClass, parameter: str, reference: FeatureReference) -> None:
         name = root.cls.__name__
         sound = next(item.parameter for item, other in self.inputs if other is not None and other._svc_root.namespace == root.namespace)
-        text = (
-            f"the parameters start from {name} and from {reference._svc_root.cls.__name__}: "
-            f"a resolver starts from one class{_relation_advice(root, reference)}"
-        )
         related = ("annotation", sound, f"starts from {name}")
-        self.problem(141, text, f"not from {name}", "annotation", parameter, related=related)
+        other, advice = reference._svc_root.cls.__name__, _relation_advice(root, reference)
+        said = rules.TwoInputClasses.in_parameters(name=name, other=other, advice=advice)
+        self.problem(said, "annotation", parameter, related=related)
 
     def check_overlap(self) -> None:
         for output in self.outputs:
@@ -237,16 +235,20 @@ class _Reader(FrameSignature):
             for spec, reference in self.inputs:
                 if any(item is output for item in _references_of(spec, reference)):
                     shown = readable_path(path_of(output))
-                    text = f"'{shown}' is an output and the input '{spec.parameter}': a resolver cannot produce what it needs"
                     related = ("annotation", spec.parameter, "the input")
-                    self.problem(144, text, "also an input", "return", token=repr(output), related=related)
+                    self.problem(
+                        rules.OutputIsInput.also_input(feature=shown, parameter=spec.parameter),
+                        "return",
+                        token=repr(output),
+                        related=related,
+                    )
 
 
 def _as(code: int, error: DefinitionError) -> DefinitionError:
     """An annotation that cannot be read, under the number of its place; unknown names and features keep theirs."""
-    if error.code != 114:
+    if error.code != rules.UnsupportedType.code:
         return error
-    return DefinitionError(code, str(error), error.label, token=error.token)
+    return DefinitionError(error.said._replace(code=code), token=error.token)
 
 
 def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> list[FeatureReference]:
@@ -256,13 +258,13 @@ def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> li
     return [reference] if reference is not None and spec.rows is None else []
 
 
-def _not_a_feature(name: str, core: Any) -> str:
+def _not_a_feature(name: str, core: Any) -> Said:
     if core is DataFrame:
-        return f"parameter '{name}' does not say which rows: write '{name}: User.txns' for a relation's, or '{name}: DataFrame[User.id, User.name]'"
+        return rules.BadInput.bare_frame(parameter=name)
     if is_feature_class(core):
         first = next(iter(core.__svc_features__.fields), "id")
-        return f"parameter '{name}' is the class {core.__name__}: take its features one by one, such as '{name}: {core.__name__}.{first}'"
-    return f"parameter '{name}' has the type '{spell(core)}', which names no feature: write '{name}: User.{name}' instead"
+        return rules.BadInput.whole_class(parameter=name, owner=core.__name__, first=first)
+    return rules.BadInput.value(parameter=name, written=spell(core))
 
 
 def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
@@ -309,7 +311,7 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
     """The resolver, or what is wrong with it."""
     reader = _Reader(definition)
     reader.read()
-    if reader.is_broken or any(problem.severity == ERROR for problem in reader.problems):
+    if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
         return None, reader.problems
     outputs = []
     for reference in reader.outputs:

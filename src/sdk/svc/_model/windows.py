@@ -8,8 +8,6 @@ from typing import Any, Optional
 
 from .._surface.names import format_duration, parse_duration
 
-WINDOW_GRAMMAR = "a length of whole seconds such as '10m', '1h30m' or '7d', or 'all'"
-
 #: The window `all`: 36,500 days, in seconds.
 ALL_SECONDS = 36_500 * 86_400
 

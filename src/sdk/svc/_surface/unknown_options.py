@@ -10,6 +10,7 @@ import importlib
 import inspect
 from typing import Any, Mapping
 
+from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .names import slip_of
 from .public_names import PUBLIC_NAMES
@@ -151,7 +152,7 @@ def unknown_option(taker: str, option: str) -> DefinitionError:
         known = options_of(taker)
         listed = ", ".join(known) or "none"
         text = f"{taker} has no option '{option}'{slip_of(option, known) or f'; its options are: {listed}'}"
-    return DefinitionError(106, text, "no such option", token=option)
+    return DefinitionError(rules.UnknownOption.no_option(problem=text), token=option)
 
 
 def kept(taker: str, others: Mapping[str, Any]) -> Others:

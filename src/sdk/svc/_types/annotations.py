@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Mapping, Optional, TypeVar
 
+from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._loading.hook import compile_rewritten
 from .._surface.names import did_you_mean
@@ -131,12 +132,11 @@ def evaluate(text: str, scope: Scope) -> Any:
     except NameError as error:
         name = error.name or str(error)
         near = did_you_mean(name, scope.known_names())
-        raise DefinitionError(124, f"'{name}' in the annotation \"{text}\" is never defined{near}", "never defined", token=name) from None
+        raise DefinitionError(rules.UndefinedName.in_annotation(name=name, near=near), token=name) from None
     except AttributeError as error:
         raise attribute_error(error) from None
     except Exception as error:
-        text = f'the annotation "{text}" cannot be evaluated: {type(error).__name__}: {error}'
-        raise DefinitionError(114, text, "no type") from None
+        raise DefinitionError(rules.UnsupportedType.raises(annotation=text, kind=type(error).__name__, error=error)) from None
 
 
 def attribute_error(error: AttributeError) -> DefinitionError:
@@ -149,13 +149,13 @@ def attribute_error(error: AttributeError) -> DefinitionError:
         return no_such_feature(error.obj.__svc_features__, name)  # type: ignore[attr-defined]
     if isinstance(error.obj, FeatureReference):
         label = "no such window" if "has no window" in str(error) else "no such feature"
-        return DefinitionError(142, str(error), label, token=name)
+        return DefinitionError(rules.UnknownFeature.raised(problem=str(error), label=label), token=name)
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ == "svc.functions":
-        text = f"there is no function '{name}'{did_you_mean(name, error.obj.__all__)}"
-        return DefinitionError(133, text, "unknown function", token=name)
+        near = did_you_mean(name, error.obj.__all__)
+        return DefinitionError(rules.UnknownFunction.function(what="function", name=name, near=near), token=name)
     if isinstance(error.obj, types.ModuleType) and error.obj.__name__ in public_modules():
-        return DefinitionError(105, str(error), "no such name", token=name)
-    return DefinitionError(114, str(error), "no such attribute", token=name)
+        return DefinitionError(rules.UnknownSdkName.no_name(problem=str(error)), token=name)
+    return DefinitionError(rules.UnsupportedType.no_attribute(problem=str(error)), token=name)
 
 
 def read_annotation(annotation: Any, scope: Scope) -> Reading:
@@ -170,7 +170,7 @@ def read_annotation(annotation: Any, scope: Scope) -> Reading:
 
 def unreadable(error: Exception) -> DefinitionError:
     """Finding 114 for an annotation whose own code fails when it is looked at."""
-    return DefinitionError(114, f"the annotation cannot be read: {type(error).__name__} was raised by what it holds", "no type")
+    return DefinitionError(rules.UnsupportedType.unreadable(kind=type(error).__name__))
 
 
 def _take_apart(annotation: Any, scope: Scope) -> Reading:
@@ -195,11 +195,10 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
         elif is_union(core):
             rest = [item for item in typing.get_args(core) if item is not type(None)]
             if len(rest) != 1:
-                text = f"'{spell(core)}' is more than one type: a feature has one, optionally with '| None'"
-                raise DefinitionError(114, text, "more than one type")
+                raise DefinitionError(rules.UnsupportedType.several_types(type=spell(core)))
             nullable, core = True, rest[0]
         elif core is None or core is type(None):
-            raise DefinitionError(114, "None is no type of a feature: write the type of its values, such as 'str | None'", "no type")
+            raise DefinitionError(rules.UnsupportedType.none())
         else:
             return Reading(core, nullable, primary, feature_time, now, windowed)
 

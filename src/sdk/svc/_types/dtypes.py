@@ -11,6 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Mapping, Optional
 
+from .._diagnostics import rules
 from .annotations import Scope, read_annotation, spell, unreadable
 from .._diagnostics.findings import CircularReference, DefinitionError
 from .._model.reference import FeatureReference, field_of, type_of
@@ -120,8 +121,7 @@ def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
     if (origin is list or origin in _SETS) and len(arguments) == 1:
         return _items(origin, arguments[0], scope, seen)
     if isinstance(core, type) and "__svc_features__" in core.__dict__:
-        text = f"'{core.__name__}' is a feature class, not a type of values: it stands alone, as a relation"
-        raise DefinitionError(114, text, "unsupported type")
+        raise DefinitionError(rules.UnsupportedType.class_inside(name=core.__name__))
     if isinstance(core, type) and issubclass(core, Enum):
         return ValueType(_enum(core), core)
     if isinstance(core, type) and dataclasses.is_dataclass(core):
@@ -142,7 +142,7 @@ def unsupported(core: Any) -> DefinitionError:
         bases = [base for base in (bool, int, float, str, bytes, datetime, date, list, dict) if issubclass(origin, base)]
         nearest = bases[0].__name__ if bases else "a @dataclass" if hasattr(origin, "__annotations__") else None
     advice = f"write {nearest}" if nearest else f"a feature is {SUPPORTED}"
-    return DefinitionError(114, f"'{spell(core)}' cannot be the type of a feature: {advice}", "unsupported type")
+    return DefinitionError(rules.UnsupportedType.unsupported(type=spell(core), advice=advice))
 
 
 def _referenced(reference: FeatureReference) -> ValueType:
@@ -154,8 +154,7 @@ def _referenced(reference: FeatureReference) -> ValueType:
     except DefinitionError:
         kind = type_of(field)
     if kind.target is not None:
-        text = f"'{reference!r}' is a relation: refer to one of its features, such as its primary key"
-        raise DefinitionError(114, text, "a relation", token=repr(reference))
+        raise DefinitionError(rules.UnsupportedType.refers_to_relation(reference=repr(reference)), token=repr(reference))
     return ValueType(kind.dtype, kind.python_type, reference)
 
 
@@ -163,7 +162,7 @@ def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> 
     reading = read_annotation(argument, scope)
     if isinstance(reading.core, type) and "__svc_features__" in reading.core.__dict__:
         name = reading.core.__name__
-        raise DefinitionError(114, f"'{name}' is a feature class, not a type of values: any number of its rows is DataFrame[{name}]", "unsupported type")
+        raise DefinitionError(rules.UnsupportedType.class_in_container(name=name))
     element = value_type(reading.core, scope, seen)
     item: dict[str, Any] = {"element": element.dtype}
     if reading.nullable:
@@ -182,8 +181,7 @@ def _enum(core: type[Enum]) -> DataType:
     kinds = {type(member.value) for member in members}
     if len(kinds) != 1 or not kinds <= {str, int, float}:
         have = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
-        text = f"the members of {core.__name__} need values of one type, all str, all int or all float; they have: {have}"
-        raise DefinitionError(114, text, "unsupported enum")
+        raise DefinitionError(rules.UnsupportedType.mixed_enum(name=core.__name__, have=have))
     base = primitive(_PRIMITIVES[kinds.pop()])
     listed = [{"name": member.name, "value": value_json(member.value, base)} for member in members]
     return {"enum": {"name": core.__name__, "base": base["primitive"], "members": listed}}
@@ -191,11 +189,11 @@ def _enum(core: type[Enum]) -> DataType:
 
 def _struct(core: type, scope: Scope, seen: tuple[type, ...]) -> DataType:
     if core in seen[:-1]:
-        raise DefinitionError(114, f"the dataclass {core.__name__} contains itself: a struct has a fixed depth", "contains itself")
+        raise DefinitionError(rules.UnsupportedType.contains_itself(name=core.__name__))
     try:
         hints = typing.get_type_hints(core, include_extras=True)
     except Exception as error:
-        raise DefinitionError(114, f"the fields of the dataclass {core.__name__} cannot be read: {error}", "unsupported type") from None
+        raise DefinitionError(rules.UnsupportedType.unreadable_dataclass(name=core.__name__, error=error)) from None
     fields: list[dict[str, Any]] = []
     for field in dataclasses.fields(core):
         if not field.init:
@@ -204,9 +202,11 @@ def _struct(core: type, scope: Scope, seen: tuple[type, ...]) -> DataType:
             reading = read_annotation(hints[field.name], scope)
             inner = value_type(reading.core, scope, seen)
             if inner.references is not None:
-                raise DefinitionError(114, "a reference to a feature stands in feature classes only")
+                raise DefinitionError(rules.UnsupportedType.reference_in_dataclass())
         except DefinitionError as error:
-            raise DefinitionError(114, f"field '{field.name}' of the dataclass {core.__name__}: {error}", error.label) from None
+            raise DefinitionError(
+                rules.UnsupportedType.in_dataclass(field=field.name, name=core.__name__, error=error, label=error.label)
+            ) from None
         item: dict[str, Any] = {"name": field.name, "dtype": inner.dtype}
         if reading.nullable:
             item["nullable"] = True

@@ -17,6 +17,7 @@ import sys
 import threading
 from typing import Any, Dict, List, Optional, Set
 
+from .._diagnostics import rules
 from .._model.context import current_call
 from .._diagnostics.findings import Finding, Span
 from .._model.hooks import AFTER, BEFORE, HookDefinition
@@ -325,7 +326,7 @@ def _hook_finding(hook: HookDefinition, described: Dict[str, Any]) -> Finding:
     file, line = described.get("file") or project_path(hook.origin.filename), described.get("line") or hook.origin.line
     source = source_of(os.path.join(os.environ.get("TARGET_ROOT", ""), *file.split("/"))) if file else None
     span = source.span_of_line(line) if source else Span(file, line, 1, line, 1) if file else None
-    return Finding(102, _hook_failure(hook, described), span, "raised here")
+    return rules.ImportFailed.hook(problem=_hook_failure(hook, described)).at(span)
 
 
 def _place(spec: Any, project: Project) -> Dict[str, Any]:

@@ -1,0 +1,182 @@
+/** Rules about all definitions together, and about named queries: 160 to 171. */
+
+import { message, rule, warning } from "./rule.ts";
+import { NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
+
+const USER = "@features\nclass User:\n    id: int\n    name: str\n    email: str\n";
+const MAIL = '\n\n@online\ndef mail(name: User.name) -> User.email:\n    return f"{name}@example.com"\n';
+const NAME = '\n\n@online\ndef name(id: User.id) -> User.name:\n    return f"user {id}"\n';
+const python = (text: string): { "features.py": string } => ({ "features.py": text });
+
+export const NOT_COMPUTABLE = rule(
+  {
+    code: 160,
+    id: "not-computable",
+    title: "A feature cannot be computed from what is given",
+    severity: "error",
+    foundBy: ["graph"],
+    means:
+      "A named query that names its inputs asks for a feature that no resolver, expression or default gives from them. It is a warning where a resolver " +
+      "reads such a feature through a relation: only queries that give it can run the resolver.",
+    why: "The query would fail whenever it is asked.",
+    example: {
+      broken: python(`${USER}${MAIL}\n\nNamedQuery(name="mail", input=[User.id], output=[User.email])\n`),
+      mended: python(`${USER}${MAIL}${NAME}\n\nNamedQuery(name="mail", input=[User.id], output=[User.email])\n`),
+    },
+  },
+  {
+    query: message("named query '{query}' cannot compute {output} from its inputs{chain}; {cause}", "{missing} has no provider"),
+    throughRelation: warning(
+      "no resolver or default computes {needed}, which {reader} reads as {path}: only queries that give it as an input can run it",
+      "needs {needed}",
+    ),
+  },
+);
+
+export const CYCLE = rule(
+  {
+    code: 161,
+    id: "cycle",
+    title: "Features are computed only from each other",
+    severity: "error",
+    foundBy: ["graph"],
+    means: "Every way to one of the features goes in a circle. Give one of them a default, or a resolver that needs none of the others.",
+    why: "There is nothing to begin with.",
+    example: {
+      broken: python(`${USER}${MAIL}\n\n@online\ndef name(email: User.email) -> User.name:\n    return email.split("@")[0]\n`),
+      mended: python(`${USER}${MAIL}${NAME}`),
+    },
+  },
+  { circle: message("cycle: {cycle}; each of these features is computed only from the next", "begins here") },
+);
+
+export const AMBIGUOUS_RESOLVERS = rule(
+  {
+    code: 162,
+    id: "ambiguous-resolvers",
+    title: "Two online resolvers compute the same feature, and nothing tells them apart",
+    severity: "error",
+    foundBy: ["graph"],
+    means: "Both can always run. Give one of them a tag or an environment, say by `total` which one has all rows, or remove one.",
+    why: "Which value a query gets would be chance.",
+    example: {
+      broken: python(`${USER}${MAIL}${NAME}\n\n@online\ndef nickname(id: User.id) -> User.name:\n    return f"u{id}"\n`),
+      mended: python(`${USER}${MAIL}${NAME}\n\n@online(tags=["short"])\ndef nickname(id: User.id) -> User.name:\n    return f"u{id}"\n`),
+    },
+  },
+  { both: message("{first} and {second} both compute {features}, and {why}", "ambiguous") },
+);
+
+export const UNUSED_FEATURE = rule(
+  {
+    code: 163,
+    id: "unused-feature",
+    title: "Nothing computes a feature and nothing uses it",
+    severity: "warning",
+    foundBy: ["graph"],
+    means: "A query can only give the feature back as it was given. Write a resolver or an expression for it, or take it out.",
+    why: "It is often left over, or its resolver was forgotten.",
+    example: {
+      broken: python("@features\nclass User:\n    id: int\n    spare: str\n"),
+      mended: python("@features\nclass User:\n    id: int\n"),
+    },
+  },
+  {
+    unused: message(
+      "nothing computes {feature} and nothing uses it: a query can only give it back as it was given",
+      "no provider, no consumer",
+    ),
+  },
+);
+
+export const OFFLINE_ONLY = rule(
+  {
+    code: 164,
+    id: "offline-only",
+    title: "What is needed online is computed offline only",
+    severity: "warning",
+    foundBy: ["graph"],
+    means:
+      "An online resolver or a named query needs a feature that only `@offline` resolvers compute. Write an online resolver or a default for it.",
+    why: "An online query finds no value, unless one was stored before.",
+    example: {
+      broken: python(`${USER}${MAIL}${NAME.replace("@online", "@offline")}`),
+      mended: python(`${USER}${MAIL}${NAME}`),
+    },
+  },
+  { needed: message("{consumer} needs {feature}, which only the offline resolver {resolver} computes", "never computed online") },
+);
+
+export const NEVER_SCHEDULED = rule(
+  {
+    code: 165,
+    id: "never-scheduled",
+    title: "A resolver has a schedule, which nothing runs",
+    severity: "warning",
+    foundBy: ["graph"],
+    means: "This version of svc has no schedules. Queries compute the resolver's features when they are asked for; take `cron` out.",
+    why: "The schedule looks as if it had an effect.",
+    example: {
+      broken: python(`${USER}${MAIL}${NAME.replace("@online", '@online(cron="1d")')}`),
+      mended: python(`${USER}${MAIL}${NAME}`),
+    },
+  },
+  {
+    schedule: message(
+      "{resolver} has the schedule '{schedule}', and nothing runs it: this version of svc has no schedules",
+      "never runs by itself",
+    ),
+  },
+);
+
+export const BAD_NAMED_QUERY = rule(
+  {
+    code: 170,
+    id: "bad-named-query",
+    title: "A named query asks for what does not exist",
+    severity: "error",
+    foundBy: ["analyzer", "graph"],
+    means:
+      "Its inputs, outputs and staleness name features of one class, as `User.name` or 'user.name'; its planner options are those of `svc query --help`.",
+    why: "No query by that name could be planned.",
+    example: {
+      broken: python(`${USER}${MAIL}${NAME}\n\nNamedQuery(name="mail", input=[User.id], output=["user.emial"])\n`),
+      mended: python(`${USER}${MAIL}${NAME}\n\nNamedQuery(name="mail", input=[User.id], output=["user.email"])\n`),
+    },
+  },
+  {
+    asks: message("the named query '{query}' asks for what does not exist: {error}", "{label}"),
+    noFeature: message("{item} is no feature: write User.name or 'user.name'", "no feature"),
+    noOutput: message("the named query '{query}' has no output: write output=[User.name]", "no output"),
+    noSuchFeature: NO_SUCH_FEATURE,
+    noSuchNamespace: message("there is no namespace '{namespace}'{near}", "no such namespace"),
+    noSuchWindow: NO_SUCH_WINDOW,
+    notARelation: message("'{path}' goes through a value, not a relation", "not a relation"),
+    staleness: message("the staleness of the named query '{query}' names what does not exist: {error}", "{label}"),
+    twoClasses: message("the named query '{query}' starts from {roots}: inputs and outputs start from one class", "two root classes"),
+    plannerOption: message("named query '{query}': {problem}", "cannot be planned"),
+  },
+);
+
+export const DUPLICATE_NAMED_QUERY = rule(
+  {
+    code: 171,
+    id: "duplicate-named-query",
+    title: "A named query is defined twice",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means: "Two named queries have the same name and version. Give one of them another version.",
+    why: "Whoever asks by the name would not know which is meant.",
+    example: {
+      broken: python(
+        `${USER}${MAIL}${NAME}\n\nNamedQuery(name="user", version="1", output=[User.name])\nNamedQuery(name="user", version="1", output=[User.email])\n`,
+      ),
+      mended: python(
+        `${USER}${MAIL}${NAME}\n\nNamedQuery(name="user", version="1", output=[User.name])\nNamedQuery(name="user", version="2", output=[User.email])\n`,
+      ),
+    },
+  },
+  {
+    second: message("the named query '{query}' is defined twice{version}: give one of them another version", "defined twice"),
+  },
+);

@@ -1,0 +1,83 @@
+/** Rules about the project and the machine: 190 to 194. */
+
+import { message, rule } from "./rule.ts";
+
+const RESOLVER =
+  '@features\nclass User:\n    id: int\n    name: str\n\n\n@online(OPTIONS)\ndef greet(id: User.id) -> User.name:\n    """Greets."""\n    return f"user {id}"\n';
+const POLICY =
+  "project: demo\nenvironments:\n  default: {}\nvalidation:\n  resolver:\n    metadata:\n      - name: owner\n        missing: error\n";
+
+export const BAD_PROJECT_FILE = rule(
+  {
+    code: 190,
+    id: "bad-project-file",
+    title: "The project file has a mistake",
+    severity: "error",
+    foundBy: ["text"],
+    means: "`svc.yaml` is no YAML, has a key that svc does not know or a value that it cannot have, or names a file that does not exist.",
+    why: "A misspelt key would be without effect.",
+    example: {
+      broken: { "features.py": "", "svc.yaml": "project: demo\nowners: crm@example.com\n" },
+      mended: { "features.py": "", "svc.yaml": "project: demo\n" },
+    },
+  },
+  {
+    value: message("{problem}", "{label}"),
+    notYaml: message("the project file is not YAML: {problem}", "here"),
+    missingFile: message("environments.{environment}.{key}: {path} does not exist", "no such file"),
+  },
+);
+
+export const NO_INTERPRETER = rule(
+  {
+    code: 191,
+    id: "no-interpreter",
+    title: "There is no Python to run the project",
+    severity: "error",
+    foundBy: ["machine"],
+    means:
+      "svc searched this machine for the Python that the environment's `runtime` names, or for any that it supports. The message says how to install it.",
+    why: "Without Python the modules cannot be imported; only what their text shows was checked.",
+    example: { none: "It is about the machine, not the files." },
+  },
+  {
+    notFound: message("{wanted} was found (searched {searched}); install it with {command}", "not installed"),
+    notSupported: message("runtime '{runtime}' is not supported; set it to one of {runtimes}", "not installed"),
+  },
+);
+
+export const MISSING_METADATA = rule(
+  {
+    code: 192,
+    id: "missing-metadata",
+    title: "A feature or resolver lacks metadata that the project asks for",
+    severity: "error",
+    foundBy: ["text"],
+    yields: "to-sound-analysis",
+    means:
+      "`validation` in the project file asks for an owner, a description or tags, and says whether a missing one is an error or a warning.",
+    why: "The project has decided so.",
+    example: {
+      broken: { "features.py": RESOLVER.replace("(OPTIONS)", ""), "svc.yaml": POLICY },
+      mended: { "features.py": RESOLVER.replace("OPTIONS", 'owner="crm@example.com"'), "svc.yaml": POLICY },
+    },
+  },
+  {
+    missing: message("'{fqn}' {what}, which this project asks of every {kind}: {cure}", "{label}"),
+  },
+);
+
+export const MISSING_DRIVER = rule(
+  {
+    code: 194,
+    id: "missing-driver",
+    title: "The requirements lack the driver of a source",
+    severity: "error",
+    foundBy: ["text"],
+    means:
+      "A source is reached by a package of Python that the environment's requirements file does not name. Add it, or the extra of svc that brings it.",
+    why: "The source could not be read where the project is deployed.",
+    example: { none: "The sources that need a driver are not in this version, which rule 105 says of the same line." },
+  },
+  { missing: message("{source} needs the driver {driver}, which {where}: add 'svc[{extra}]' or '{driver}'", "driver missing") },
+);
