@@ -39,6 +39,8 @@ export function createContext(parts: ContextParts): Context {
     findInterpreter: async (runtime) => (await toolchain()).findInterpreter(runtime),
     environmentPython: async (options) => (await toolchain()).environmentPython(options),
     sdkRoot: async () => (await toolchain()).sdkRoot(),
+    cacheFolder: async () => (await toolchain()).cacheFolder(),
+    compiledCode: async (interpreter, project) => (await toolchain()).compiledCode(interpreter, project),
     analyze: async (options) => (await toolchain()).analyze(options),
   };
   const client = once(() => import("../client/create.ts"));

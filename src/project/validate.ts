@@ -11,6 +11,7 @@ import type { Context } from "../context/context.ts";
 import { isError, mergeFindings } from "../domain/finding.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
 import type { SourceText } from "../output/diagnostic.ts";
+import type { LintInput } from "./lint/lint.ts";
 import type { Project, ProjectEnvironment } from "./project.ts";
 import { readTextFile } from "./text-file.ts";
 
@@ -49,6 +50,10 @@ export interface Validation {
   readonly source: SourceText;
 }
 
+const LINT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxFiles: 64 };
+/** Number of files from which on what linting leaves behind is collected while Python is still busy, so that the graph can take its place. */
+const MANY_FILES = 50;
+
 /** Rules that the analyzer checks itself: where it finds nothing wrong, its word on Python files counts. */
 const ANALYZER_RULES = new Set([101, 110, 111, 113, 117, 124, 140, 141, 142, 143, 144, 146, 148, 192]);
 
@@ -77,6 +82,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         root: project.root,
         files: files.map((file) => file.path),
         validation: project.validation,
+        project: project.name,
         onProgress: say,
         onStart: started.resolve,
         signal: context.signal,
@@ -88,8 +94,8 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
         () => undefined,
       );
-      const [{ lintStatically }] = await Promise.all([import("./lint/lint.ts"), Promise.race([started.promise, settled])]);
-      const found = lintStatically({
+      await Promise.race([started.promise, settled]);
+      const found = await knownOrLinted(context, {
         files,
         policy: project.validation,
         skipDrivers: options.skipDrivers ?? false,
@@ -158,6 +164,22 @@ async function readFiles(context: Context, project: Project, environment: Projec
     const text = texts[index];
     return text === undefined ? [] : [{ path, text }];
   });
+}
+
+/** The findings of the static lint, which are taken from an earlier run when the input is the same. */
+async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
+  const [{ KnownLint }, { ResultCache }, folder] = await Promise.all([
+    import("./lint/known-lint.ts"),
+    import("../disk/result-cache.ts"),
+    context.python().cacheFolder(),
+  ]);
+  const known = new KnownLint(new ResultCache(join(folder, "lint"), LINT_LIMITS), input);
+  const before = known.get();
+  if (before) return before;
+  const found = (await import("./lint/lint.ts")).lintStatically(input);
+  known.put(found);
+  if (input.files.length > MANY_FILES) setTimeout(() => Bun.gc(true)).unref();
+  return found;
 }
 
 /** What the text shows and what the analyzer says, each thing once: syntax that only newer versions of Python know is 104, and to the older one 101. */

@@ -1,11 +1,13 @@
 """The analyzer: imports a project, checks what it defines, and writes the graph.
 
-    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--policy <policy.json>]
+    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--policy <policy.json>] [--effects <path>] [--code <path>]
 
 --root: the project's folder.
 --files: a JSON array of the Python files, relative to the root; default: every one below the root.
 --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
 --policy: JSON of `validation:` in svc.yaml, for finding 192.
+--effects: where it is written what the import read and did (`_loading/effects.py`), as JSON.
+--code: file of compiled modules that is taken from and given to (`_loading/code_cache.py`).
 
 The exit code is 0 whatever the project does, as long as the graph was written. What the project prints goes to stderr.
 """
@@ -13,12 +15,15 @@ The exit code is 0 whatever the project does, as long as the graph was written. 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
 from typing import Any, Callable, Optional
 
 from .._findings import Finding, Findings, Span, to_json
+from .._loading.code_cache import code_cache, use_code_cache
+from .._loading.effects import Effects
 from .._loading.load import is_imported, load_project
 from .._registry import registry
 from .._resolver import ResolverDefinition, ResolverSpec
@@ -40,6 +45,7 @@ def analyze(root: str, files: list[str], policy: Optional[Policy] = None) -> dic
     found = Findings()
     for finding in load_project(root, files):
         found.add(finding)
+    gc.disable()  # the process ends with the analysis, and what that makes is nearly all of use to its end
     report = _unless_lost(found, _lost_names(root, found))
     classes = distinct_classes(registry.classes, report)
     for item in classes:
@@ -153,6 +159,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", required=True)
     parser.add_argument("--files")
     parser.add_argument("--policy")
+    parser.add_argument("--effects")
+    parser.add_argument("--code")
     options = parser.parse_args(argv)
     root = os.path.realpath(options.root)
     out = options.out if options.out == "-" or options.out.startswith("fd:") else os.path.abspath(options.out)
@@ -163,7 +171,13 @@ def main(argv: list[str]) -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.chdir(root)
+    use_code_cache(options.code)
+    effects = Effects() if options.effects else None
     content = to_json(analyze(root, files, policy))
+    if effects is not None:
+        effects.stop()
+        _write(options.effects, to_json(effects.json()), stdout)
+    code_cache().save()
     _write(out, content, stdout)
     for stream in (sys.stdout, sys.stderr):
         try:
