@@ -13,6 +13,7 @@ import { INVALID_SYNTAX, NEWER_PYTHON } from "../domain/rules/loading.ts";
 import { ruleOf } from "../domain/rules/rules.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
 import type { SourceText } from "../output/diagnostic.ts";
+import type { LintInput } from "../project/lint/lint.ts";
 import type { Project, ProjectEnvironment } from "../project/project.ts";
 import { readTextFile } from "../project/text-file.ts";
 
@@ -52,6 +53,12 @@ export interface Validation {
 }
 
 /**
+ * Number of files from which on what linting leaves behind is collected while Python is still busy,
+ * so that the graph can take its place.
+ */
+const MANY_FILES = 50;
+
+/**
  * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
  * Throws what loading the project throws, and with `needsServer` why the server could not be asked.
  */
@@ -75,6 +82,7 @@ export async function validateProject(context: Context, options: ValidateOptions
       const analysis = context.python().analyze({
         root: project.root,
         files: files.map((file) => file.path),
+        project: project.name,
         onProgress: say,
         onStart: started.resolve,
         signal: context.signal,
@@ -86,8 +94,8 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
         () => undefined,
       );
-      const [{ lintStatically }] = await Promise.all([import("../project/lint/lint.ts"), Promise.race([started.promise, settled])]);
-      const found = lintStatically({
+      await Promise.race([started.promise, settled]);
+      const found = await knownOrLinted(context, {
         files,
         policy: project.validation,
         skipDrivers: options.skipDrivers ?? false,
@@ -156,6 +164,18 @@ async function readFiles(context: Context, project: Project, environment: Projec
     const text = texts[index];
     return text === undefined ? [] : [{ path, text }];
   });
+}
+
+/** The findings of the static lint, which are taken from an earlier run when the input is the same. */
+async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
+  const [{ KnownLint }, folder] = await Promise.all([import("../project/lint/known-lint.ts"), context.python().cacheFolder()]);
+  const known = new KnownLint(join(folder, "lint"), input);
+  const before = known.get();
+  if (before) return before;
+  const found = (await import("../project/lint/lint.ts")).lintStatically(input);
+  known.put(found);
+  if (input.files.length > MANY_FILES) setTimeout(() => Bun.gc(true)).unref();
+  return found;
 }
 
 /** What the text shows and what the analyzer says, each thing once: syntax that only newer versions of Python know is 104, and to the older one 101. */

@@ -62,7 +62,8 @@ function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], 
 
 function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
   if (!old || !now) return false;
-  return old.sourceSha256 === now.sourceSha256 && equalBytes(bareResolver(old), bareResolver(now));
+  if (old.sourceSha256 !== now.sourceSha256) return false;
+  return sameButPlaces(old, now) || equalBytes(bareResolver(old), bareResolver(now));
 }
 
 /**
@@ -77,6 +78,29 @@ function bareResolver(resolver: Resolver): Uint8Array {
     if (sql.star) bare.outputs = [];
   }
   return toBinary(ResolverSchema, bare);
+}
+
+/**
+ * Whether two messages, or parts of them, hold the same members apart from the places where things are written. It is quick and may say no of what is the
+ * same, such as a member that is absent in one and has its default in the other.
+ */
+function sameButPlaces(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (one instanceof Uint8Array || other instanceof Uint8Array)
+    return one instanceof Uint8Array && other instanceof Uint8Array && equalBytes(one, other);
+  const [own, others] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  const names = Object.keys(own);
+  if (names.length !== Object.keys(others).length) return false;
+  return names.every((name) => Object.hasOwn(others, name) && sameMember(own[name], others[name]));
+}
+
+function sameMember(one: unknown, other: unknown): boolean {
+  return sameButPlaces(one, other) || (isPlace(one) && isPlace(other));
+}
+
+function isPlace(part: unknown): boolean {
+  return isMessage(part, SpanSchema);
 }
 
 /** A copy of a message, or of what it consists of, without the places where things are written. */
@@ -97,6 +121,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
+  if (sameButPlaces(old, now)) return [];
   if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
   const facts = [factsOf(old), factsOf(now)] as const;
   const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {

@@ -1,8 +1,8 @@
 /** Turning a source folder into a graph: the analyzer's process, its failures as findings, and the linking of SQL files. */
 
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { dirname, join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { checkGraphExpressions } from "../domain/expressions/check.ts";
@@ -12,6 +12,8 @@ import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
 import { crashedAt, lastWords } from "./crash.ts";
+import type { ImportEffects } from "./known-analysis.ts";
+import { readGraph } from "./read-graph.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
@@ -26,6 +28,15 @@ export interface AnalyzerOptions {
   readonly scratchDir: string;
   /** Environment of this process; what of it reaches user code is chosen by `userCodeEnv`. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** File of compiled modules, which is taken from and given to. */
+  readonly codeFile: string;
+}
+
+/** A graph, and how it came about. */
+export interface AnalyzedProject {
+  readonly graph: Graph;
+  /** Undefined when the import did not end well. */
+  readonly effects: ImportEffects | undefined;
 }
 
 /** Longest import unless the caller says otherwise. */
@@ -37,9 +48,9 @@ const SHOWN_LINES = 8;
  * Imports the project in a process of its own, links the SQL files into its graph and checks the whole. Whatever user code does, the result is a
  * graph with findings: a process that hangs, exits or crashes is finding 103.
  */
-export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<Graph> {
+export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
   const root = await realpath(options.root);
-  const graph = await importProject(root, options, analyzer);
+  const { graph, effects } = await importProject(root, options, analyzer);
   const sqlPaths = options.files.filter(isSqlFile);
   const sqlFiles = await Promise.all(sqlPaths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
   const linked = linkSqlFiles(sqlFiles, graph);
@@ -47,20 +58,22 @@ export async function analyzeProject(options: AnalyzeOptions, analyzer: Analyzer
   graph.diagnostics = mergeFindings(graph.diagnostics, linked.diagnostics);
   if (!graph.diagnostics.some(isError))
     graph.diagnostics = mergeFindings(graph.diagnostics, checkGraphExpressions(graph), checkGraph(graph));
-  return graph;
+  return { graph, effects };
 }
 
-async function importProject(root: string, options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<Graph> {
+async function importProject(root: string, options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
+  await mkdir(dirname(analyzer.codeFile), { recursive: true, mode: 0o700 }).catch(() => undefined);
   await mkdir(analyzer.scratchDir, { recursive: true, mode: 0o700 });
   const scratch = await mkdtemp(join(analyzer.scratchDir, "analysis-"));
   try {
-    const out = join(scratch, "graph.json");
+    const [out, effects] = [join(scratch, "graph.json"), join(scratch, "effects.json")];
     const files = join(scratch, "files.json");
     await writeFile(files, JSON.stringify(options.files.filter(isPythonModule)), { mode: 0o600 });
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const boot = join(analyzer.sdkRoot, "svc", "_boot.py");
     const flags = ["-I", "-B", "-X", "utf8", "-X", "faulthandler"];
     const argv = [analyzer.python, ...flags, boot, "analyze", "--root", root, "--files", files, "--out", out];
+    argv.push("--effects", effects, "--code", analyzer.codeFile);
     const running = runProgram(argv, {
       cwd: root,
       env: {
@@ -75,9 +88,12 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
     });
     options.onStart?.();
     const result = await running;
-    const text = await readFile(out, "utf8").catch(() => undefined);
-    if (result.exitCode !== 0 || text === undefined) return unfinished(result, root, timeoutMs);
-    return fromJson(GraphSchema, JSON.parse(text) as JsonValue);
+    const document = await readFile(out).catch(() => undefined);
+    if (result.exitCode !== 0 || document === undefined) return { graph: unfinished(result, root, timeoutMs), effects: undefined };
+    return {
+      graph: readGraph(document),
+      effects: JSON.parse(await readFile(effects, "utf8")) as ImportEffects,
+    };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

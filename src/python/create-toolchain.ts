@@ -1,18 +1,24 @@
 /** The toolchain on this machine. */
 
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { analyzeProject } from "./analyze.ts";
 import { interpreterFinding, type SearchPlaces } from "./interpreter.ts";
+import { AnalysisQuestion } from "./known-analysis.ts";
 import { findKnownInterpreter } from "./known-interpreter.ts";
 import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
 import { unpackSdk } from "./sdk.ts";
 import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
 import { ensureVenv } from "./venv.ts";
+
+const ANALYSIS_LIMITS = { maxBytes: 64 * 1024 * 1024, maxFiles: 64 };
+const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 32 };
 
 /** What a toolchain is made with. */
 export interface ToolchainOptions {
@@ -35,10 +41,17 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   };
   const searches = new Map<string, Promise<InterpreterSearch>>();
   let unpacked: Promise<string> | undefined;
+  const cache = join(options.home, "cache");
+  const analyses = new ResultCache(join(cache, "analyses"), ANALYSIS_LIMITS);
+
+  const compiledCode = async (python: string, project = ""): Promise<string> => {
+    const name = new Bun.CryptoHasher("sha256").update(`${python}\0${project}`).digest("hex");
+    return join(cache, "code", name);
+  };
 
   const findInterpreter = async (runtime?: string): Promise<InterpreterSearch> => {
     const key = runtime ?? "";
-    const searching = searches.get(key) ?? findKnownInterpreter(join(options.home, "cache"), runtime, places);
+    const searching = searches.get(key) ?? findKnownInterpreter(cache, runtime, places);
     searches.set(key, searching);
     const search = await searching;
     if (!search.found) searches.delete(key);
@@ -84,9 +97,18 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         if (!(error instanceof ToolchainError)) throw error;
         return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
       }
-      const analyzer = { python, sdkRoot: await sdkRoot(), scratchDir: join(options.home, "tmp"), env: options.env };
-      return { graph: await analyzeProject(wanted, analyzer), python };
+      const question = new AnalysisQuestion(await realpath(wanted.root), python, wanted, options.env);
+      const known = question.known(analyses);
+      if (known) return { graph: known, python };
+      const codeFile = await compiledCode(python, wanted.project);
+      const scratchDir = join(options.home, "tmp");
+      const { graph, effects } = await analyzeProject(wanted, { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile });
+      if (effects) question.keep(analyses, graph, effects);
+      prune(dirname(codeFile), CODE_LIMITS);
+      return { graph, python };
     },
+    compiledCode,
+    cacheFolder: async () => cache,
   };
 }
 

@@ -33,6 +33,8 @@ export interface AnalyzeOptions {
   readonly requirements?: string;
   /** Its path relative to the root, for findings. */
   readonly requirementsFile?: string;
+  /** Name of the project: what is compiled for it is kept under that name. */
+  readonly project?: string;
   /** Name of the environment, visible to user code. */
   readonly environmentName?: string;
   /** Longest import; default 60 s. */
@@ -65,7 +67,14 @@ export interface PythonToolchain {
   ): Promise<string>;
   /** Folder that holds the `svc` package, unpacked from the binary. */
   sdkRoot(): Promise<string>;
-  /** Imports the project, links the SQL files, and returns the graph with all findings. Never throws because of user code. */
+  /** Folder of results that are kept for later processes; it need not exist. */
+  cacheFolder(): Promise<string>;
+  /** Path of the file with what was compiled of a project for an interpreter; there need be none. It is written by `analyze` alone. */
+  compiledCode(python: string, project?: string): Promise<string>;
+  /**
+   * Imports the project, links the SQL files, and returns the graph with all findings; a graph of the same project that is known is returned without that.
+   * Never throws because of user code.
+   */
   analyze(options: AnalyzeOptions): Promise<Analysis>;
 }
 

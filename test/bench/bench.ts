@@ -1,7 +1,7 @@
 /**
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [apply] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime
  * `query`  online queries over HTTP against a bare server that reads as much from SQLite
@@ -9,6 +9,7 @@
  * `translate` resolvers translated from Python against the same in Python, and one that cannot be, from one client and from sixteen
  * `bulk`   rows of bulk queries against single queries
  * `peer`   stored features against Feast's own server, which is installed from PyPI into `dist/feast-venv` the first time
+ * `size`   checking and deploying projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
  * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500 resolvers
  */
 
@@ -19,6 +20,7 @@ import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
+import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTranslation } from "./translate.ts";
 
@@ -29,6 +31,7 @@ const PARTS = {
   translate: { title: "Translated resolvers", measure: measureTranslation },
   bulk: { title: "Bulk query", measure: measureBulk },
   peer: { title: "Feast's feature server", measure: measurePeer },
+  size: { title: "Projects by size", measure: measureSize },
   apply: { title: "Apply to a branch", measure: measureApply },
 } as const;
 

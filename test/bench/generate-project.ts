@@ -43,6 +43,108 @@ export function largeProject(features: number): Record<string, string> {
   return files;
 }
 
+/** Features of the n-th class of `sizedProject`, its key among them: 20 to 40. */
+function widthOf(number: number): number {
+  return 20 + ((number * 7) % 21);
+}
+
+const CLASSES_PER_FILE = 4;
+const FEATURES_PER_RESOLVER = 4;
+
+/** Numbers of the classes of each file of a project of that many features or a few more. */
+function classesByFile(features: number): number[][] {
+  const files: number[][] = [];
+  for (let number = 0, left = features; left > 0; left -= widthOf(number), number++) {
+    if (number % CLASSES_PER_FILE === 0) files.push([]);
+    files.at(-1)?.push(number);
+  }
+  return files;
+}
+
+/**
+ * A project of about that many features as people write them: classes of 20 to 40, with comments above some, four to a file beside their resolvers, one for
+ * four features. `edition` is a number that one line of the first file has.
+ */
+export function sizedProject(features: number, edition: number): Record<string, string> {
+  const files = classesByFile(features).map((numbers, file) => sizedFile(numbers, file, file === 0 ? edition : 0));
+  return { "svc.yaml": "project: sized\n", "entities/__init__.py": "", ...Object.fromEntries(files) };
+}
+
+/** Path and text of the file of `sizedProject` that has the edition. */
+export function sizedProjectEdit(features: number, edition: number): [string, string] {
+  return sizedFile(classesByFile(features)[0] ?? [], 0, edition);
+}
+
+function sizedFile(numbers: readonly number[], file: number, edition: number): [string, string] {
+  const head = ["from svc import online", "from svc.features import Features, features", "", `EDITION = ${edition}`, ""];
+  const text = [...head, ...numbers.flatMap((number) => [...sizedClass(number), ...sizedResolvers(number)]), ""].join("\n");
+  return [`entities/part_${pad(file)}.py`, text];
+}
+
+function sizedClass(number: number): string[] {
+  const values = Array.from({ length: widthOf(number) - 1 }, (_, index) => [
+    ...(index % 5 === 0 ? [`    # Value ${index} of the entity.`, `    # :owner: team${index % 3}@example.com`] : []),
+    `    value_${pad(index)}: ${TYPES[index % TYPES.length]}`,
+  ]);
+  return [
+    "",
+    `@features(tags=["group:${number % 7}"], max_staleness="1h")`,
+    `class ${className(number)}:`,
+    "    id: int",
+    ...values.flat(),
+    "",
+  ];
+}
+
+function sizedResolvers(number: number): string[] {
+  const owner = className(number);
+  const groups = Math.ceil((widthOf(number) - 1) / FEATURES_PER_RESOLVER);
+  return Array.from({ length: groups }, (_, group) => {
+    const outputs = outputsOf(number, group);
+    const values = outputs.map((output) => `value_${pad(output)}=${expression(output, "given")}`);
+    const input = group === 0 ? "id" : `value_${pad((group - 1) * FEATURES_PER_RESOLVER)}`;
+    const returned = outputs.map((output) => `${owner}.value_${pad(output)}`).join(", ");
+    return [
+      "",
+      "@online",
+      `def resolve_${pad(number)}_${pad(group)}(given: ${owner}.${input}) -> Features[${returned}]:`,
+      `    return ${owner}(${values.join(", ")})`,
+      "",
+    ];
+  }).flat();
+}
+
+function outputsOf(number: number, group: number): number[] {
+  const all = Array.from({ length: FEATURES_PER_RESOLVER }, (_, index) => group * FEATURES_PER_RESOLVER + index);
+  return all.filter((output) => output < widthOf(number) - 1);
+}
+
+/** The same classes and functions without the SDK: dataclasses whose values have defaults, and functions that make one. `everything` imports all files. */
+export function plainProject(features: number): Record<string, string> {
+  const files = classesByFile(features);
+  const modules = files.map((numbers, file) => {
+    const head = ["from dataclasses import dataclass", "from typing import Optional", ""];
+    return [`entities/part_${pad(file)}.py`, [...head, ...numbers.flatMap(plainClass), ""].join("\n")];
+  });
+  const imports = files.map((_, file) => `import entities.part_${pad(file)}\n`);
+  return { "everything.py": imports.join(""), "entities/__init__.py": "", ...Object.fromEntries(modules) };
+}
+
+function plainClass(number: number): string[] {
+  const values = Array.from({ length: widthOf(number) - 1 }, (_, index) => `    value_${pad(index)}: Optional[${typeOf(index)}] = None`);
+  const groups = Math.ceil((widthOf(number) - 1) / FEATURES_PER_RESOLVER);
+  const functions = Array.from({ length: groups }, (_, group) => {
+    const given = outputsOf(number, group).map((output) => `value_${pad(output)}=${expression(output, "given")}`);
+    return [
+      "",
+      `def resolve_${pad(number)}_${pad(group)}(given: int) -> "${className(number)}":`,
+      `    return ${className(number)}(id=0, ${given.join(", ")})`,
+      "",
+    ];
+  });
+  return ["", "@dataclass", `class ${className(number)}:`, "    id: int", ...values, "", ...functions.flat()];
+}
+
 /** A project for asking: 20 stored features of a profile, and one that a Python resolver computes at each query. */
 export function queryProject(): Record<string, string> {
   const stored = STORED_FEATURES.map((name, index) => `    ${name}: ${TYPES[index % TYPES.length]}`);

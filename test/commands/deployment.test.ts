@@ -5,6 +5,7 @@ import { main as runMain } from "../../src/cli/run.ts";
 import type { Context } from "../../src/context/context.ts";
 import { InterruptedError } from "../../src/errors/cli-error.ts";
 import { tempFolder, testRun } from "../client/test-context.ts";
+import { eventually } from "../harness/eventually.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { copyProject, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -305,16 +306,14 @@ describe("branches", () => {
     const watch = testRun({ home: platform.home, env: platform.env, dir, signal: abort.signal });
     const done = runMain(["apply", "--watch", "--force", "--json", "--branch=watched"], watch.deps);
     const deployed = async (count: number): Promise<string> => {
-      for (;;) {
-        const lines = watch.stdout().trimEnd().split("\n");
-        if (lines.length === count && lines[0] !== "") return (JSON.parse(lines.at(-1) ?? "") as Applied).deployment_id ?? "";
-        await Bun.sleep(20);
-      }
+      const lines = () => watch.stdout().split("\n").slice(0, -1);
+      await eventually(() => lines().length === count, `deployment ${count} of the watch`);
+      return (JSON.parse(lines().at(-1) ?? "") as Applied).deployment_id ?? "";
     };
     const first = await deployed(1);
     writeFileSync(join(dir, "noise.tmp"), "ignored");
     writeFileSync(join(dir, "resolvers.py"), "def broken(:\n");
-    while (!watch.stderr().includes("validation_failed")) await Bun.sleep(20);
+    await eventually(() => watch.stderr().includes("validation_failed"), "the mistake is told");
     const text = readFileSync(join(project, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"watched-{id}"');
     writeFileSync(join(dir, "resolvers.py"), text);
     expect(await deployed(2)).not.toBe(first);

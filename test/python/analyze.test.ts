@@ -188,13 +188,14 @@ test("a variable that is not handed on is named at import, and SVC_WORKER_ENV ha
 });
 
 test("bytecode of the package is kept, so that the next start is quick", async () => {
-  await analyze(PROJECT);
+  await analyze({ ...PROJECT, "shop/own.py": "" });
   expect((await readdir(join(await chain.sdkRoot(), "svc", "__pycache__"))).length).toBeGreaterThan(5);
 });
 
 test("only the files that are named are read", async () => {
-  const root = await write({ ...PROJECT, "ignored.py": "raise RuntimeError\n" });
-  expect((await chain.analyze({ root, files: Object.keys(PROJECT) })).graph.diagnostics).toEqual([]);
+  const named = { ...PROJECT, "shop/named.py": "" };
+  const root = await write({ ...named, "ignored.py": "raise RuntimeError\n" });
+  expect((await chain.analyze({ root, files: Object.keys(named) })).graph.diagnostics).toEqual([]);
 });
 
 test("without an interpreter the graph holds finding 191 and nothing else", async () => {
@@ -221,6 +222,6 @@ test("an analysis can be given up", async () => {
 });
 
 test("several analyses at once do not meet", async () => {
-  const graphs = await Promise.all(Array.from({ length: 4 }, () => analyze(PROJECT)));
+  const graphs = await Promise.all(Array.from({ length: 4 }, (_, at) => analyze({ ...PROJECT, [`shop/number${at}.py`]: "" })));
   expect(graphs.map((graph) => graph.resolvers.length)).toEqual([2, 2, 2, 2]);
 });

@@ -135,6 +135,14 @@ export function createBuilder(options: BuilderOptions): Builder {
     return readFile(join(source, name), "utf8");
   };
 
+  /** The graph that was built last, which is started next. */
+  let built: { readonly id: string; readonly graph: Graph } | undefined;
+  const graphToStart = async (id: string): Promise<Graph> => {
+    const found = built?.id === id ? built.graph : await graph(id);
+    built = undefined;
+    return found;
+  };
+
   const graph = async (id: string): Promise<Graph> => {
     const bytes = await metadata.graph(id);
     if (!bytes) throw new Failure("failed_precondition", `Deployment ${id} has no graph: it was not analyzed to the end.`);
@@ -173,6 +181,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     return createWorkerPool({
       python: interpreter,
       sdkRoot: await chain.sdkRoot(),
+      codeFile: await chain.compiledCode(interpreter, deployment.projectName),
       sourceRoot: source,
       env: userCodeEnv(env),
       size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
@@ -205,6 +214,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           files,
           requirements,
           requirementsFile: requirementsFile(deployment),
+          project: deployment.projectName,
           environmentName: environment.name,
           signal,
           onProgress: note,
@@ -223,11 +233,12 @@ export function createBuilder(options: BuilderOptions): Builder {
       await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
       await metadata.featureIdentities(environment.id, featureKeys(found), now);
       await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now });
+      built = { id: deployment.id, graph: found };
     },
 
     async start(deployment, note, signal) {
       const environment = await environmentOf(deployment);
-      const of = await graph(deployment.id);
+      const of = await graphToStart(deployment.id);
       const source = await unpack(deployment);
       const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());
       note("starting workers");

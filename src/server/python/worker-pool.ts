@@ -19,6 +19,8 @@ export interface WorkerPoolOptions {
   readonly python: string;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
+  /** File of compiled modules, from which the workers take what they can use; there need be none. */
+  readonly codeFile?: string;
   /** Folder of the deployment's unpacked source. */
   readonly sourceRoot: string;
   /** All environment variables of the workers, apart from `TARGET_ROOT` and the deployment's names, which are added. */
@@ -101,6 +103,7 @@ async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: st
     fileList,
     env: { ...env, TARGET_ROOT: sourceRoot, SVC_DEPLOYMENT_ID: options.deploymentId, SVC_ENVIRONMENT_NAME: options.environmentName },
     socketDir: folder,
+    ...(options.codeFile !== undefined && { codeFile: options.codeFile }),
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
     ...(options.memoryLimitBytes !== undefined && { memoryLimitBytes: options.memoryLimitBytes }),
   };

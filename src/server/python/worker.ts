@@ -19,6 +19,8 @@ export interface WorkerSpec {
   readonly python: string;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
+  /** File of compiled modules, from which it takes what it can use. */
+  readonly codeFile?: string;
   /** Folder of the deployment's source, without symbolic links. */
   readonly sourceRoot: string;
   /** File with the JSON list of the modules to import. */
@@ -146,6 +148,7 @@ export class Worker {
       "--socket",
       path,
       ...limit,
+      ...(spec.codeFile === undefined ? [] : ["--code", spec.codeFile]),
     ];
     try {
       chmodSync(path, 0o600);

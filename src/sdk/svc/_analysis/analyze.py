@@ -1,10 +1,12 @@
 """The analyzer: imports a project, checks what it defines, and writes the graph.
 
-    _boot.py analyze --root <folder> --out <path> [--files <list.json>]
+    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--effects <path>] [--code <path>]
 
 --root: the project's folder.
 --files: a JSON array of the Python files, relative to the root; default: every one below the root.
 --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
+--effects: where it is written what the import read and did (`_loading/effects.py`), as JSON.
+--code: file of compiled modules that is taken from and given to (`_loading/code_cache.py`).
 
 The exit code is 0 whatever the project does, as long as the graph was written. What the project prints goes to stderr.
 """
@@ -12,6 +14,7 @@ The exit code is 0 whatever the project does, as long as the graph was written. 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -19,6 +22,8 @@ from typing import Any, Callable
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Findings, Span, to_json
+from .._loading.code_cache import code_cache, use_code_cache
+from .._loading.effects import Effects
 from .._loading.load import is_imported, load_project
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
@@ -44,6 +49,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     found = Findings()
     for finding in load_project(root, files):
         found.add(finding)
+    gc.disable()  # the process ends with the analysis, and what that makes is nearly all of use to its end
     report = _unless_lost(found, _lost_names(root, found))
     classes = distinct_classes(registry.classes, report)
     for item in classes:
@@ -143,6 +149,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--root", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--files")
+    parser.add_argument("--effects")
+    parser.add_argument("--code")
     options = parser.parse_args(argv)
     root = os.path.realpath(options.root)
     out = options.out if options.out == "-" or options.out.startswith("fd:") else os.path.abspath(options.out)
@@ -152,7 +160,13 @@ def main(argv: list[str]) -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.chdir(root)
+    use_code_cache(options.code)
+    effects = Effects() if options.effects else None
     content = to_json(analyze(root, files))
+    if effects is not None:
+        effects.stop()
+        _write(options.effects, to_json(effects.json()), stdout)
+    code_cache().save()
     _write(out, content, stdout)
     for stream in (sys.stdout, sys.stderr):
         try:

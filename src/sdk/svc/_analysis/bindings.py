@@ -40,36 +40,9 @@ class ProjectCode:
         return f"the project assigns an attribute called '{name}'" if name in self._writes else ""
 
     def _scan(self, source: Source, writes: set[str]) -> None:
-        called: set[int] = set()
-        imports = [item for item in ast.walk(source.tree) if isinstance(item, ast.Import)]
-        systems = {alias.asname or "sys" for item in imports for alias in item.names if alias.name == "sys"}
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Attribute):
-                self._hide(node.attr, _HIDDEN_ATTRIBUTES)
-                if node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id in systems:
-                    self._hidden = self._hidden or "sys.modules"
-                if not isinstance(node.ctx, ast.Load):
-                    writes.add(node.attr)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SETTERS:
-                target = node.args[1] if len(node.args) > 1 else None
-                if isinstance(target, ast.Constant) and isinstance(target.value, str):
-                    called.add(id(node.func))
-                    writes.add(target.value)
-            elif isinstance(node, ast.Name) and id(node) not in called:
-                self._hide(node.id, _HIDDEN_NAMES | _SETTERS)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    self._hide(alias.name, _HIDDEN_NAMES | _SETTERS | _HIDDEN_ATTRIBUTES)
-                    if node.module == "sys" and alias.name in ("modules", "*"):
-                        self._hidden = self._hidden or "sys.modules"
-            elif isinstance(node, ast.alias):
-                self._hide(node.name, _HIDDEN_NAMES)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self._hide(node.value, _HIDDEN_ATTRIBUTES)
-
-    def _hide(self, name: str, ways: set[str]) -> None:
-        if name in ways:
-            self._hidden = self._hidden or name
+        self._hidden = self._hidden or _hidden_way(source)
+        writes.update(node.attr for node in source.nodes(ast.Attribute) if not isinstance(node.ctx, ast.Load))
+        writes.update(_set_attributes(source).values())
 
     def bindings(self, filename: str) -> dict[str, list[ast.AST]]:
         """Everything in a file that gives a name of the module a meaning, by name."""
@@ -79,6 +52,9 @@ class ProjectCode:
             source = source_of(filename)
             for name, node in _bindings_of(source.tree.body if source else []):
                 found.setdefault(name, []).append(node)
+            for declared in source.nodes(ast.Global) if source else []:
+                for name in declared.names:
+                    found.setdefault(name, []).append(declared)
         return found
 
     def builtin(self, module: types.ModuleType, name: str) -> Optional[Any]:
@@ -130,18 +106,51 @@ class ProjectCode:
         return ""
 
 
+def _set_attributes(source: Source) -> dict[int, str]:
+    """The attributes that `setattr` and `delattr` are called with as a text, by the id of the node that names the function."""
+    found: dict[int, str] = {}
+    for node in source.nodes(ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in _SETTERS and len(node.args) > 1:
+            target = node.args[1]
+            if isinstance(target, ast.Constant) and isinstance(target.value, str):
+                found[id(node.func)] = target.value
+    return found
+
+
+def _hidden_way(source: Source) -> str:
+    """What a file uses that can change any name; empty when there is nothing."""
+    plain = _set_attributes(source)
+    systems = {alias.asname or "sys" for item in source.nodes(ast.Import) for alias in item.names if alias.name == "sys"}
+    for node in source.nodes(ast.Attribute):
+        if node.attr in _HIDDEN_ATTRIBUTES:
+            return node.attr
+        if node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id in systems:
+            return "sys.modules"
+    for name in source.nodes(ast.Name):
+        if name.id in _HIDDEN_NAMES or (name.id in _SETTERS and id(name) not in plain):
+            return name.id
+    for imported in source.nodes(ast.ImportFrom):
+        for alias in imported.names:
+            if alias.name in _HIDDEN_NAMES or alias.name in _SETTERS or alias.name in _HIDDEN_ATTRIBUTES:
+                return alias.name
+            if imported.module == "sys" and alias.name in ("modules", "*"):
+                return "sys.modules"
+    for item in source.nodes(ast.alias):
+        if item.name in _HIDDEN_NAMES:
+            return item.name
+    texts = (node.value for node in source.nodes(ast.Constant))
+    return next((text for text in texts if isinstance(text, str) and text in _HIDDEN_ATTRIBUTES), "")
+
+
 def _file_of(module: types.ModuleType) -> str:
     return getattr(module, "__file__", None) or ""
 
 
 def _bindings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """The names that code binds where it stands; what functions declare to be global is not among them."""
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node.name, node
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Global):
-                    for name in inner.names:
-                        yield name, inner
             yield from _bindings_of(node.decorator_list)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from .. import __version__
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, Field, WindowField, tag_list
-from .._diagnostics.findings import DefinitionError, Finding, well_formed
+from .._diagnostics.findings import DefinitionError, Finding
 from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from .._model.reference import field_of
@@ -47,18 +47,8 @@ def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:
     """Adds what is there; empty text, lists and None are left out."""
     for name, value in optional.items():
         if value or isinstance(value, bool) and value:
-            document[name] = _text(value)
+            document[name] = value
     return document
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, list):
-        return [_text(item) for item in value]
-    if isinstance(value, dict):
-        return {_text(key): _text(item) for key, item in value.items()}
-    return value
 
 
 def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> dict[str, Any]:

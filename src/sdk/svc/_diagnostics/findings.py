@@ -151,5 +151,37 @@ class Findings:
 
 
 def to_json(document: Any) -> bytes:
-    """A document as UTF-8 JSON."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    """A document as UTF-8 JSON, a line for each of its members, and for each item of those that are lists, so that it can be read piece by piece.
+
+    Lone surrogates in its texts are spelled out, as `well_formed` does it.
+    """
+    try:
+        return _json_text(document).encode("utf-8")
+    except UnicodeEncodeError:
+        return _json_text(_well_formed_document(document)).encode("utf-8")
+
+
+def _json_text(document: Any) -> str:
+    if not isinstance(document, dict):
+        return _one_line(document)
+    return "{\n" + ",\n".join(f"{_one_line(name)}:{_by_line(value)}" for name, value in document.items()) + "\n}\n"
+
+
+def _by_line(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return _one_line(value)
+    return "[\n" + ",\n".join(map(_one_line, value)) + "\n]"
+
+
+def _one_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+
+
+def _well_formed_document(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return [_well_formed_document(item) for item in value]
+    if isinstance(value, dict):
+        return {_well_formed_document(key): _well_formed_document(item) for key, item in value.items()}
+    return value

@@ -16,9 +16,9 @@ Found = tuple[str, str, ast.AST]
 
 def removed_columns(definition: ResolverDefinition, inputs: Sequence[InputSpec]) -> list[Found]:
     """The features that are read although they are no column, the parameter, and where. Each is found once."""
-    node = definition.node
     narrow = {item.name: item for item in inputs if (item.rows is not None and item.rows.columns and not item.rows.is_list) or item.table is not None}
-    if node is None or not narrow:
+    node = definition.node if narrow else None
+    if node is None:
         return []
     found: dict[tuple[str, str], Found] = {}
     for name, item in narrow.items():

@@ -18,8 +18,10 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, Optional, Sequence
 
+from .._diagnostics.source import source_of
 from . import ops
-from .rewrite import OPERATIONS, rewrite
+from .code_cache import code_cache
+from .rewrite import OPERATIONS, has_work, rewrite
 
 _NO_PROJECT = ("site-packages", "dist-packages", "node_modules")
 
@@ -43,14 +45,23 @@ def compile_rewritten(source: Any, filename: str, mode: str = "exec") -> CodeTyp
 
 
 class Loader(SourceFileLoader):
-    """Compiles a module of a project. Compiled files are neither read nor written: they do not tell whether they were rewritten."""
+    """Compiles a module of a project. Python's own compiled files are neither read nor written: they do not tell whether they were rewritten."""
 
     def get_code(self, fullname: str) -> Optional[CodeType]:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        data, cache = self.get_data(path), code_cache()
+        code = cache.find(data, path)
+        if code is None:
+            code = self.source_to_code(data, path)
+            cache.keep(data, code)
+        return code
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
-        return compile_rewritten(data, os.fsdecode(path))
+        source = source_of(os.fsdecode(path))
+        if source is None or source.raw != data or has_work(source.nodes(ast.Subscript), source.nodes(ast.keyword)):
+            return compile_rewritten(data, os.fsdecode(path))
+        code: CodeType = compile(data, os.fsdecode(path), "exec", dont_inherit=True)
+        return code
 
 
 class Finder(MetaPathFinder):

@@ -7,7 +7,9 @@ through this rewriting, which turns them, in brackets and in `when=` only, into 
 from __future__ import annotations
 
 import ast
-from typing import Optional, Union, cast
+from typing import Iterable, Optional, Union, cast
+
+from .._diagnostics.source import all_nodes
 
 #: The name under which the rewritten code finds `ops`: a builtin.
 OPERATIONS = "__svc_ops__"
@@ -26,6 +28,8 @@ _SYMBOLS: dict[type, str] = {
 }
 #: What there is to rewrite, beside chains of comparisons.
 _WORK = (ast.BoolOp, ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn)
+#: What has nothing in it.
+_LEAVES = (ast.Name, ast.Constant)
 #: Functions that look at the frame that they are called from, so that they cannot move into another one.
 _FRAME_BOUND = {"super", "locals", "vars", "dir", "eval", "exec", "globals"}
 _ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -177,14 +181,21 @@ def _bound_names(node: ast.ClassDef) -> set[str]:
     return names
 
 
-def _has_work(tree: ast.AST) -> bool:
-    """Whether one of the operators stands in brackets or in `when=`."""
-    for node in ast.walk(tree):
-        inside = node.slice if isinstance(node, ast.Subscript) else node.value if isinstance(node, ast.keyword) and node.arg == "when" else None
-        for inner in ast.walk(inside) if inside is not None else ():
+def has_work(subscripts: Iterable[ast.Subscript], keywords: Iterable[ast.keyword]) -> bool:
+    """Whether one of the operators stands in brackets or in `when=`, of all that there are in a tree."""
+    insides = [*(node.slice for node in subscripts), *(node.value for node in keywords if node.arg == "when")]
+    for inside in insides:
+        if isinstance(inside, _LEAVES):
+            continue
+        for inner in all_nodes(inside):
             if isinstance(inner, _WORK) or (isinstance(inner, ast.Compare) and len(inner.ops) > 1):
                 return True
     return False
+
+
+def _has_work(tree: ast.AST) -> bool:
+    nodes = all_nodes(tree)
+    return has_work((node for node in nodes if isinstance(node, ast.Subscript)), (node for node in nodes if isinstance(node, ast.keyword)))
 
 
 def _keeps_annotations(tree: ast.AST) -> bool:

@@ -48,6 +48,7 @@ class FeatureClass:
         self.fields: dict[str, Field] = {}
         self.unannotated: list[str] = []
         self._references: dict[str, FeatureReference] = {}
+        self._marked: Optional[tuple[list[Field], list[Field]]] = None
         #: The definition that was looked at, and its annotated assignments.
         self._field_nodes: Optional[tuple[Optional[ast.ClassDef], dict[str, ast.AnnAssign]]] = None
         for attribute, annotation in inspect.get_annotations(cls).items():
@@ -86,27 +87,33 @@ class FeatureClass:
         """The features by the last part of their FQN, windowed ones as a whole and one per window."""
         return {field.name: field for field in (*self.fields.values(), *self.members())}
 
-    def _fields_where(self, matches: Callable[[Field], bool]) -> list[Field]:
-        found = []
+    def _marked_fields(self) -> tuple[list[Field], list[Field]]:
+        """The primary keys and the feature times. They are kept once the type of every feature could be read, which then stays the same."""
+        if self._marked is not None:
+            return self._marked
+        sound: list[tuple[Field, FieldType]] = []
         for field in self.fields.values():
             try:
-                if field.type.target is None and matches(field):
-                    found.append(field)
+                sound.append((field, field.type))
             except DefinitionError:
                 continue
+        values = [(field, kind) for field, kind in sound if kind.target is None]
+        keys = [field for field, kind in values if kind.marked_primary] or [field for field, _ in values if field.attribute == "id"]
+        times = [field for field, kind in values if kind.marked_time]
+        found = keys, times or [field for field, kind in values if field.attribute == "ts" and kind.python_type is _datetime()]
+        if len(sound) == len(self.fields):
+            self._marked = found
         return found
 
     @property
     def primary_keys(self) -> list[Field]:
         """The features marked as primary key, else the one called `id`. A sound class has exactly one."""
-        marked = self._fields_where(lambda field: field.type.marked_primary)
-        return marked or self._fields_where(lambda field: field.attribute == "id")
+        return self._marked_fields()[0]
 
     @property
     def feature_times(self) -> list[Field]:
         """The features marked as feature time, else a datetime called `ts`. A class has at most one."""
-        marked = self._fields_where(lambda field: field.type.marked_time)
-        return marked or self._fields_where(lambda field: field.attribute == "ts" and field.type.python_type is _datetime())
+        return self._marked_fields()[1]
 
     @property
     def source(self) -> Optional[Source]:

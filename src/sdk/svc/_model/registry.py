@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Optional, TypeVar
 
 if TYPE_CHECKING:
     from .feature_class import FeatureClass
@@ -13,17 +13,29 @@ if TYPE_CHECKING:
     from ..sources import DataSource
 
 
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+def _replace(items: dict[Key, Item], key: Key, item: Item) -> Optional[Item]:
+    """Puts an item behind all others, in the place of that with the same key, which is returned."""
+    old = items.pop(key, None)
+    items[key] = item
+    return old
+
+
 class Registry:
     """The definitions of a process. A module that is executed again replaces what it defined before."""
 
     def __init__(self) -> None:
         #: Whether a project is being loaded, so that what is wrong with a definition becomes a finding later on.
         self.collects = False
-        self.classes: list[FeatureClass] = []
+        self._classes: dict[tuple[Origin, str], FeatureClass] = {}
+        self._classes_by_name: dict[str, list[FeatureClass]] = {}
         self._definitions: dict[tuple[Origin, str], ResolverDefinition] = {}
-        self.named_queries: list[NamedQuery] = []
-        self.sources: list[DataSource] = []
-        self.hooks: list[HookDefinition] = []
+        self._named_queries: dict[tuple[Origin, str, Optional[str]], NamedQuery] = {}
+        self._sources: dict[tuple[Origin, str], DataSource] = {}
+        self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
 
     def clear(self) -> None:
@@ -31,34 +43,52 @@ class Registry:
         self.__init__()  # type: ignore[misc]
 
     def add_class(self, item: FeatureClass) -> None:
-        key = (item.origin, item.namespace)
-        self.classes = [old for old in self.classes if (old.origin, old.namespace) != key] + [item]
+        old = _replace(self._classes, (item.origin, item.namespace), item)
+        named = self._classes_by_name.setdefault(item.cls.__name__, [])
+        if old is not None:
+            named.remove(old)
+        named.append(item)
         self._resolvers = None
 
     def add_resolver(self, item: ResolverDefinition) -> None:
-        key = (item.origin, item.fqn)
-        self._definitions.pop(key, None)
-        self._definitions[key] = item
+        _replace(self._definitions, (item.origin, item.fqn), item)
         self._resolvers = None
 
     def add_named_query(self, item: NamedQuery) -> None:
-        key = (item.origin, item.name, item.version)
-        self.named_queries = [old for old in self.named_queries if (old.origin, old.name, old.version) != key] + [item]
+        _replace(self._named_queries, (item.origin, item.name, item.version), item)
 
     def add_source(self, item: DataSource) -> None:
-        key = (item.origin, item.name)
-        self.sources = [old for old in self.sources if (old.origin, old.name) != key] + [item]
+        _replace(self._sources, (item.origin, item.name), item)
 
     def add_hook(self, item: HookDefinition) -> None:
-        key = (item.origin, item.kind)
-        self.hooks = [old for old in self.hooks if (old.origin, old.kind) != key] + [item]
+        _replace(self._hooks, (item.origin, item.kind), item)
 
     def class_named(self, name: str, module: str = "") -> Optional[FeatureClass]:
         """The newest class of that name, that of `module` first."""
-        found = [item for item in self.classes if item.cls.__name__ == name]
+        found = self._classes_by_name.get(name, [])
         here = [item for item in found if item.cls.__module__ == module]
         chosen = here or found
         return chosen[-1] if chosen else None
+
+    @property
+    def classes(self) -> list[FeatureClass]:
+        """Every feature class."""
+        return list(self._classes.values())
+
+    @property
+    def named_queries(self) -> list[NamedQuery]:
+        """Every named query."""
+        return list(self._named_queries.values())
+
+    @property
+    def sources(self) -> list[DataSource]:
+        """Every data source."""
+        return list(self._sources.values())
+
+    @property
+    def hooks(self) -> list[HookDefinition]:
+        """Every hook."""
+        return list(self._hooks.values())
 
     @property
     def definitions(self) -> list[ResolverDefinition]:

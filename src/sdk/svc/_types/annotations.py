@@ -8,6 +8,7 @@ import types
 import typing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any, Mapping, Optional, TypeVar
 
 from .._diagnostics import rules
@@ -123,10 +124,15 @@ class _Names(dict):  # type: ignore[type-arg]
         return self._scope.lookup(name)
 
 
+@lru_cache(maxsize=4096)
+def _annotation_code(text: str) -> types.CodeType:
+    return compile_rewritten(text, "<annotation>", "eval")
+
+
 def evaluate(text: str, scope: Scope) -> Any:
     """The value of a quoted annotation. Raises DefinitionError 124 for an unknown name, 142 for an unknown feature, else 114."""
     try:
-        return eval(compile_rewritten(text.strip(), "<annotation>", "eval"), _Names(scope))
+        return eval(_annotation_code(text.strip()), _Names(scope))
     except DefinitionError:
         raise
     except NameError as error:

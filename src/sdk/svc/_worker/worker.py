@@ -15,13 +15,15 @@ import os
 import signal
 import sys
 import threading
+from functools import lru_cache
 from typing import Any, Dict, List, Optional, Set
 
 from .._diagnostics import rules
 from .._model.context import current_call
 from .._diagnostics.findings import Finding, Span
 from .._model.hooks import AFTER, BEFORE, HookDefinition
-from .._loading.load import load_project
+from .._loading.code_cache import use_code_cache
+from .._loading.load import few_collections, load_project
 from .._model.registry import registry
 from .._diagnostics.source import project_path, source_of
 from .frame_runner import runner_for
@@ -291,6 +293,7 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--files", required=True, help="JSON list of the Python files to import, relative to the root")
     parser.add_argument("--socket", required=True, help="path of the server's Unix socket")
     parser.add_argument("--memory-limit", type=int, help="cap on the address space in bytes")
+    parser.add_argument("--code", help="file of compiled modules")
     arguments = parser.parse_args(argv)
     if arguments.memory_limit is not None:
         _limit_memory(arguments.memory_limit)
@@ -299,11 +302,15 @@ def main(argv: List[str]) -> int:
     project = Project(arguments.root)
     worker = Worker(Connection(arguments.socket), Connection(arguments.socket), project)
     worker.start()
+    use_code_cache(arguments.code)
     findings = load_project(arguments.root, files)
+    use_code_cache(None)
     if findings:
         worker.fail([finding.json() for finding in findings])
         return 1
-    runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
+    with few_collections():
+        runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
+        places = {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()}
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
@@ -311,7 +318,7 @@ def main(argv: List[str]) -> int:
         worker.fail([failed.json()])
         return 1
     after = [hook for hook in hooks if hook.kind == AFTER]
-    worker.serve(runners, {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()}, bool(after))
+    worker.serve(runners, places, bool(after))
     worker.run_after(after)
     return 0
 
@@ -332,7 +339,12 @@ def _hook_finding(hook: HookDefinition, described: Dict[str, Any]) -> Finding:
 def _place(spec: Any, project: Project) -> Dict[str, Any]:
     origin = spec.definition.origin
     uses_now = any(item.is_now or item.is_frame for item in spec.inputs)
-    return {"isAsync": spec.is_async, "usesNow": uses_now, "file": project.relative(os.path.realpath(origin.filename)) or "", "line": origin.line}
+    return {"isAsync": spec.is_async, "usesNow": uses_now, "file": _real_path(project, origin.filename), "line": origin.line}
+
+
+@lru_cache(maxsize=None)
+def _real_path(project: Project, filename: str) -> str:
+    return project.relative(os.path.realpath(filename)) or ""
 
 
 def _limit_memory(limit: int) -> None:

@@ -1,0 +1,17 @@
+/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+
+import { readFileSync } from "node:fs";
+
+/**
+ * SHA-256, hex, of the sources of svc and the versions of its dependencies: what others have
+ * computed may have been computed otherwise.
+ */
+export function sourceFingerprint(): string {
+  const root = `${import.meta.dir}/../..`;
+  const hash = new Bun.CryptoHasher("sha256").update(readFileSync(`${root}/bun.lock`));
+  for (const folder of ["src", "gen"]) {
+    const paths = [...new Bun.Glob("**/*.{ts,py}").scanSync({ cwd: `${root}/${folder}` })].map((path) => path.replaceAll("\\", "/")).sort();
+    for (const path of paths) hash.update(`${folder}/${path}\0${Bun.hash(readFileSync(`${root}/${folder}/${path}`))}\0`);
+  }
+  return hash.digest("hex");
+}

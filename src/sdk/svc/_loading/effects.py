@@ -1,0 +1,73 @@
+"""What importing a project read and did besides, as far as the interpreter's audit events show it.
+
+An import whose reads are the same again gives the same definitions, unless it did more than read.
+The events do not show that a file was looked at and not opened, which time it is, or what an
+extension module does by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_LISTING = {"os.listdir", "os.scandir"}
+#: Beginnings of the names of events after which an import may not give the same again, or is to
+#: happen again each time.
+_OUTWARD = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.startfile", "sqlite3.connect")
+_CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod", "shutil.")
+#: Python's own search for modules, which lists folders whatever a module does.
+_FINDER = "<frozen importlib._bootstrap_external>"
+
+
+class Effects:
+    """Gathers the paths that this process reads, and what else it does, from the moment it is made
+    until `stop`.
+    """
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._acts = ""
+        self._is_on = True
+        sys.addaudithook(self._see)
+
+    def stop(self) -> None:
+        """Gathers no more."""
+        self._is_on = False
+
+    def json(self) -> dict[str, Any]:
+        """The absolute paths of files and folders that were read, and the first thing that was done
+        besides; empty when there is none.
+        """
+        return {"read": sorted(self._paths), "acted": self._acts}
+
+    def _see(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self._is_on:
+            return
+        if event == "open":
+            self._open(*arguments)
+        elif event in _LISTING:
+            if sys._getframe(1).f_code.co_filename != _FINDER:
+                self._read(arguments[0] if arguments[0] is not None else ".")
+        elif event.startswith(_OUTWARD) or event.startswith(_CHANGES):
+            self._acts = self._acts or event
+
+    def _open(self, path: Any, mode: Any, flags: Any) -> None:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        text = os.path.abspath(os.fsdecode(path))
+        writes = (isinstance(flags, int) and flags & _WRITING) or (isinstance(mode, str) and any(letter in mode for letter in "wax+"))
+        if text.startswith(_PACKAGE) or text == os.devnull:
+            return
+        if writes:
+            self._acts = self._acts or "open to write"
+        else:
+            self._paths.add(text)
+
+    def _read(self, path: Any) -> None:
+        if isinstance(path, int):
+            self._acts = self._acts or "list an open folder"
+        else:
+            self._paths.add(os.path.abspath(os.fsdecode(path)))
