@@ -29,6 +29,7 @@ import { parseTrustedComment } from "../../src/domain/release/trusted-comment.ts
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
 import { selectList } from "../../src/domain/sql/select-list.ts";
+import { countParameters, withoutTerminator } from "../../src/domain/sql/statement.ts";
 import { tokenize } from "../../src/domain/sql/tokenize.ts";
 import { ArchiveRefused, readArchive } from "../../src/domain/tar/reader.ts";
 import { canonicalInstant, parseInstant, parseTimestamp } from "../../src/domain/timestamp.ts";
@@ -43,7 +44,6 @@ import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
 import { QueryRefused } from "../../src/server/query/refusal.ts";
-import { countParameters, withoutTerminator } from "../../src/server/sql/statement-text.ts";
 import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts";
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
 import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
@@ -475,7 +475,11 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "tokens of SQL": { pieces: SQL, parse: (given) => tokenize(given).length },
   "a select list": { pieces: SQL, parse: (given) => selectList(given) },
   "a SQL resolver": { pieces: SQL, parse: (given) => linkSqlFiles([{ path: "a.svc.sql", text: given }], create(GraphSchema)) },
-  "a statement": { pieces: SQL, parse: (given) => [countParameters(given), withoutTerminator(given)] },
+  "a statement": {
+    pieces: SQL,
+    parse: (given) =>
+      (["postgresql", "mysql", "sqlite"] as const).map((dialect) => [countParameters(given, dialect), withoutTerminator(given, dialect)]),
+  },
   "a Python module": { pieces: PYTHON, parse: (given) => lintStatically({ files: [{ path: "features.py", text: given }] }) },
   "a requirements file": {
     pieces: REQUIREMENTS,

@@ -4,10 +4,8 @@ import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import {
   type FeatureSet,
-  type Graph,
   type Resolver,
   ResolverSchema,
-  SourceKind,
   type SqlColumn,
   type SqlParameter,
 } from "../../../gen/svc/v1/graph_pb.ts";
@@ -18,6 +16,7 @@ import { BAD_VALUE } from "../rules/resolvers.ts";
 import { BAD_HEADER, MISSING_HEADER_KEY, UNKNOWN_CLASS } from "../rules/sql-files.ts";
 import { sqlResolverFqn } from "../source-file.ts";
 import { scalarText } from "../yaml-tree.ts";
+import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
 import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
 import type { Knowledge, SqlFile } from "./link.ts";
@@ -25,13 +24,6 @@ import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
 import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
-import type { SqlDialect } from "./tokenize.ts";
-
-const DIALECTS: Partial<Record<SourceKind, SqlDialect>> = {
-  [SourceKind.SQLITE]: "sqlite",
-  [SourceKind.POSTGRESQL]: "postgresql",
-  [SourceKind.MYSQL]: "mysql",
-};
 
 /** What a file gives. */
 export interface LinkedFile {
@@ -212,13 +204,6 @@ export class SqlFileLinker {
     }
     return set;
   }
-}
-
-/** The dialect of a source that a header names: a declared one, or a kind of database. */
-export function dialectOf(source: string, { sources }: Pick<Graph, "sources">): SqlDialect | undefined {
-  const declared = sources.find((candidate) => candidate.name === source);
-  if (declared) return DIALECTS[declared.kind];
-  return (["postgresql", "mysql", "sqlite"] as const).find((kind) => kind === source.toLowerCase());
 }
 
 function listOf(names: readonly string[]): string {

@@ -6,7 +6,7 @@ import { type SqlDialect, SqlScanner } from "./tokenize.ts";
  * Number of parameters of a bound statement: the highest `$n`, or how many `?` there are. Strings, quoted names and
  * comments are passed over, as the dialect has them.
  */
-export function countParameters(statement: string, dialect: SqlDialect): number {
+export function countParameters(statement: string, dialect: SqlDialect | undefined): number {
   const scanner = new SqlScanner(statement, dialect);
   let count = 0;
   let dollarAt = -1;

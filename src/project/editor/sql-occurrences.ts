@@ -2,8 +2,8 @@
 
 import type { GraphIndex } from "../../domain/graph-index.ts";
 import { featureOfColumn } from "../../domain/sql/columns.ts";
+import { dialectOf } from "../../domain/sql/dialect.ts";
 import { type HeaderKey, readHeader } from "../../domain/sql/header.ts";
-import { dialectOf } from "../../domain/sql/link-file.ts";
 import { type SelectItem, selectList } from "../../domain/sql/select-list.ts";
 import { readSettings } from "../../domain/sql/settings.ts";
 import { identifierName, type SqlDialect, SqlScanner } from "../../domain/sql/tokenize.ts";

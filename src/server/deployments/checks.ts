@@ -102,7 +102,7 @@ function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string 
 }
 
 async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {
-  const statement = prepareStatement(query, (position) => source.placeholder(position));
+  const statement = prepareStatement(query, source);
   let columns: readonly string[];
   try {
     columns = await source.describe(statement.text);

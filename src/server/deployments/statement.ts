@@ -3,7 +3,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
 import type { Resolver, SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
-import { withoutTerminator } from "../query/ops/sql-statement.ts";
+import { dialectOfKind } from "../../domain/sql/dialect.ts";
+import { withoutTerminator } from "../../domain/sql/statement.ts";
+import type { SqlSource } from "../sql/source.ts";
 
 /** A statement with bound parameters in place of `${...}`. */
 export interface PreparedStatement {
@@ -13,7 +15,7 @@ export interface PreparedStatement {
 }
 
 /** Puts the database's own placeholders in place of `${...}`; a semicolon at the end is left out. */
-export function prepareStatement(query: SqlQuery, placeholder: (position: number) => string): PreparedStatement {
+export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind" | "placeholder">): PreparedStatement {
   const { body } = query;
   const pieces: { readonly start: number; readonly bodyStart: number; readonly literal: boolean }[] = [];
   let text = "";
@@ -22,13 +24,13 @@ export function prepareStatement(query: SqlQuery, placeholder: (position: number
     pieces.push({ start: text.length, bodyStart: at, literal: true });
     text += body.slice(at, parameter.offset);
     pieces.push({ start: text.length, bodyStart: parameter.offset, literal: false });
-    text += placeholder(index + 1);
+    text += source.placeholder(index + 1);
     at = parameter.offset + parameter.length;
   });
   pieces.push({ start: text.length, bodyStart: at, literal: true });
   text += body.slice(at);
   return {
-    text: withoutTerminator(text),
+    text: withoutTerminator(text, dialectOfKind(source.kind)),
     bodyOffset(offset) {
       const piece = pieces.findLast(({ start }) => start <= offset);
       if (!piece) return 0;

@@ -2,6 +2,7 @@
 
 import { SQL } from "bun";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { withoutTerminator } from "../../domain/sql/statement.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { MysqlConnections } from "./mysql-connections.ts";
 import { columnType, isText, type MysqlColumn, needsText, sqlType, valueReader } from "./mysql-values.ts";
@@ -16,7 +17,7 @@ import {
 } from "./server-source.ts";
 import { ParameterError, SqlError } from "./source.ts";
 import type { SourceDriver } from "./source-driver.ts";
-import { withoutTerminator, wordOffset } from "./statement-text.ts";
+import { wordOffset } from "./statement-text.ts";
 import { tlsOptions } from "./tls.ts";
 
 const CONNECTIONS = 4;
@@ -91,7 +92,7 @@ export class MysqlSource extends ServerSource<MysqlPlan> {
     statement: string,
     run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
   ): Promise<MysqlPlan> {
-    const body = withoutTerminator(statement);
+    const body = withoutTerminator(statement, "mysql");
     const { columns } = await run({ text: `select * from (${body}\n) as svc_statement where ? limit 0`, shift: 0 }, [false]);
     const declared = columns.map(({ type }) => type);
     const plan: MysqlPlan = {

@@ -2,6 +2,7 @@
 
 import { SQL } from "bun";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { withoutTerminator } from "../../domain/sql/statement.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { columnType, exactForm, sqlType, valueReader } from "./postgres-values.ts";
 import { connectionFailure, type DriverRows, runAbortable } from "./server-connection.ts";
@@ -15,7 +16,7 @@ import {
 } from "./server-source.ts";
 import { SqlError } from "./source.ts";
 import type { SourceDriver } from "./source-driver.ts";
-import { utf16Offset, withoutTerminator } from "./statement-text.ts";
+import { utf16Offset } from "./statement-text.ts";
 import { tlsOptions } from "./tls.ts";
 
 const CONNECTIONS = 4;
@@ -79,7 +80,7 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
     run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
     parameters: number,
   ): Promise<PostgresPlan> {
-    const body = withoutTerminator(statement);
+    const body = withoutTerminator(statement, "postgresql");
     const before = "select * from (";
     const text = `${before}${body}\n) as svc_statement where $${parameters + 1}::boolean`;
     const { columns } = await run({ text, shift: before.length }, [false]);

@@ -4,12 +4,14 @@
  */
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { dialectOfKind } from "../../domain/sql/dialect.ts";
+import { countParameters } from "../../domain/sql/statement.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
 import type { DriverRows } from "./server-connection.ts";
 import { SqlError, type SqlResult, type SqlSource, type SqlType } from "./source.ts";
 import type { SourceSettings } from "./source-driver.ts";
-import { comparable, countParameters } from "./statement-text.ts";
+import { comparable } from "./statement-text.ts";
 import { type TlsMode, tlsMode } from "./tls.ts";
 
 /** How a server is reached. */
@@ -132,12 +134,17 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
     }
   }
 
+  /** A null for each parameter of a statement. */
+  private nullsOf(statement: string): FeatureValue[] {
+    return new Array<FeatureValue>(countParameters(statement, dialectOfKind(this.kind))).fill(null);
+  }
+
   async describe(statement: string): Promise<readonly string[]> {
-    return (await this.learn(statement, nulls(statement))).columns;
+    return (await this.learn(statement, this.nullsOf(statement))).columns;
   }
 
   async columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>> {
-    const { columns, declared } = this.described.get(statement) ?? (await this.learn(statement, nulls(statement)));
+    const { columns, declared } = this.described.get(statement) ?? (await this.learn(statement, this.nullsOf(statement)));
     return comparable(columns, declared, (type) => this.columnType(type));
   }
 
@@ -188,9 +195,4 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
       }
     }
   }
-}
-
-/** A null for each parameter of a statement. */
-function nulls(statement: string): FeatureValue[] {
-  return new Array<FeatureValue>(countParameters(statement)).fill(null);
 }

@@ -43,6 +43,9 @@ describe("the end of a statement", () => {
     ["select ';' ;", "select ';'"],
     ["select 1; select 2", "select 1; select 2"],
     ["select 1; select 2;", "select 1; select 2"],
+    ["select $x$ ; $x$ -- ;", "select $x$ ; $x$ -- ;"],
+    ["select /* ; */ 1", "select /* ; */ 1"],
+    ['select ";" as a;-- done\n/* really */ ;', 'select ";" as a'],
     ["", ""],
     [";", ""],
   ])("%j", (statement, expected) => {

@@ -5,6 +5,8 @@
 
 import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import { dialectOfKind } from "../../../domain/sql/dialect.ts";
+import { withoutTerminator } from "../../../domain/sql/statement.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 
@@ -97,31 +99,13 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
     text += sql.body.slice(at, place.offset) + source.placeholder(position + 1, formOf(sql.parameters[position]?.feature));
     at = place.offset + place.length;
   }
-  return withoutTerminator(text + sql.body.slice(at));
+  return withoutTerminator(text + sql.body.slice(at), dialectOfKind(sql.sourceKind));
 }
 
 /** The name of a bound body's parameter at a position, from 0. */
 export function parameterName({ parameters }: SqlInfo, position: number): string {
   const parameter = parameters[position];
   return parameter?.now ? "now" : (parameter?.feature?.fqn ?? parameter?.name ?? "");
-}
-
-/** A statement without the semicolon, blanks and comments after its end. */
-export function withoutTerminator(statement: string): string {
-  const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;|[^\s]/g;
-  let end = 0;
-  let semicolon = -1;
-  for (let match = token.exec(statement); match; match = token.exec(statement)) {
-    const [text] = match;
-    if (text.startsWith("--") || text.startsWith("/*")) continue;
-    if (text === ";") {
-      if (semicolon < 0) semicolon = match.index;
-    } else {
-      semicolon = -1;
-      end = match.index + text.length;
-    }
-  }
-  return semicolon >= 0 ? statement.slice(0, end) : statement.trimEnd();
 }
 
 /**

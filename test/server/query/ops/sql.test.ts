@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { buildGraphIndex } from "../../../../src/server/query/graph/graph-index.ts";
-import { boundStatement, scanStatement, withoutTerminator } from "../../../../src/server/query/ops/sql-statement.ts";
+import { boundStatement, scanStatement } from "../../../../src/server/query/ops/sql-statement.ts";
 import { Preparer } from "../../../../src/server/query/request/prepare.ts";
 import { RunCaches } from "../../../../src/server/query/run/caches.ts";
 import { Execution } from "../../../../src/server/query/run/executor.ts";
@@ -269,13 +269,5 @@ describe("statements", () => {
     );
     expect(elsewhere.text(2)).toEndWith('q where (q."id", q."name") in (($1, $2), ($3, $4))');
     expect(elsewhere.text(1)).toEndWith('q where q."id" = $1 and q."name" = $2');
-  });
-
-  test("the end is found through strings, comments and dollar quotes", () => {
-    expect(withoutTerminator("select ';' ;  ")).toBe("select ';'");
-    expect(withoutTerminator("select $x$ ; $x$ -- ;")).toBe("select $x$ ; $x$ -- ;");
-    expect(withoutTerminator("select /* ; */ 1")).toBe("select /* ; */ 1");
-    expect(withoutTerminator('select ";" as a;-- done\n/* really */ ;')).toBe('select ";" as a');
-    expect(withoutTerminator("select 1; select 2")).toBe("select 1; select 2");
   });
 });
