@@ -7,6 +7,7 @@ import { isLoopback } from "../config/address.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Source } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
+import { errorText } from "../domain/error-text.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { type HttpProxy, type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
@@ -255,7 +256,7 @@ function networkFailure(
     case "ZstdDecompressionError":
       return fail(`the answer of ${where} is cut or broken: it cannot be decompressed`, false, "Try again.", "connection_lost");
   }
-  return fail(`the request to ${where} failed: ${error instanceof Error ? error.message : String(error)}`, false);
+  return fail(`the request to ${where} failed: ${errorText(error)}`, false);
 }
 
 /** The next step when an address turns out to be wrong. */

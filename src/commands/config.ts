@@ -2,6 +2,7 @@ import { defineCommand } from "../cli/command.ts";
 import { choice } from "../cli/flag.ts";
 import type { Setting, Source } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
+import { errorText } from "../domain/error-text.ts";
 import { escapeControls } from "../domain/name.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { TableLayout } from "../output/table.ts";
@@ -123,7 +124,7 @@ async function learn({ api, http, progress, settings }: Context): Promise<Learne
       onlyEngine: addresses.length === 1 ? addresses[0] : undefined,
     };
   } catch (error) {
-    progress.warn(`the server was not asked for the rest: ${error instanceof Error ? error.message : String(error)}`);
+    progress.warn(`the server was not asked for the rest: ${errorText(error)}`);
     return nothing;
   }
 }

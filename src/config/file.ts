@@ -6,6 +6,7 @@
 import { dirname, join } from "node:path";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
 import { isOpenToOthers, readPrivateFile, refuseLink, writePrivateFile } from "../disk/private-file.ts";
+import { errorText } from "../domain/error-text.ts";
 import { yamlMessage } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { locateConfig } from "./location.ts";
@@ -157,7 +158,7 @@ function valuesOf(document: { toJS(): unknown }, path: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    throw new CliError(`${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new CliError(`${path}: ${errorText(error)}`, {
       code: "config_broken",
       hint: "Correct the file, or move it away and run `svc login`.",
       cause: error,

@@ -1,6 +1,7 @@
 /** What went wrong with a file, in words that both halves can show. */
 
 import { dirname } from "node:path";
+import { errorText } from "../domain/error-text.ts";
 import { freeBytes } from "./folder-facts.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -55,7 +56,7 @@ const LEAST_ROOM = 64 * 1024;
 /** Why a file could not be used, in words. `path` is the file, whether it is there or not. */
 export function reasonAt(path: string, error: unknown): string {
   if (isOutOfSpaceAt(path, error)) return WORDS.ENOSPC as string;
-  return systemWords(error) ?? (error instanceof Error ? error.message : String(error));
+  return systemWords(error) ?? errorText(error);
 }
 
 /** The same of a file. Of a full device SQLite often says only that input or output failed, so the device is asked then. */
@@ -94,7 +95,7 @@ export class DiskError extends Error {
 
   /** The error of an operation on a path that the system refused. */
   static from(operation: "read" | "write", path: string, cause: unknown): DiskError {
-    const words = systemWords(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+    const words = systemWords(cause) ?? errorText(cause);
     return new DiskError(`cannot ${operation} ${path}: ${words}`, operation === "read" ? "file_unreadable" : "file_unwritable", { cause });
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
+import { errorText } from "../domain/error-text.ts";
 import { jsonDocument } from "../output/json.ts";
 import { type LoadPlan, type LoadResult, type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "./load.ts";
 
@@ -79,7 +80,7 @@ async function save({ machine, progress }: Context, path: string, report: Benchm
     await machine.writeFile(path, `${jsonDocument(benchmarkJson(report))}\n`);
     return { path };
   } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error);
+    const failure = errorText(error);
     progress.warn(`the results were not written to ${path}: ${failure}`);
     return { path, failure };
   }

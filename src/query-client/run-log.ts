@@ -3,6 +3,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { QueryMeta, QueryService } from "../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../context/context.ts";
+import { errorText } from "../domain/error-text.ts";
 
 /** Lines that are shown of one run. */
 const MOST_LINES = 100;
@@ -21,6 +22,6 @@ export async function tellRunLog(
     if (lines.length === MOST_LINES)
       progress.verbose(`the newest ${MOST_LINES} lines; the page of the run has more: ${meta.url || "see the dashboard"}`);
   } catch (error) {
-    progress.verbose(`what the resolvers printed could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    progress.verbose(`what the resolvers printed could not be read: ${errorText(error)}`);
   }
 }

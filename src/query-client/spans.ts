@@ -3,6 +3,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { QueryMeta, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../context/context.ts";
+import { errorText } from "../domain/error-text.ts";
 
 /** The spans of a query that was traced; none, and a word of it, when they cannot be read. */
 export async function spansOf(
@@ -14,7 +15,7 @@ export async function spansOf(
   try {
     return (await service.getTrace({ trace: { case: "queryId", value: meta.queryId } })).spans;
   } catch (error) {
-    progress.warn(`the spans of trace ${meta.traceId} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    progress.warn(`the spans of trace ${meta.traceId} could not be read: ${errorText(error)}`);
     return [];
   }
 }

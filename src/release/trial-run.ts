@@ -1,5 +1,6 @@
 /** Running a build before anybody depends on it. */
 
+import { errorText } from "../domain/error-text.ts";
 import { ReleaseError } from "./release-error.ts";
 
 /** Longest time a build may take to say its version. */
@@ -50,7 +51,7 @@ async function run(path: string, env: Readonly<Record<string, string | undefined
     ]);
     return { exitCode, stdout, stderr };
   } catch (error) {
-    return { exitCode: -1, stdout: "", stderr: error instanceof Error ? error.message : String(error) };
+    return { exitCode: -1, stdout: "", stderr: errorText(error) };
   }
 }
 

@@ -2,13 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import {
-  type FeatureSet,
-  type Resolver,
-  ResolverSchema,
-  type SqlColumn,
-  type SqlParameter,
-} from "../../../gen/svc/v1/graph_pb.ts";
+import { type FeatureSet, type Resolver, ResolverSchema, type SqlColumn, type SqlParameter } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames, didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { LineMap } from "../line-map.ts";

@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { isError } from "../../domain/finding.ts";
 import { INVALID_SYNTAX } from "../../domain/rules/loading.ts";
 import type { SourceText } from "../../output/diagnostic.ts";
@@ -275,7 +276,7 @@ export class LanguageServer {
 
   /** Shows what is wrong with the project as a whole. */
   private tell(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     this.deps.log(message);
     this.rpc.notify("window/showMessage", { type: 2, message });
   }
@@ -318,7 +319,7 @@ export class LanguageServer {
     if (this.analysis) return;
     this.analysis = this.analyze(texts)
       .catch((error) => {
-        if (!this.stopped.signal.aborted) this.deps.log(error instanceof Error ? error.message : String(error));
+        if (!this.stopped.signal.aborted) this.deps.log(errorText(error));
       })
       .finally(() => {
         this.analysis = undefined;

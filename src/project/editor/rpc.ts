@@ -1,5 +1,7 @@
 /** JSON-RPC 2.0 between an editor and the language server. */
 
+import { errorText } from "../../domain/error-text.ts";
+
 /** Error codes of JSON-RPC and of the language server protocol. */
 export const RPC_ERRORS = {
   parse: -32700,
@@ -63,7 +65,7 @@ export function createRpc(
     } catch (error) {
       const code = error instanceof RpcError ? error.code : RPC_ERRORS.internal;
       if (!(error instanceof RpcError)) onError(error);
-      if (isRequest) reply(id, { error: { code, message: error instanceof Error ? error.message : String(error) } });
+      if (isRequest) reply(id, { error: { code, message: errorText(error) } });
     }
   };
 

@@ -7,6 +7,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { Clock } from "../../context/clock.ts";
 import { reasonAt } from "../../disk/disk-error.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { StartError } from "../failure.ts";
 import type { Log } from "../log.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata/schema.ts";
@@ -101,7 +102,7 @@ function sqliteDriver<Store>({ isRenewable, open, ...schema }: SqliteStore<Store
       const { path, name, release } = holdPath(place, context);
       const file = { ...schema, path, programVersion: context.programVersion };
       const onRenewal = (damage: unknown, kept: string): void =>
-        context.log.warning(`${name} was damaged: it was set aside, and begun anew`, { reason: textOf(damage), kept });
+        context.log.warning(`${name} was damaged: it was set aside, and begun anew`, { reason: errorText(damage), kept });
       const found = (state: FoundStore<Store>["state"]): FoundStore<Store> => ({
         name,
         state,
@@ -240,8 +241,4 @@ function lockBeside(path: string): ExclusiveLock {
   const lock = takeExclusiveLock(`${path}.lock`);
   if (!lock) throw new StartError("locked", `${path} is held by another server, or is the place of another store.`);
   return lock;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

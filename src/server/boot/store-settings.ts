@@ -6,6 +6,7 @@
 
 import { readRegularFile } from "../../disk/regular-file.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { StartError } from "../failure.ts";
 
 /** The stores of a server. */
@@ -76,7 +77,7 @@ function read(path: string): string | undefined {
   try {
     return readRegularFile(path, { maxBytes: LARGEST_FILE })?.toString("utf8");
   } catch (error) {
-    throw invalid(textOf(error), CORRECT);
+    throw invalid(errorText(error), CORRECT);
   }
 }
 
@@ -84,7 +85,7 @@ function parse(text: string, path: string): unknown {
   try {
     return Bun.YAML.parse(text);
   } catch (error) {
-    throw invalid(`${path} is not YAML: ${textOf(error)}.`, CORRECT);
+    throw invalid(`${path} is not YAML: ${errorText(error)}.`, CORRECT);
   }
 }
 
@@ -97,10 +98,6 @@ function mapping(value: unknown, path: string, what: string): Record<string, unk
 function refuseUnknown(name: string, where: string): void {
   if (STORE_NAMES.some((known) => known === name)) return;
   throw invalid(`${where}: there is no store '${name}'.`, didYouMean(name, STORE_NAMES) || `The stores are ${STORE_NAMES.join(", ")}.`);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function invalid(message: string, hint: string): StartError {

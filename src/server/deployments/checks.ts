@@ -3,6 +3,7 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { finding } from "../../domain/finding.ts";
 import { STATEMENT_REJECTED, UNUSABLE_SOURCE } from "../../domain/rules/sql-files.ts";
 import { completeStar } from "../../domain/sql/columns.ts";
@@ -30,7 +31,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
     if (known) return known;
     const testing = source.test().then(
       () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) => errorText(error),
     );
     reachable.set(source.name, testing);
     return testing;

@@ -6,6 +6,7 @@
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { errorText } from "../../domain/error-text.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -187,7 +188,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     try {
       return await running.acquire(id, () => start(deployment, closing.signal));
     } catch (error) {
-      throw new Failure("unavailable", `Deployment ${id} could not be started: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new Failure("unavailable", `Deployment ${id} could not be started: ${errorText(error)}`, {
         hint: "Deploy again with `svc apply`.",
       });
     }

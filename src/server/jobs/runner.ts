@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { errorText } from "../../domain/error-text.ts";
 import type { Log } from "../log.ts";
 import type { ClaimedJob, JobRecord, JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
@@ -96,7 +97,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       try {
         return await write();
       } catch (error) {
-        if (!isWaiting) log.error("the end of a job waits", { job: job.id, kind: job.kind, error: textOf(error) });
+        if (!isWaiting) log.error("the end of a job waits", { job: job.id, kind: job.kind, error: errorText(error) });
         await clock.sleep(STORE_RETRY_MS, stopping.signal);
       }
     }
@@ -140,7 +141,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     } catch (error) {
       const reason: unknown = ended.signal.aborted ? ended.signal.reason : error;
       if (!(reason instanceof AttemptEnded))
-        return { is: "failed", reason: textOf(error), isFinal: error instanceof JobFailed || job.attempts >= job.maxAttempts };
+        return { is: "failed", reason: errorText(error), isFinal: error instanceof JobFailed || job.attempts >= job.maxAttempts };
       if (reason.why !== "timeout") return { is: reason.why };
       return { is: "failed", reason: `it took longer than ${job.attemptTimeoutMs / 1_000} s`, isFinal: job.attempts >= job.maxAttempts };
     } finally {
@@ -196,7 +197,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     const ended = new AbortController();
     const done: Promise<void> = attempt(claimed, ended)
       .catch((error: unknown) => {
-        if (!stopping.signal.aborted) log.error("a job's end could not be written", { job: claimed.job.id, error: textOf(error) });
+        if (!stopping.signal.aborted) log.error("a job's end could not be written", { job: claimed.job.id, error: errorText(error) });
       })
       .finally(() => {
         running.delete(done);
@@ -220,7 +221,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         await pause.rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
-        log.error("the queue of jobs could not be read", { error: textOf(error) });
+        log.error("the queue of jobs could not be read", { error: errorText(error) });
         await pause.rest(STORE_RETRY_MS);
       }
     }
@@ -248,8 +249,4 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       rested();
     },
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { errorText } from "../../domain/error-text.ts";
 
 /**
  * Whether a node is ready. `starting` = its live deployments are not loaded yet; `unavailable` = a
@@ -53,7 +54,7 @@ export function createReadiness(options: {
       await Promise.race([probe(), late]);
       return [];
     } catch (error) {
-      return [`The ${name} cannot be used: ${error instanceof Error ? error.message : String(error)}.`];
+      return [`The ${name} cannot be used: ${errorText(error)}.`];
     } finally {
       late.catch(() => undefined);
       over.abort();

@@ -7,6 +7,7 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { within } from "../../python/subprocess.ts";
 import { decodeResult, encodeCall } from "./call-codec.ts";
 import { CrashHistory } from "./crash-history.ts";
@@ -368,5 +369,5 @@ export class Supervisor implements PythonPool {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

@@ -1,6 +1,7 @@
 /** What sources on database servers have in common: giving up on a statement, and saying why there is no connection. */
 
 import type { SQL } from "bun";
+import { errorText } from "../../domain/error-text.ts";
 import { SqlError } from "./source.ts";
 
 /** Rows with the columns as the server described them. */
@@ -39,7 +40,7 @@ function driverRows(result: unknown[][] & SQL.ResultMetadata): DriverRows {
 
 /** Why a server could not be asked. Never contains the password. */
 export function connectionFailure(error: unknown, server: string, password: string): SqlError {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
   const safe = password === "" ? text : text.replaceAll(password, "***");
   return new SqlError(`${server}: ${safe}`);
 }

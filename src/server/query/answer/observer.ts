@@ -1,5 +1,6 @@
 /** The watcher of a query that is traced, or whose stages are kept. */
 
+import { errorText } from "../../../domain/error-text.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { CellId, Row } from "../plan/ids.ts";
@@ -69,7 +70,7 @@ export class QueryObserver implements RunObserver {
   writeBegan(values: number, relations: number): (error?: unknown) => void {
     const { spans } = this;
     const span = spans?.open("store", "write", spans.root, { values, relations: relations || undefined });
-    return (error) => spans?.end(span, {}, error === undefined ? "" : textOf(error));
+    return (error) => spans?.end(span, {}, error === undefined ? "" : errorText(error));
   }
 
   async call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
@@ -87,7 +88,7 @@ export class QueryObserver implements RunObserver {
       spans.end(span, facts, error?.message);
       return result;
     } catch (error) {
-      spans.end(span, {}, textOf(error));
+      spans.end(span, {}, errorText(error));
       throw error;
     }
   }
@@ -113,7 +114,7 @@ export class QueryObserver implements RunObserver {
           spans.end(span, { rows_out: result.rows.length });
           return result;
         } catch (error) {
-          spans.end(span, {}, textOf(error));
+          spans.end(span, {}, errorText(error));
           throw error;
         }
       },
@@ -147,8 +148,4 @@ function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: n
 
 function countOf(rows: RowsValue | undefined): number {
   return rows ? rows.to - rows.from : 0;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@
 
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
 import { type Coercer, describeBare, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
@@ -130,7 +131,7 @@ export function callFailure(error: unknown, path: string, resolver: ResolverInfo
       code: ErrorCode.RESOLVER_TIMED_OUT,
       message: `${nameResolver(resolver)} did not finish within ${formatDuration(resolver.timeoutMs)}`,
     };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return { ...base, code: ErrorCode.RESOLVER_FAILED, message: `${nameResolver(resolver)} could not be run: ${message}` };
 }
 

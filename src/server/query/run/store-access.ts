@@ -1,6 +1,7 @@
 /** Reading and writing the online store for a running query. Its failures never fail the query. */
 
 import { formatDuration } from "../../../domain/duration.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { type OnlineFound, type RowsRead, type RowsWrite, storeKey, type ValuesRead, type ValueWrite } from "../../stores/online/store.ts";
 import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
@@ -115,7 +116,7 @@ export function latestOf(run: Run, cells: readonly CellId[]): number {
 /** Says that the store could not be read; the query goes on without it. */
 function storeUnread({ context }: Run, reads: readonly StoreRead[], error: unknown): void {
   const namespace = [...new Set(reads.map(({ frame }) => frame.namespace.name))].join(", ");
-  context.log.warning("the online store could not be read", { namespace, queryId: context.queryId, error: textOf(error) });
+  context.log.warning("the online store could not be read", { namespace, queryId: context.queryId, error: errorText(error) });
 }
 
 /** What is stored for a cell, if it is not too old. */
@@ -164,7 +165,7 @@ function storeOnline(run: Run, present: number): void {
   } catch (error) {
     ended?.(error);
     const written = { values: values.length, relations: rows.length };
-    context.log.warning("values could not be stored online", { ...written, queryId: context.queryId, error: textOf(error) });
+    context.log.warning("values could not be stored online", { ...written, queryId: context.queryId, error: errorText(error) });
   }
 }
 
@@ -205,8 +206,4 @@ function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueW
     });
   }
   return newest.values();
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 /** Telling a damaged file from everything else that can go wrong. */
 
+import { errorText } from "../../../domain/error-text.ts";
 import { StartError } from "../../failure.ts";
 import { OfflineStoreError } from "./store.ts";
 
@@ -18,7 +19,7 @@ export function damaged(path: string, reason: string): OfflineStoreError {
 export function toOfflineError(path: string, error: unknown): OfflineStoreError {
   if (error instanceof OfflineStoreError) return error;
   if (error instanceof StartError) return new OfflineStoreError("unusable", error.hint ? `${error.message} ${error.hint}` : error.message);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   const code = String((error as { code?: unknown })?.code ?? "");
   if (
     /^SQLITE_(CORRUPT|NOTADB|SCHEMA|MISMATCH|CONSTRAINT|IOERR_SHORT_READ|CANTOPEN)/.test(code) ||

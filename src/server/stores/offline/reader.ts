@@ -5,6 +5,7 @@
 
 import { Database, type Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
+import { errorText } from "../../../domain/error-text.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { Catalog } from "./catalog.ts";
 import { checksum, fromColumn, type SqlValue } from "./column.ts";
@@ -156,7 +157,7 @@ export class OfflineReader {
     try {
       statement = this.#db.prepare(text);
     } catch (error) {
-      throw new OfflineStoreError("refused", error instanceof Error ? error.message : String(error));
+      throw new OfflineStoreError("refused", errorText(error));
     }
     try {
       const columns = statement.columnNames;

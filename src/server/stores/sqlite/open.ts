@@ -8,6 +8,7 @@ import { basename, dirname } from "node:path";
 import { isOutOfSpaceAt, reasonAt, systemCode, systemWords } from "../../../disk/disk-error.ts";
 import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../../disk/rename.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { StartError } from "../../failure.ts";
 
 /**
@@ -220,7 +221,7 @@ function unopened(path: string, error: unknown): StartError {
 }
 
 function damaged(path: string, cause: unknown): StartError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorText(cause);
   return new StartError(
     "data_damaged",
     `${path} cannot be read: ${reason}.`,

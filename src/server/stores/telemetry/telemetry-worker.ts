@@ -3,6 +3,7 @@
  * that none of that holds up a query.
  */
 
+import { errorText } from "../../../domain/error-text.ts";
 import { serve } from "../../thread/rpc.ts";
 import { isDamage, setAside } from "../sqlite/open.ts";
 import { TelemetryDatabase, type TelemetryFile } from "./database.ts";
@@ -19,6 +20,6 @@ serve<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
   close: (database) => database.close(),
   renewal: {
     isFor: isDamage,
-    prepare: (damage, { path }, tell) => tell("renewed", damage instanceof Error ? damage.message : String(damage), setAside(path)),
+    prepare: (damage, { path }, tell) => tell("renewed", errorText(damage), setAside(path)),
   },
 });

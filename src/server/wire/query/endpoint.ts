@@ -1,6 +1,7 @@
 /** What the doors of the query engine do alike: find the deployment, run the query, log it as it was sent and answered, let the deployment go. */
 
 import type { Clock } from "../../../context/clock.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -172,7 +173,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   } catch (error) {
     const durationMs = performance.now() - began;
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     deps.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
     if (spans) deps.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(arrival), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;

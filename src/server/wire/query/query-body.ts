@@ -1,6 +1,7 @@
 /** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
 
 import { DURATION_GRAMMAR } from "../../../domain/duration.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { readStaleness } from "../../../domain/staleness.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../../domain/value.ts";
@@ -100,7 +101,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   try {
     parsed = parseExactJson(text);
   } catch (error) {
-    throw new BodyInvalid(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new BodyInvalid(`the body is not JSON: ${errorText(error)}`);
   }
   const body = fields(parsed, "the body");
   if (members > Object.keys(body).length) throw givenTwice(repeatedName(bytes), "");

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { CheckHealthResponseSchema, HealthCheckSchema, HealthCheckStatus, HealthService } from "../../../../gen/svc/v1/health_pb.ts";
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { errorText } from "../../../domain/error-text.ts";
 import { authorize, hasCredentials } from "../../access/authorize.ts";
 import type { Platform } from "../platform.ts";
 
@@ -83,7 +84,7 @@ async function check({ name, probe, absent }: Part) {
   });
   const outcome = await Promise.race([probe(), late]).then(
     (message) => ({ status: HealthCheckStatus.OK, message }),
-    (error: unknown) => ({ status: HealthCheckStatus.FAILING, message: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ status: HealthCheckStatus.FAILING, message: errorText(error) }),
   );
   clearTimeout(timer);
   return create(HealthCheckSchema, { name, ...outcome, latencyMs: performance.now() - began });
