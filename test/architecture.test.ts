@@ -238,6 +238,44 @@ test("whether a program is there is asked in test/harness/needs.ts, which names 
   expect(asking).toEqual([]);
 });
 
+describe("test/ mirrors src/", () => {
+  /** Folders of tests of something that is no folder of src, with what it is. */
+  const OWN_FOLDERS: Readonly<Record<string, string>> = {
+    binary: "the compiled binary",
+    harness: "what tests are made with",
+    install: "install.sh and install.ps1",
+    parsing: "every parser of text at once",
+    runner: "the test command",
+    sdk: "the Python package, as a whole",
+  };
+  const folderOfPath = (path: string) => path.split("/").slice(0, -1).join("/");
+  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/(\.test)?\.(ts|py)$/, "");
+  const sourceFiles = [...new Bun.Glob("**/*.{ts,py}").scanSync(SRC)];
+  const sourceFolders = new Set(sourceFiles.map(folderOfPath));
+  const testFiles = [...new Bun.Glob("**/*.test.ts").scanSync(import.meta.dir)].filter(
+    (path) => path.includes("/") && !((path.split("/")[0] ?? "") in OWN_FOLDERS),
+  );
+
+  test("a test stands in a folder that src has", () => {
+    const isFolder = (folder: string) => [...sourceFolders].some((one) => one === folder || one.startsWith(`${folder}/`));
+    expect(testFiles.filter((path) => !isFolder(folderOfPath(path)))).toEqual([]);
+  });
+
+  test("a test with the name of one source file stands where that stands", () => {
+    const misplaced = testFiles.flatMap((path) => {
+      const room = path.split("/")[0] ?? "";
+      const namesakes = sourceFiles.filter((file) => file.startsWith(`${room}/`) && nameOf(file) === nameOf(path));
+      const isThere = namesakes.some((file) => folderOfPath(file) === folderOfPath(path));
+      return namesakes.length !== 1 || isThere ? [] : [`${path}: ${namesakes.join(", ")}`];
+    });
+    expect(misplaced).toEqual([]);
+  });
+
+  test("every folder that has tests of its own is named", () => {
+    expect(Object.keys(OWN_FOLDERS).filter((folder) => sourceFolders.has(folder) && folder !== "sdk")).toEqual([]);
+  });
+});
+
 describe("time in tests", () => {
   /** Files outside of the bench that read a clock to compare what it says, with the reason. */
   const READS_A_CLOCK: Readonly<Record<string, string>> = {
@@ -246,7 +284,7 @@ describe("time in tests", () => {
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
     "harness/server-watch.ts": "prints how long the slowest answer took",
-    "server/random-kills.ts": "prints how long the slowest start took",
+    "server/stores/random-kills.ts": "prints how long the slowest start took",
     "parsing/extremes.ts": "prints what was slow",
     "disk/result-cache.test.ts": "makes files older",
     "disk/rename-held.ts": "shows that something was waited for: a busy machine makes it longer",
@@ -275,12 +313,12 @@ describe("time in tests", () => {
     "disk/lock.test.ts": "holds a lock for a moment",
     "python/known-analysis.test.ts": "lets the clock of the file system go on",
     "release/http-source.test.ts": "an interruption after a moment",
-    "server/body.test.ts": "a sender that is slow",
-    "server/data-files.test.ts": "lets the group commit end",
+    "server/wire/http/body.test.ts": "a sender that is slow",
+    "server/boot/data-files.test.ts": "lets the group commit end",
     "server/jobs/kills.test.ts": "a kill at a random moment",
     "server/nodes/two-nodes.test.ts": "a moment in which another node could have taken up the work",
     "server/python/deadlines.test.ts": "keeps the event loop from reading, for a while",
-    "server/stores/damage.test.ts": "ends a hang",
+    "server/stores/damaged-files.test.ts": "ends a hang",
     "server/stores/online/conformance.test.ts": "writes and sweeps that cross each other",
   };
   const CLOCK =

@@ -10,8 +10,8 @@ import { type DescFile, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Permission, permission } from "../../gen/svc/v1/options_pb.ts";
 import { QueryRequestSchema } from "../../gen/svc/v1/query_pb.ts";
 import { ENDPOINTS } from "../../src/server/wire/router.ts";
-import { runs, seed } from "../domain/seed.ts";
 import { Sandbox } from "../harness/sandbox.ts";
+import { runs, seed } from "../harness/seed.ts";
 import { residentMiB } from "../harness/server-watch.ts";
 import { enveloped, seeded, WireFuzz } from "../harness/wire-fuzz.ts";
 

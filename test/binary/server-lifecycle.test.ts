@@ -4,9 +4,9 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runs, seed } from "../domain/seed.ts";
 import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
+import { runs, seed } from "../harness/seed.ts";
 import { seeded } from "../harness/wire-fuzz.ts";
 
 /** Bounded by the time that the test has, also in long runs. */

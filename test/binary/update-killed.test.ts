@@ -4,10 +4,10 @@
  */
 
 import { afterAll, expect, test } from "bun:test";
-import { seed } from "../domain/seed.ts";
 import { InstalledMachine } from "../harness/installed-machine.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { builtFeed } from "../harness/release-feed.ts";
+import { seed } from "../harness/seed.ts";
 import { SmallFeeds } from "../harness/small-release.ts";
 
 /** System calls by what they do; all of them are killed at, from the first to the last. */

@@ -21,7 +21,7 @@ import {
 } from "../../src/cli/flag.ts";
 import { type ParseSpec, parse } from "../../src/cli/parse.ts";
 import { UsageError } from "../../src/errors/cli-error.ts";
-import { seeded } from "../domain/seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const NOW = Date.UTC(2024, 4, 1, 12);
 const BASE = { now: NOW, cwd: "/projects", homeDir: "/home/me" };

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import { SQL } from "bun";
 import { tempFolder } from "../client/test-context.ts";
-import { marked, placeOf } from "../domain/marked.ts";
 import { lacksMariadb, startMariadb } from "../harness/mariadb.ts";
+import { marked, placeOf } from "../harness/marked.ts";
 import { lacksPostgres, startPostgres } from "../harness/postgres.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renameInPlace, renameInPlaceSync } from "../../src/disk/rename.ts";
 import { lacksProgram } from "../harness/needs.ts";
-import { TempFolder } from "../server/running-server.ts";
+import { TempFolder } from "../harness/running-server.ts";
 
 test("a rename replaces what is there, and fails where it cannot", async () => {
   using folder = new TempFolder();

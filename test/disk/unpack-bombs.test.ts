@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { unpackArchive } from "../../src/disk/unpack.ts";
 import { ARCHIVE_LIMITS, ArchiveRefused } from "../../src/domain/tar/reader.ts";
-import { TempFolder } from "../server/running-server.ts";
+import { TempFolder } from "../harness/running-server.ts";
 import { bundle, entry } from "./tar.ts";
 
 test.each([

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { unpackArchive } from "../../src/disk/unpack.ts";
 import { ArchiveRefused } from "../../src/domain/tar/reader.ts";
-import { TempFolder } from "../server/running-server.ts";
+import { TempFolder } from "../harness/running-server.ts";
 import { bundle, entry, pax } from "./tar.ts";
 
 async function refusal(archive: Blob, limits?: { maxEntries: number; maxBytes: number }): Promise<string> {

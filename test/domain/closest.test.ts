@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { closestNames, didYouMean, editDistance } from "../../src/domain/closest.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const word = fc.string({ unit: fc.constantFrom("a", "b", "c", "_"), maxLength: 8 });
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from "bun:test";
 import { Cron } from "croner";
 import fc from "fast-check";
 import { readSchedule, scheduleProblem } from "../../src/domain/cron.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const FIELDS = [
   { min: 0, max: 59, words: [] },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 describe("parseDuration", () => {
   const right: Record<string, number> = {

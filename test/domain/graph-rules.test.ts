@@ -5,8 +5,8 @@ import { ExpressionSchema, OutputShape, ResolverKind } from "../../gen/svc/v1/gr
 import { DataTypeSchema, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { featuresOf } from "../../src/domain/graph-diff.ts";
 import { checkGraph } from "../../src/domain/graph-rules.ts";
+import { shown } from "../harness/marked.ts";
 import { graphOf, resolver } from "./build-graph.ts";
-import { shown } from "./marked.ts";
 
 /** The findings without 163, which small fixtures are full of. */
 const found = (...args: Parameters<typeof graphOf>) => shown(checkGraph(graphOf(...args))).filter((finding) => finding.rule !== "W163");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LatencyHistogram } from "../../src/domain/latency-histogram.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const PERCENTS = [0, 1, 50, 75, 90, 95, 99, 99.9, 100];
 /** Values of every size: small ones, powers of two and their neighbours, and whole numbers up to the largest. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { lacksProgram } from "../harness/needs.ts";
-import { patience, seeded } from "./seed.ts";
+import { patience, seeded } from "../harness/seed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-diff-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

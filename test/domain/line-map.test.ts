@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { LineMap } from "../../src/domain/line-map.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 test("lines and columns count from 1, columns in code points", () => {
   const lines = new LineMap("f", "ab\n😀é😀x\n");

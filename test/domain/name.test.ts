@@ -5,7 +5,7 @@ import { closestNames } from "../../src/domain/closest.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { ALL_WINDOW_MS, compareNames, escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
 import { lacks } from "../harness/needs.ts";
-import { seed, seeded } from "./seed.ts";
+import { seed, seeded } from "../harness/seed.ts";
 
 test("namespaceOf", () => {
   expect(["MNISTDataPoint", "UserFeatures", "Features", "HTTPServer2Go", "user", "A"].map(namespaceOf)).toEqual([

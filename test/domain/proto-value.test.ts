@@ -13,7 +13,7 @@ import {
 import { fromProtoValue, toProtoValue } from "../../src/domain/proto-value.ts";
 import { formatMicros } from "../../src/domain/timestamp.ts";
 import { encodeStored, type FeatureValue } from "../../src/domain/value.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 function primitive(value: PrimitiveType): DataType {
   return create(DataTypeSchema, { kind: { case: "primitive", value } });

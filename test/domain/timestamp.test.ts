@@ -8,7 +8,7 @@ import {
   parseInstant,
   parseTimestamp,
 } from "../../src/domain/timestamp.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;

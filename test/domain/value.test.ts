@@ -15,7 +15,7 @@ import {
   toPlainJson,
   typeName,
 } from "../../src/domain/value.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 type Init = MessageInitShape<typeof Schema>;
 const primitive = (value: PrimitiveType): Init => ({ kind: { case: "primitive", value } });

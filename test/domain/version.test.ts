@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compareVersions } from "../../src/domain/version.ts";
-import { seeded } from "./seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 test("versions are in order", () => {
   const ordered = [

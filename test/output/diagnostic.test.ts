@@ -5,7 +5,7 @@ import { type Diagnostic, type Span, SpanSchema } from "../../gen/svc/v1/error_p
 import { type FindingDetails, finding } from "../../src/domain/finding.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
 import { countLine, formatDiagnostic, formatDiagnostics, lspDiagnostic } from "../../src/output/diagnostic.ts";
-import { seeded } from "../domain/seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 const span = (line: number, column: number, endLine: number, endColumn: number, file = "a.sql") =>
   create(SpanSchema, { file, line, column, endLine, endColumn });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { plainStyle } from "../../src/output/style.ts";
 import { displayWidth, fitWidths, TableLayout, truncate } from "../../src/output/table.ts";
 import type { Column } from "../../src/output/view.ts";
-import { seeded } from "../domain/seed.ts";
+import { seeded } from "../harness/seed.ts";
 
 type Row = readonly string[];
 const columns = (...headers: string[]): Column<Row>[] => headers.map((header, i) => ({ header, cell: (row) => row[i] ?? "" }));

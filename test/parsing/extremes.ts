@@ -5,7 +5,7 @@
  *   bun test/parsing/extremes.ts <name of the parser>
  */
 
-import { runs } from "../domain/seed.ts";
+import { runs } from "../harness/seed.ts";
 import { PARSERS } from "./parsers.ts";
 
 const DEPTH = 100_000;

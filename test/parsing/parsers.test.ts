@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { seeded } from "../domain/seed.ts";
+import { seeded } from "../harness/seed.ts";
 import { PARSERS, type Parser } from "./parsers.ts";
 
 /** Longest time for all that is far too long together: a fault, not a measure. */

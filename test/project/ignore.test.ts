@@ -3,8 +3,8 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { listFiles } from "../../src/project/ignore.ts";
-import { patience, seeded } from "../domain/seed.ts";
 import { lacksProgram } from "../harness/needs.ts";
+import { patience, seeded } from "../harness/seed.ts";
 import { type Content, makeTree, removeTrees } from "./temp-tree.ts";
 
 afterAll(removeTrees);

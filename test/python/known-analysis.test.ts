@@ -9,7 +9,7 @@ import { analyzedFiles } from "../../src/domain/source-file.ts";
 import { analyzeProject } from "../../src/python/analyze.ts";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { AnalyzeOptions } from "../../src/python/toolchain.ts";
-import { runs, seed } from "../domain/seed.ts";
+import { runs, seed } from "../harness/seed.ts";
 
 setDefaultTimeout(120_000);
 

@@ -58,7 +58,7 @@ function wholeNumber(flag: string, text: string): number {
   return Number(text);
 }
 
-/** Variables that hand seed and number of cases to test files: see `test/domain/seed.ts`. */
+/** Variables that hand seed and number of cases to test files: see `test/harness/seed.ts`. */
 export function variablesOf({ seed, runs }: RunOptions): Record<string, string> {
   return {
     ...(seed === undefined ? {} : { SVC_TEST_SEED: String(seed) }),

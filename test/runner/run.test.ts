@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TempFolder } from "../server/running-server.ts";
+import { TempFolder } from "../harness/running-server.ts";
 import { LONG_FILES } from "./long-files.ts";
 import { parseOptions } from "./options.ts";
 import { programPath } from "./program-path.ts";

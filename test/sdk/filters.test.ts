@@ -8,7 +8,7 @@ import { GraphIndex } from "../../src/domain/graph-index.ts";
 import { type FeatureValue, untagged } from "../../src/domain/value.ts";
 import { compileExpression } from "../../src/server/expressions/compile.ts";
 import type { RowTest } from "../../src/server/expressions/row-test.ts";
-import { runs, seed } from "../domain/seed.ts";
+import { runs, seed } from "../harness/seed.ts";
 import { analyzeFixture, FIXTURES, removeBytecode } from "./analyze.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { seed } from "../domain/seed.ts";
 import { lacks } from "../harness/needs.ts";
+import { seed } from "../harness/seed.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 const UNIT = join(import.meta.dir, "unit");

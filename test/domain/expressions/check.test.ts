@@ -9,6 +9,7 @@ import { PRIMITIVES } from "../../../src/domain/expressions/types.ts";
 import { checkGraph } from "../../../src/domain/graph-rules.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
 import { typeName } from "../../../src/domain/value.ts";
+import { shown } from "../../harness/marked.ts";
 import {
   aggregate,
   call,
@@ -20,7 +21,6 @@ import {
   typeOf,
   windowStart,
 } from "../../server/expressions/build-expression.ts";
-import { shown } from "../marked.ts";
 
 const classes = {
   User: "id:int total:float tax:float? name:str n:int ok:bool born:date txns=>txn account->account?",

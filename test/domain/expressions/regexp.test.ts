@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { compileLinear } from "../../../src/domain/expressions/regexp.ts";
 import { isLike } from "../../../src/domain/expressions/text.ts";
-import { seeded } from "../seed.ts";
+import { seeded } from "../../harness/seed.ts";
 
 setDefaultTimeout(60_000);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readHeader } from "../../../src/domain/sql/header.ts";
-import { seeded } from "../seed.ts";
+import { seeded } from "../../harness/seed.ts";
 
 /** Entries as key and the text of the value in the file. */
 function entries(file: string) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type SelectList, selectList } from "../../../src/domain/sql/select-list.ts";
 import type { SqlDialect } from "../../../src/domain/sql/tokenize.ts";
-import { seeded } from "../seed.ts";
+import { seeded } from "../../harness/seed.ts";
 
 /** Names of the columns: `~` behind a derived one, `*` for a star, `?` for none. */
 const names = (text: string, dialect?: SqlDialect) =>

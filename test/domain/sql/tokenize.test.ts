@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { identifierName, type SqlDialect, tokenize } from "../../../src/domain/sql/tokenize.ts";
-import { seeded } from "../seed.ts";
+import { seeded } from "../../harness/seed.ts";
 
 const kinds = (text: string, dialect?: SqlDialect) =>
   tokenize(text, dialect).map(({ kind, start, end }) => `${kind}:${text.slice(start, end)}`);

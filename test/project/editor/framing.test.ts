@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { FrameReader, FramingBroken, frame } from "../../../src/project/editor/framing.ts";
 import { createRpc } from "../../../src/project/editor/rpc.ts";
 import { offsetOf, positionOf } from "../../../src/project/editor/text-position.ts";
-import { seeded } from "../../domain/seed.ts";
+import { seeded } from "../../harness/seed.ts";
 
 test("messages come out as they went in, however the bytes are cut", () => {
   fc.assert(

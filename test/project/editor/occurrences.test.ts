@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { RenameRefused } from "../../../src/project/editor/rename.ts";
-import { seeded } from "../../domain/seed.ts";
 import { isNearLinear } from "../../harness/growth.ts";
+import { seeded } from "../../harness/seed.ts";
 import { readNames, renamed } from "./places.ts";
 
 const MODELS = `from svc.features import _, features

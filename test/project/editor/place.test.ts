@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { meaningAt, suggestionsAt } from "../../../src/project/editor/place.ts";
 import { Vocabulary } from "../../../src/project/editor/vocabulary.ts";
 import { readProjectText } from "../../../src/project/lint/lint.ts";
-import { seeded } from "../../domain/seed.ts";
 import { isNearLinear } from "../../harness/growth.ts";
+import { seeded } from "../../harness/seed.ts";
 
 const MODELS = `from svc.features import features
 

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { offsetsOf } from "../../../src/project/editor/text-position.ts";
 import { withEdits } from "../../../src/project/editor/workspace-edit.ts";
-import { marked } from "../../domain/marked.ts";
+import { marked } from "../../harness/marked.ts";
 import { DEFINITION_FIXTURES } from "../lint/definition-fixtures.ts";
 import { GRAPH_FIXTURES } from "../lint/graph-fixtures.ts";
 import { readDeployed } from "./places.ts";

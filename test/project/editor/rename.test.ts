@@ -7,7 +7,7 @@ import { Glob } from "bun";
 import fc from "fast-check";
 import { RenameRefused } from "../../../src/project/editor/rename.ts";
 import type { Occurrence } from "../../../src/project/editor/symbol.ts";
-import { patience, seeded } from "../../domain/seed.ts";
+import { patience, seeded } from "../../harness/seed.ts";
 import { type Files, type NamedProject, readNames, renamed, unmark } from "./places.ts";
 
 const HEAD = `from __future__ import annotations

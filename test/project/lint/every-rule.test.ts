@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { RULES } from "../../../src/domain/rules/rules.ts";
 import { tempFolder } from "../../client/test-context.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "../../commands/platform.ts";
-import { marked } from "../../domain/marked.ts";
+import { marked } from "../../harness/marked.ts";
 import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
 import type { RuleFixture } from "./fixtures.ts";
 import { GRAPH_FIXTURES } from "./graph-fixtures.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, placeOf, type Shown, shown } from "../../domain/marked.ts";
+import { marked, placeOf, type Shown, shown } from "../../harness/marked.ts";
 import { EXPECTED_RELATION_FINDINGS } from "../../sdk/expected-relations.ts";
 
 const SDK = `import svc.functions as F

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, placeOf, type Shown, shown } from "../../domain/marked.ts";
+import { marked, placeOf, type Shown, shown } from "../../harness/marked.ts";
 
 const FEATURES = `from svc import Now, NamedQuery, SQLiteSource, online, offline
 from svc.features import DataFrame, Features, FeatureTime, Primary, feature, features, has_one

@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { formatDiagnostics, lspDiagnostic } from "../../../src/output/diagnostic.ts";
 import { lintStatically } from "../../../src/project/lint/lint.ts";
 import { checkPythonSyntax } from "../../../src/project/lint/python-syntax.ts";
-import { marked, shown } from "../../domain/marked.ts";
-import { runs, seed, seeded } from "../../domain/seed.ts";
+import { marked, shown } from "../../harness/marked.ts";
 import { lacks } from "../../harness/needs.ts";
+import { runs, seed, seeded } from "../../harness/seed.ts";
 import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
 import { GRAPH_FIXTURES } from "./graph-fixtures.ts";
 

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { DataSourceSchema, GraphService, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
 
 const folder = new TempFolder();

@@ -8,7 +8,7 @@ import {
   DeploymentService,
   DeploymentStatus,
 } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { TestServer } from "../running-server.ts";
+import type { TestServer } from "../../harness/running-server.ts";
 
 /** Files of a project by path. */
 export type ProjectFiles = Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { entry, pax } from "../../disk/tar.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
 
 let folder: TempFolder;

@@ -9,8 +9,8 @@ import { createLog } from "../../../src/server/log.ts";
 import type { DeploymentRecord } from "../../../src/server/stores/metadata/deployments.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
-import { TempFolder } from "../running-server.ts";
 import { buildOf, deploymentRecord } from "../stores/metadata/records.ts";
 
 let folder: TempFolder;

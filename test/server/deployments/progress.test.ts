@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { createProgressBoard, type ProgressEvent } from "../../../src/server/deployments/progress.ts";
-import { TestClock } from "../running-server.ts";
+import { TestClock } from "../../harness/running-server.ts";
 import { deploymentRecord } from "../stores/metadata/records.ts";
 
 const at = (status: DeploymentStatus) => deploymentRecord("dpl_1", "env_1", { status });

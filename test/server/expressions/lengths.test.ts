@@ -4,7 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { encodeStored, type FeatureValue, untagged } from "../../../src/domain/value.ts";
 import { compileExpression } from "../../../src/server/expressions/compile.ts";
-import { seeded } from "../../domain/seed.ts";
+import { seeded } from "../../harness/seed.ts";
 import { INTERPRETERS, SDK_ROOT } from "../../sdk/interpreters.ts";
 import { aggregate, call, graphOfTypes, ref, scopeOf } from "./build-expression.ts";
 

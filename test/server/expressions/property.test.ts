@@ -6,7 +6,7 @@ import type { Expression } from "../../../gen/svc/v1/graph_pb.ts";
 import { PRIMITIVES } from "../../../src/domain/expressions/types.ts";
 import { type FeatureValue, normalizeInt } from "../../../src/domain/value.ts";
 import { compileExpression } from "../../../src/server/expressions/compile.ts";
-import { seeded } from "../../domain/seed.ts";
+import { seeded } from "../../harness/seed.ts";
 import { aggregate, call, constant, graphOfTypes, ref, scopeOf } from "./build-expression.ts";
 
 setDefaultTimeout(60_000);

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import { patience, runs, seed } from "../../domain/seed.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
+import { patience, runs, seed } from "../../harness/seed.ts";
 
 const KILLS = runs(200, 100_000);
 const NODES = ["a", "b"];

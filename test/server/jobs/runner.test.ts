@@ -7,7 +7,7 @@ import type { Log, LogFields } from "../../../src/server/log.ts";
 import type { JobRecord, NewJob } from "../../../src/server/stores/metadata/jobs.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const LEASE_MS = 9_000;

@@ -11,8 +11,8 @@ import type { JobRecord } from "../../../src/server/stores/metadata/jobs.ts";
 import type { NewSchedule, ScheduleStore } from "../../../src/server/stores/metadata/schedules.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
-import { seeded } from "../../domain/seed.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
+import { seeded } from "../../harness/seed.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { followStore } from "../../../src/server/nodes/follow.ts";
-import { seeded } from "../../domain/seed.ts";
+import { seeded } from "../../harness/seed.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
 
 const REREAD_MS = 30_000;

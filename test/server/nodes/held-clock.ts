@@ -1,4 +1,4 @@
-import { TestClock } from "../running-server.ts";
+import { TestClock } from "../../harness/running-server.ts";
 
 /**
  * Sleeps that are at least this long are held: what nodes do now and then by themselves, and the

@@ -4,8 +4,8 @@ import { createLog } from "../../../src/server/log.ts";
 import { GONE_AFTER_MS, startPresence } from "../../../src/server/nodes/presence.ts";
 import type { NodeStore } from "../../../src/server/stores/metadata/nodes.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
-import { TempFolder } from "../running-server.ts";
 
 function world(storeClock?: ManualClock) {
   const folder = new TempFolder();

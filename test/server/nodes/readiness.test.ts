@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createReadiness } from "../../../src/server/nodes/readiness.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
 import { HeldClock } from "./held-clock.ts";
 
 describe("readiness", () => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { retentionJobs } from "../../../src/server/nodes/retention.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -9,8 +9,8 @@ import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
+import type { TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "../deployments/deploying.ts";
-import type { TestServer } from "../running-server.ts";
 import { Cluster, mortal, until } from "./two-nodes.ts";
 
 const saying = (word: string): ProjectFiles => ({

@@ -12,7 +12,7 @@ import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { HeldClock } from "./held-clock.ts";
 
 /** The key of every node. */

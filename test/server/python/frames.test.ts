@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { encodeFrame, FrameReader, FrameWriter, MAX_FRAME, type Message } from "../../../src/server/python/frames.ts";
-import { seed, seeded } from "../../domain/seed.ts";
+import { seed, seeded } from "../../harness/seed.ts";
 
 const message = fc.record({ type: fc.string(), body: fc.jsonValue() }) as fc.Arbitrary<Message>;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { type FeatureValue, tagged } from "../../../src/domain/value.ts";
-import { seed, seeded } from "../../domain/seed.ts";
+import { seed, seeded } from "../../harness/seed.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
 setDefaultTimeout(60_000);

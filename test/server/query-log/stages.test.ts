@@ -6,7 +6,7 @@ import { createDirectoryObjectStore } from "../../../src/server/stores/objects/d
 import type { ObjectStore } from "../../../src/server/stores/objects/store.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
 import type { TelemetryStore } from "../../../src/server/stores/telemetry/store.ts";
-import { TempFolder, TestClock } from "../running-server.ts";
+import { TempFolder, TestClock } from "../../harness/running-server.ts";
 
 const DAY = 24 * 3_600_000;
 let folder: TempFolder;

@@ -7,8 +7,8 @@ import { QueryRefused } from "../../../src/server/query/refusal.ts";
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
 import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
-import { seeded } from "../../domain/seed.ts";
-import { jsonDoors } from "../services/json-doors.ts";
+import { seeded } from "../../harness/seed.ts";
+import { jsonDoors } from "../wire/query/json-doors.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";
 

@@ -6,7 +6,7 @@ import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import type { SqlSources } from "../../../src/server/sql/source.ts";
 import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
 import { lacksPostgres, startPostgres } from "../../harness/postgres.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 
 /** The kind of a database. */
 export type DatabaseKind = "sqlite" | "postgres" | "mariadb";

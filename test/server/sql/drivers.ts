@@ -7,7 +7,7 @@ import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import type { SqlSource } from "../../../src/server/sql/source.ts";
 import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
 import { lacksPostgres, startPostgres } from "../../harness/postgres.ts";
-import { TempFolder } from "../running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 
 /** A database that runs. */
 export interface StartedSource {

@@ -8,8 +8,8 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import { SqlError } from "../../../src/server/sql/source.ts";
 import { SqliteSource } from "../../../src/server/sql/sqlite.ts";
 import { isPointRead } from "../../../src/server/sql/sqlite-plan.ts";
-import { seeded } from "../../domain/seed.ts";
 import { eventually, isPending } from "../../harness/eventually.ts";
+import { seeded } from "../../harness/seed.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-sqlite-source-"));
 const path = join(root, "data.db");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type StartOptions, start } from "../../../src/server/boot/start.ts";
 import { readStoreSettings } from "../../../src/server/boot/store-settings.ts";
 import { METADATA_MIGRATIONS } from "../../../src/server/stores/metadata/schema.ts";
-import { TempFolder, TestClock, TestServer } from "../running-server.ts";
+import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 
 const optionsIn = (folder: string, options: Partial<StartOptions> = {}): StartOptions => ({
   port: 0,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { escapeHtml, externalLink, html } from "../../../src/server/ui/html.ts";
 import { traceSection } from "../../../src/server/ui/trace-section.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
 
 const folder = new TempFolder();
 let server: TestServer;

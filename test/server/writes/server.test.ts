@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, GREETING, type ProjectFiles } from "../deployments/deploying.ts";
-import { TempFolder, TestServer } from "../running-server.ts";
 
 test("what a server computed is in the offline store when it has stopped; what a branch computed is not", async () => {
   using folder = new TempFolder();

@@ -12,9 +12,9 @@ import { expiryOf, longestStaleness, offlineVersions } from "../../../src/server
 import type { FreshColumn } from "../../../src/server/writes/sink.ts";
 import { createValueSinks, type ValueSinks } from "../../../src/server/writes/value-sinks.ts";
 import { turn } from "../../harness/eventually.ts";
+import { TempFolder, TestClock } from "../../harness/running-server.ts";
 import { featureClass, graph, python } from "../query/graphs.ts";
 import { ask, World } from "../query/worlds.ts";
-import { TempFolder, TestClock } from "../running-server.ts";
 
 const GRAPH = graph(
   [

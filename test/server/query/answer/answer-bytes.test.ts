@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { QueryResponseSchema } from "../../../../gen/svc/v1/query_pb.ts";
 import { answerToProto } from "../../../../src/server/query/answer/answer.ts";
 import { answerToBinary } from "../../../../src/server/query/answer/answer-bytes.ts";
-import { seeded } from "../../../domain/seed.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { anyAnswer } from "../random-answers.ts";
 
 test("the bytes are those of the message, whatever the answer holds", () => {

@@ -10,10 +10,10 @@ import type { FeatureValue } from "../../../../src/domain/value.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../../src/server/sql/create-sources.ts";
 import { SqlError, type SqlSources } from "../../../../src/server/sql/source.ts";
-import { seeded } from "../../../domain/seed.ts";
 import { lacksMariadb, startMariadb, type TestMariadb } from "../../../harness/mariadb.ts";
 import { lacksPostgres, startPostgres, type TestPostgres } from "../../../harness/postgres.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { agg, featureClass, fn, graph, lit, primitive, python, queryNow, ref, sql, windowStart } from "../graphs.ts";
 import { ask, MemorySource, World } from "../worlds.ts";
 

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type FeatureValue, normalizeInt } from "../../../../src/domain/value.ts";
 import type { BulkAnswer } from "../../../../src/server/query/bulk.ts";
-import { runs, seed } from "../../../domain/seed.ts";
+import { runs, seed } from "../../../harness/seed.ts";
 import { type PlainResult, plainPython } from "../plain-python.ts";
 import { PythonWorld } from "../python-world.ts";
 import { CONSTANTS, type RandomFunction, randomFunction } from "../random-functions.ts";

@@ -15,9 +15,9 @@ import { formatMicros, parseInstant } from "../../../../src/domain/timestamp.ts"
 import { encodeStored, type FeatureValue, untagged } from "../../../../src/domain/value.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../../src/server/sql/create-sources.ts";
-import { patience, runs, seed } from "../../../domain/seed.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { patience, runs, seed } from "../../../harness/seed.ts";
 import { anyPython } from "../../python/project.ts";
-import { TempFolder } from "../../running-server.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, primitive, queryNow, sql, type TypeSpec, windowStart } from "../graphs.ts";
 import { pick, randomOf } from "../random-values.ts";
 import { ask, World } from "../worlds.ts";

@@ -5,7 +5,7 @@ import { buildGraphIndex } from "../../../../src/server/query/graph/graph-index.
 import type { Plan } from "../../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../../src/server/query/refusal.ts";
 import { Preparer } from "../../../../src/server/query/request/prepare.ts";
-import { seeded } from "../../../domain/seed.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { type FeatureSpec, featureClass, featureIdsOf, graph, python, sql } from "../graphs.ts";
 import { ask, PlayedError, World } from "../worlds.ts";
 

@@ -5,7 +5,7 @@ import type { FeatureValue } from "../../../../src/domain/value.ts";
 import { SpanRecorder } from "../../../../src/server/query/answer/spans.ts";
 import { QueryRefused } from "../../../../src/server/query/refusal.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, sql } from "../graphs.ts";
 import { ask, MemorySource, valuesOf, World } from "../worlds.ts";
 

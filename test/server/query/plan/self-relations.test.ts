@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { seeded } from "../../../domain/seed.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { agg, featureClass, fn, graph, lit, python, ref, sql } from "../graphs.ts";
 import { MemorySource, valuesOf, World } from "../worlds.ts";
 

@@ -4,7 +4,7 @@ import type { Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore } from "../../../../src/server/stores/online/store.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { agg, featureClass, fn, graph, lit, python, sql } from "../graphs.ts";
 import { ask, fieldOf, later, MemorySource, type Played, World } from "../worlds.ts";
 

@@ -7,7 +7,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { agg, featureClass, fn, graph, lit, python, sql } from "../graphs.ts";
 import { ask, MemorySource, World } from "../worlds.ts";
 

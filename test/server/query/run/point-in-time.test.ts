@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, queryNow, sql, windowStart } from "../graphs.ts";
 import { ask, MemorySource, World } from "../worlds.ts";
 

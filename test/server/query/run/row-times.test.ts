@@ -8,7 +8,7 @@ import { QueryRefused } from "../../../../src/server/query/refusal.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
 import type { OnlineStore, RowsWrite, ValueWrite } from "../../../../src/server/stores/online/store.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { agg, type FeatureSpec, featureClass, fn, graph, lit, python, queryNow, sql, windowStart } from "../graphs.ts";
 import { ask, later, MemorySource, PlayedError, valuesOf, World } from "../worlds.ts";
 

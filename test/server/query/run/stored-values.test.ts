@@ -8,7 +8,7 @@ import fc from "fast-check";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
-import { patience, seeded } from "../../../domain/seed.ts";
+import { patience, seeded } from "../../../harness/seed.ts";
 import { featureClass, fn, graph, python } from "../graphs.ts";
 import { ask, later, type Played, World } from "../worlds.ts";
 

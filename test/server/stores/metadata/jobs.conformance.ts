@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
-import { seeded } from "../../../domain/seed.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import type { Driver } from "../driver.ts";
 
 const START = 1_700_000_000_000;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { NodeState } from "../../../../src/server/stores/metadata/nodes.ts";
 import { MOST_PROGRESS_LINES } from "../../../../src/server/stores/metadata/progress.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 import type { Driver } from "../driver.ts";
 
 const START = 1_700_000_000_000;

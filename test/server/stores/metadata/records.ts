@@ -5,7 +5,7 @@ import { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { DeploymentRecord } from "../../../../src/server/stores/metadata/deployments.ts";
 import type { NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 import type { Driver } from "../driver.ts";
 
 /** When all of it happens. */

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { NewSchedule, RunJob, ScheduleRecord, ScheduleStore } from "../../../../src/server/stores/metadata/schedules.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 import type { Driver } from "../driver.ts";
 
 const START = 1_700_000_000_000;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../../../../src/server/stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "../../../../src/server/stores/metadata/sqlite.ts";
 import { type Migration, openDatabase } from "../../../../src/server/stores/sqlite/open.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 
 const open = (folder: string) => createSqliteMetadataStore({ path: join(folder, "meta.db"), programVersion: "1.0.0" });
 

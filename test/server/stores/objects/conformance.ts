@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type ObjectBody, ObjectMismatch, type ObjectStore, type PutOptions } from "../../../../src/server/stores/objects/store.ts";
 import { readByDigest, verified } from "../../../../src/server/stores/objects/verified.ts";
-import { seeded } from "../../../domain/seed.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import type { Driver } from "../driver.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

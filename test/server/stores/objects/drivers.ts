@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createObjectAddresses } from "../../../../src/server/access/object-addresses.ts";
 import { createDirectoryObjectStore } from "../../../../src/server/stores/objects/directory.ts";
 import type { ObjectStore } from "../../../../src/server/stores/objects/store.ts";
-import { TestClock } from "../../running-server.ts";
+import { TestClock } from "../../../harness/running-server.ts";
 import type { Driver } from "../driver.ts";
 
 /** The drivers of the object store. */

@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
 import type { FeatureVersion, InsertedBounds, Observations, OfflineStore, Spine } from "../../../../src/server/stores/offline/store.ts";
-import { seeded } from "../../../domain/seed.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { OFFLINE_DRIVERS } from "./drivers.ts";
 import { dtypeOf, featureVersion } from "./versions.ts";
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createSqliteOfflineStore, type SqliteOfflineStore } from "../../../../src/server/stores/offline/sqlite.ts";
 import type { FeatureVersion } from "../../../../src/server/stores/offline/store.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 import { dtypeOf, featureVersion } from "./versions.ts";
 
 let folder: TempFolder;

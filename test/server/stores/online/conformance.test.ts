@@ -13,8 +13,8 @@ import {
   type ValuesRead,
   type ValueWrite,
 } from "../../../../src/server/stores/online/store.ts";
-import { seeded } from "../../../domain/seed.ts";
-import { TempFolder } from "../../running-server.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { ONLINE_DRIVERS } from "./drivers.ts";
 
 for (const driver of ONLINE_DRIVERS)

@@ -10,8 +10,8 @@ import type {
   StageRecord,
   TelemetryStore,
 } from "../../../../src/server/stores/telemetry/store.ts";
-import { seeded } from "../../../domain/seed.ts";
-import { TempFolder, TestClock } from "../../running-server.ts";
+import { TempFolder, TestClock } from "../../../harness/running-server.ts";
+import { seeded } from "../../../harness/seed.ts";
 import { KEPT, TELEMETRY_DRIVERS } from "./drivers.ts";
 import { line as lineAt, query as queryAt, span as spanAt, stage as stageAt } from "./records.ts";
 

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../../src/server/stores/telemetry/sqlite.ts";
 import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../../src/server/stores/telemetry/store.ts";
-import { TempFolder, TestClock } from "../../running-server.ts";
+import { TempFolder, TestClock } from "../../../harness/running-server.ts";
 import { line as lineAt, query as queryAt, span } from "./records.ts";
 
 let folder: TempFolder;

@@ -1,0 +1,81 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
+import type { Deployments } from "../../../../src/server/deployments/deployments.ts";
+import { createSqliteTelemetryStore } from "../../../../src/server/stores/telemetry/sqlite.ts";
+import type { Platform } from "../../../../src/server/wire/platform.ts";
+import { createQueries } from "../../../../src/server/wire/query/queries.ts";
+import { TempFolder, TestClock, TestServer } from "../../../harness/running-server.ts";
+import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
+
+let folder: TempFolder;
+beforeEach(() => {
+  folder = new TempFolder();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+const ask = { inputs: [{ feature: "user.id", value: { case: "text" as const, value: "5" } }], outputs: ["user.greeting"] };
+
+test("a link to a run is given only when the log has room for it", async () => {
+  const clock = new TestClock();
+  const telemetry = createSqliteTelemetryStore({ path: join(folder.path, "telemetry.db"), programVersion: "1", clock, maxPending: 2 });
+  const parts: Partial<Platform> = {
+    clock,
+    headless: false,
+    addressFor: () => "http://localhost",
+    telemetry: async () => telemetry,
+    deployments: async () => ({}) as Deployments,
+  };
+  const { pageOf } = await createQueries(parts as Platform);
+  const link = "http://localhost/environments/env_1/query-runs/q";
+  expect(pageOf("q", "env_1", new Headers())).toBe(link);
+  const line = {
+    environmentId: "",
+    deploymentId: "",
+    timestampMs: 0,
+    level: "info" as const,
+    logger: "",
+    resolver: "",
+    queryId: "",
+    text: "",
+  };
+  for (let n = 0; n < 2; n++) telemetry.recordLog(line);
+  expect(pageOf("q", "env_1", new Headers())).toBe("");
+  await telemetry.flush();
+  expect(pageOf("q", "env_1", new Headers())).toBe(link);
+  await telemetry.close();
+});
+
+test("a server without a dashboard gives no links, and answers", async () => {
+  await using server = await TestServer.start(folder.path, { headless: true });
+  expectLive(await deploy(server, GREETING));
+  const { data, meta } = await server.client(QueryService).query(ask);
+  expect([data.length, meta?.url]).toEqual([1, ""]);
+});
+
+test("runs that could not be kept are counted on the overview and in the log", async () => {
+  await using server = await TestServer.start(folder.path);
+  expectLive(await deploy(server, GREETING));
+  const overview = async () => (await server.page("/")).text();
+  const first = await server.client(QueryService).query(ask);
+  expect(await overview()).toContain(first.meta?.queryId ?? "?");
+  expect(await overview()).not.toContain("not kept");
+  const other = new Database(join(folder.path, "data", "telemetry.db"));
+  other.run("create trigger refused before insert on query_log begin select raise(abort, 'refused by the test'); end");
+  const lost = await server.client(QueryService).query(ask);
+  expect(lost.data).toHaveLength(1);
+  const warned = (message: string) => server.log.find((entry) => entry.message === message);
+  while (!warned("telemetry was dropped")) await Bun.sleep(10);
+  other.run("drop trigger refused");
+  other.close();
+  expect(await overview()).toContain("not kept since the server started: 1.");
+  expect(warned("telemetry was dropped")).toMatchObject({ level: "warning", dropped_since_start: 1 });
+  expect(warned("telemetry could not be written")).toMatchObject({
+    level: "warning",
+    error: expect.stringContaining("refused by the test"),
+  });
+  expect((await server.page(lost.meta?.url ?? "")).status).toBe(404);
+  const again = await server.client(QueryService).query(ask);
+  expect((await server.page(again.meta?.url ?? "")).status).toBe(200);
+});

@@ -1,0 +1,38 @@
+/** What HealthService tells to whom. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import { HealthCheckStatus, HealthService } from "../../../../gen/svc/v1/health_pb.ts";
+import { loadServerKeys } from "../../../../src/server/access/keys.ts";
+import { createTokens } from "../../../../src/server/access/tokens.ts";
+import { TempFolder, TestServer } from "../../../harness/running-server.ts";
+
+const folder = new TempFolder();
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await TestServer.start(folder.path);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("a stranger is told that the server answers, and its version", async () => {
+  const { status, version, checks } = await server.client(HealthService, { token: null }).checkHealth({});
+  expect([status, version, checks]).toEqual([HealthCheckStatus.OK, "1.2.3-test", []]);
+});
+
+test("whoever may read is told of every part", async () => {
+  const { status, version, checks } = await server.client(HealthService).checkHealth({});
+  expect([status, version, checks.length]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 6]);
+});
+
+test("credentials that are wrong, or may not read, are refused", async () => {
+  const { tokens: keys } = loadServerKeys(join(folder.path, "data", "server.key"));
+  const caller = { clientId: server.credentials.clientId, teamId: "t", permissions: ["deploy"] };
+  const deployer = await createTokens({ keys, clock: server.clock }).issue(caller);
+  await expect(server.client(HealthService, { token: "x" }).checkHealth({})).rejects.toMatchObject({ code: Code.Unauthenticated });
+  await expect(server.client(HealthService, { token: deployer }).checkHealth({})).rejects.toMatchObject({ code: Code.PermissionDenied });
+});
