@@ -1,5 +1,6 @@
 /**
- * Builds `svc`: one binary, or a signed release for every machine. `bun build.ts --help` names the options; the work is in `src/packaging`.
+ * Builds `svc`: one binary, or a signed release for every machine. `bun build.ts --help` names the
+ * options; the work is in `src/packaging`.
  *
  *   bun build.ts --single      dist/svc for this machine
  *   bun build.ts               dist/v<version>/ for all of them

@@ -15,9 +15,14 @@ export interface BuildInfo {
   readonly commit: string;
   /** RFC 3339 in UTC, or `unknown`. */
   readonly builtAt: string;
-  /** Name of the release target it was built for, for example `linux-amd64-musl`; empty when it was not built for a release. */
+  /**
+   * Name of the release target it was built for, for example `linux-amd64-musl`; empty when it was
+   * not built for a release.
+   */
   readonly target: string;
-  /** The key that signs its releases, as minisign prints it; empty when it was built without one. */
+  /**
+   * The key that signs its releases, as minisign prints it; empty when it was built without one.
+   */
   readonly publicKey: string;
   /** Base URL of the host of its releases; empty when it has none of its own. */
   readonly releaseHost: string;

@@ -1,4 +1,7 @@
-/** Which folder may import which: the two halves meet only in the contract and in pure rules, and each package has one home. */
+/**
+ * Which folder may import which: the two halves meet only in the contract and in pure rules, and
+ * each package has one home.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { join, relative } from "node:path";
@@ -52,7 +55,10 @@ for (const file of new Bun.Glob("**/*.ts").scanSync(SRC)) sources.set(file, with
 const imports = [...sources].flatMap(([file, text]) => importsOf(file, text));
 const folderOf = (file: string) => file.split("/")[0] ?? "";
 
-/** What a folder may import of ours, besides itself; `types` only as types, `lazily` only by `import()` (and as types). */
+/**
+ * What a folder may import of ours, besides itself; `types` only as types, `lazily` only by
+ * `import()` (and as types).
+ */
 const DIRECTIONS: Readonly<
   Record<string, { readonly all: readonly string[]; readonly types?: readonly string[]; readonly lazily?: readonly string[] }>
 > = {
@@ -122,8 +128,9 @@ describe("directions", () => {
 });
 
 /**
- * Which rooms of the server a room imports, types included. Files beside the rooms (failures, the log, identifiers) are for all of them and import none. The order
- * is that of the house: a room imports only rooms that stand before it.
+ * Which rooms of the server a room imports, types included. Files beside the rooms (failures, the
+ * log, identifiers) are for all of them and import none. The order is that of the house: a room
+ * imports only rooms that stand before it.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
@@ -236,6 +243,16 @@ test("whether a program is there is asked in test/harness/needs.ts, which names 
     if (/skipIf\(!?Bun\.|Bun\.which\([^)]*\) [!=]== null/.test(text)) asking.push(file);
   }
   expect(asking).toEqual([]);
+});
+
+test("lines of prose have at most 100 columns", async () => {
+  const wide: string[] = [];
+  for (const file of new Bun.Glob("**/*.{ts,py}").scanSync(SRC)) {
+    const lines = (await Bun.file(join(SRC, file)).text()).split("\n");
+    for (const [at, line] of lines.entries())
+      if (line.length > 100 && /^\s*(\*|\/\/|\/\*\*|#:?|""") /.test(line)) wide.push(`${file}:${at + 1}`);
+  }
+  expect(wide).toEqual([]);
 });
 
 describe("test/ mirrors src/", () => {

@@ -1,6 +1,7 @@
 /**
- * The first five minutes with `svc`, on real data: builds the binary, starts the embedded server, loads three million flights, deploys the example
- * project and asks it questions. Everything it makes is below `dist/`.
+ * The first five minutes with `svc`, on real data: builds the binary, starts the embedded server,
+ * loads three million flights, deploys the example project and asks it questions. Everything it
+ * makes is below `dist/`.
  */
 
 import { existsSync, mkdirSync } from "node:fs";

@@ -1,8 +1,8 @@
 /**
- * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the binary,
- * and runs every test file on it, several at once. What a machine lacks is named before the last line,
- * which counts them all: `N passed, N failed, N skipped`. With SVC_TEST_REQUIRE_ALL=1 a program that is
- * absent fails the tests that need it.
+ * The project's test command: regenerates and compares `gen/`, lints, type-checks, builds the
+ * binary, and runs every test file on it, several at once. What a machine lacks is named before the
+ * last line, which counts them all: `N passed, N failed, N skipped`. With SVC_TEST_REQUIRE_ALL=1 a
+ * program that is absent fails the tests that need it.
  *
  *   bun test/run.ts                 everything
  *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
@@ -35,7 +35,10 @@ const HANGS_AFTER_MS = options.runs === undefined ? 1_200_000 : 86_400_000;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 /** What tests were skipped for. */
 const absent = new Set<string>();
-/** Seconds that files took: by the clock, and of processors, without processes that outlive the file's own. */
+/**
+ * Seconds that files took: by the clock, and of processors, without processes that outlive the
+ * file's own.
+ */
 const times: { readonly path: string; readonly wall: number; readonly cpu: number }[] = [];
 
 /** Options from the command line; ends the process in words when they are none. */
@@ -126,7 +129,10 @@ async function checks(): Promise<boolean> {
   return isBuilt;
 }
 
-/** Runs one test file and adds its figures to the count; what it printed is shown when it fails, and what it skipped always. */
+/**
+ * Runs one test file and adds its figures to the count; what it printed is shown when it fails, and
+ * what it skipped always.
+ */
 async function testFile(path: string): Promise<void> {
   const started = performance.now();
   const ended = await run([process.execPath, "test", "--timeout=60000", `./${path}`]);
@@ -143,7 +149,10 @@ async function testFile(path: string): Promise<void> {
   }
 }
 
-/** Test files that the words ask for; a word that is the path of a file asks for that one, whatever its name. */
+/**
+ * Test files that the words ask for; a word that is the path of a file asks for that one, whatever
+ * its name.
+ */
 function filesOf(words: readonly string[]): readonly string[] {
   const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(".")].sort();
   const named = words.filter((word) => word.endsWith(".ts") && existsSync(word));

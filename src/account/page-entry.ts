@@ -1,4 +1,7 @@
-/** The way to the confirmation page for whoever has one into the server already: its owner, and who is logged in to it. */
+/**
+ * The way to the confirmation page for whoever has one into the server already: its owner, and who
+ * is logged in to it.
+ */
 
 import { normalizeAddress } from "../config/address.ts";
 import { type ConfigEntry, DEFAULT_KEY, readEntries } from "../config/file.ts";
@@ -12,8 +15,8 @@ interface Credentials {
 }
 
 /**
- * An address that opens a page of the server logged in, once; undefined when nothing here proves who the user is. Credentials are sent to the server that they are
- * of, and to no other.
+ * An address that opens a page of the server logged in, once; undefined when nothing here proves
+ * who the user is. Credentials are sent to the server that they are of, and to no other.
  */
 export async function entryToPage(context: Context, path: string, dataDir: string): Promise<string | undefined> {
   const { api, http, signal } = context;

@@ -1,4 +1,7 @@
-/** What a command is. Every command file exports one `defineCommand({...})` with the parts in this order. */
+/**
+ * What a command is. Every command file exports one `defineCommand({...})` with the parts in this
+ * order.
+ */
 
 import type { Context } from "../context/context.ts";
 import type { View } from "../output/view.ts";
@@ -9,14 +12,20 @@ export type FlagSpecs = Readonly<Record<string, Flag<unknown>>>;
 /** Arguments by name, in order. */
 export type ArgSpecs = Readonly<Record<string, Arg<unknown>>>;
 
-/** The parsed input of a command: arguments and flags by name. `rest` holds the words after `--`, unparsed. */
+/**
+ * The parsed input of a command: arguments and flags by name. `rest` holds the words after `--`,
+ * unparsed.
+ */
 export type Input<A extends ArgSpecs, F extends FlagSpecs> = {
   readonly [K in keyof A]: A[K] extends Arg<infer T> ? T : never;
 } & { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never } & {
   readonly rest: readonly string[];
 };
 
-/** What flags come to when they are parsed, by name: the type of `input` for functions beside the command. */
+/**
+ * What flags come to when they are parsed, by name: the type of `input` for functions beside the
+ * command.
+ */
 export type InputOf<F extends FlagSpecs> = Omit<Input<Record<never, never>, F>, "rest">;
 
 /** Preconditions checked before `run`: a project folder above, or credentials for the server. */
@@ -26,7 +35,8 @@ export type Need = "project" | "session";
 export type Example = string | { readonly run: string; readonly does: string };
 
 /**
- * What the tree says of a command or a group without loading it. In a command's file each is a literal on one line (`tree-facts.ts` reads it there).
+ * What the tree says of a command or a group without loading it. In a command's file each is a
+ * literal on one line (`tree-facts.ts` reads it there).
  */
 export interface TreeWords {
   /** Starts with a verb, at most 60 characters, no final dot. */
@@ -53,11 +63,17 @@ export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = Fl
   readonly takesRest?: boolean;
   /** Rules that cross flags: throw UsageError. */
   check?(input: Input<A, F>, context: Context): void;
-  /** Does the work and returns data; prints nothing. An async iterable streams: each item is shown as it comes, one JSON object a line. */
+  /**
+   * Does the work and returns data; prints nothing. An async iterable streams: each item is shown
+   * as it comes, one JSON object a line.
+   */
   run(context: Context, input: Input<A, F>): Promise<Data> | AsyncIterable<Data>;
   /** How the data is shown. */
   readonly view: View<Data>;
-  /** Exit code for data that says "failed" (lint findings, a failing health check). Default 0. Throws what is to be told below the data. */
+  /**
+   * Exit code for data that says "failed" (lint findings, a failing health check). Default 0.
+   * Throws what is to be told below the data.
+   */
   exitCode?(data: Data): number;
 }
 
@@ -69,7 +85,7 @@ export function defineCommand<const A extends ArgSpecs, const F extends FlagSpec
 }
 
 /** A command as the tree holds it, whatever its types. */
-// biome-ignore lint/suspicious/noExplicitAny: the tree holds commands of every type; each is called only with what its own flags parsed to
+// biome-ignore lint/suspicious/noExplicitAny: each command is called only with its own input
 export type AnyCommand = Command<any, any, any>;
 
 /** The heading of commands whose path begins alike, where that beginning runs nothing itself. */
@@ -83,7 +99,10 @@ export function defineGroup(group: Group): Group {
   return group;
 }
 
-/** A verb or a group in the static tree: enough to print help and complete words without loading the command. */
+/**
+ * A verb or a group in the static tree: enough to print help and complete words without loading the
+ * command.
+ */
 export interface TreeEntry extends TreeWords {
   /** Loads the command; absent for a group that only prints its help. */
   readonly load?: () => Promise<{ default: AnyCommand }>;

@@ -1,7 +1,8 @@
 /**
- * Completing words for shells: `svc __complete <words...>`, where the last word is the one being typed. One candidate a line, a tab, its meaning;
- * the last line tells the shell what else fits: `:files`, `:dirs` or `:none`. With `--empty` first, nothing of the word was typed yet (shells that
- * cannot pass an empty word). Names of features, branches and the like come from the server.
+ * Completing words for shells: `svc __complete <words...>`, where the last word is the one being
+ * typed. One candidate a line, a tab, its meaning; the last line tells the shell what else fits:
+ * `:files`, `:dirs` or `:none`. With `--empty` first, nothing of the word was typed yet (shells
+ * that cannot pass an empty word). Names of features, branches and the like come from the server.
  */
 
 import type { ServerNoun } from "../context/context.ts";
@@ -120,7 +121,10 @@ async function completeFlag(table: FlagTable, current: string, ask: Ask): Promis
 
 type Ask = (noun: ServerNoun) => Promise<readonly Candidate[]>;
 
-/** Values of a flag behind what stands before them; of a comma list, the last one. Keys of a `key=value` end in `=`. */
+/**
+ * Values of a flag behind what stands before them; of a comma list, the last one. Keys of a
+ * `key=value` end in `=`.
+ */
 async function completeValue(flag: Flag<unknown>, prefix: string, current: string, ask: Ask): Promise<Completion> {
   if (flag.type === "path") return { candidates: [], otherwise: /director|folder/.test(flag.meaning) ? ":dirs" : ":files" };
   if (flag.names !== undefined) {

@@ -97,7 +97,9 @@ function describeExample(example: Example): { run: string; does?: string } {
   return typeof example === "string" ? { run: example } : example;
 }
 
-/** Other full paths of the entry at `path`: every mix of the aliases on the way, and its self verbs. */
+/**
+ * Other full paths of the entry at `path`: every mix of the aliases on the way, and its self verbs.
+ */
 export function pathAliases(tree: Tree, path: readonly string[]): string[] {
   let spellings: string[] = [""];
   let entries: Tree = tree;
@@ -147,7 +149,9 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   };
 }
 
-/** The whole tree with the extensions of a machine, as far as it is known without loading commands. */
+/**
+ * The whole tree with the extensions of a machine, as far as it is known without loading commands.
+ */
 export function describeTree(tree: Tree, extensions: readonly Extension[] = []): TreeInfo {
   return { globals: describeGlobals(), commands: visible(tree).map(({ path }) => describeEntry(tree, path)), extensions };
 }

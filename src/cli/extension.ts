@@ -1,6 +1,7 @@
 /**
- * Commands that svc does not have itself: `svc foo` runs the program `svc-foo` of PATH, in its own place and with the environment as it is. A command of svc
- * always wins, and nothing is added to the environment: what an extension needs to know, `svc config --json` tells it.
+ * Commands that svc does not have itself: `svc foo` runs the program `svc-foo` of PATH, in its own
+ * place and with the environment as it is. A command of svc always wins, and nothing is added to
+ * the environment: what an extension needs to know, `svc config --json` tells it.
  */
 
 import type { Machine, Program } from "../context/context.ts";

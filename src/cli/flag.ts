@@ -1,4 +1,7 @@
-/** Declaring flags and arguments. A flag is a value: it can be spread into several commands, so that one meaning has one name. */
+/**
+ * Declaring flags and arguments. A flag is a value: it can be spread into several commands, so that
+ * one meaning has one name.
+ */
 
 import type { ServerNoun } from "../context/context.ts";
 
@@ -23,7 +26,10 @@ export interface Flag<T> {
   readonly placeholder?: string;
   /** Not shown in help (synonyms kept for other spellings). */
   readonly hidden: boolean;
-  /** The value is a secret, which does not belong on a command line; the text says how else it can be given. */
+  /**
+   * The value is a secret, which does not belong on a command line; the text says how else it can
+   * be given.
+   */
   readonly secret?: string;
   /** Heading in help. */
   readonly group?: string;

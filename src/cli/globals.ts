@@ -33,7 +33,10 @@ export const globalFlags = {
   noPager: bool("print long output instead of opening it in $SVC_PAGER, $PAGER or less"),
 } satisfies FlagSpecs;
 
-/** The global flags whose value is a secret, with its name in a sentence. `-` stands for one that is read from stdin. */
+/**
+ * The global flags whose value is a secret, with its name in a sentence. `-` stands for one that is
+ * read from stdin.
+ */
 export const SECRETS = { clientSecret: "client secret", accessToken: "access token" } as const;
 
 /** Whether the process runs in a CI job. */
@@ -41,7 +44,10 @@ export function isCi(env: Readonly<Record<string, string | undefined>>): boolean
   return env.CI !== undefined && !/^(|0|false)$/i.test(env.CI);
 }
 
-/** The global flags as commands see them. `given` holds values by key of `globalFlags`; `dir` is absolute. */
+/**
+ * The global flags as commands see them. `given` holds values by key of `globalFlags`; `dir` is
+ * absolute.
+ */
 export function toGlobalFlags(
   given: Readonly<Record<string, unknown>>,
   surroundings: { readonly env: Readonly<Record<string, string | undefined>>; readonly dir: string },

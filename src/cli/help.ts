@@ -145,7 +145,10 @@ export function commandHelp(tree: Tree, info: CommandInfo, style: Style): string
   return `${lines.join("\n")}\n`;
 }
 
-/** A shell command as one line, or as several with `\\` at blanks outside quotes when it is too wide. */
+/**
+ * A shell command as one line, or as several with `\\` at blanks outside quotes when it is too
+ * wide.
+ */
 function wrapCommand(command: string, width: number): string[] {
   const words = command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
   const lines: string[] = [];

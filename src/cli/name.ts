@@ -1,4 +1,7 @@
-/** How flags are spelled: `dryRun` in a command's declaration is `--dry-run` on the command line, and `--dry_run` means the same. */
+/**
+ * How flags are spelled: `dryRun` in a command's declaration is `--dry-run` on the command line,
+ * and `--dry_run` means the same.
+ */
 
 /** The long spelling of a flag declared under `key`. */
 export function flagName(key: string): string {
@@ -11,7 +14,10 @@ export function normalizeFlag(typed: string): string {
   return typed.slice(0, dashes) + typed.slice(dashes).replaceAll("_", "-");
 }
 
-/** Whether a word can be a value although it starts with a dash: `-` itself, a negative number, or a negative duration such as `-24h`. */
+/**
+ * Whether a word can be a value although it starts with a dash: `-` itself, a negative number, or a
+ * negative duration such as `-24h`.
+ */
 export function isDashedValue(word: string): boolean {
   return word === "-" || /^-(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(word) || /^-(\d+(\.\d+)?\s*(ms|us|w|d|h|m|s)\s*)+(ago)?$/i.test(word);
 }

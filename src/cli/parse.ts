@@ -1,6 +1,7 @@
 /**
- * Strict parsing of a command's words against its declarations. Two steps: `scan` finds which word belongs to which flag, `parse` gives the values
- * their types. Nothing is guessed: an unknown flag, a missing or surplus argument, or a bad value is a UsageError.
+ * Strict parsing of a command's words against its declarations. Two steps: `scan` finds which word
+ * belongs to which flag, `parse` gives the values their types. Nothing is guessed: an unknown flag,
+ * a missing or surplus argument, or a bad value is a UsageError.
  */
 
 import { didYouMean } from "../domain/closest.ts";
@@ -66,7 +67,10 @@ function sameKind(a: Flag<unknown>, b: Flag<unknown>): boolean {
   return a.type === b.type && a.repeatable === b.repeatable;
 }
 
-/** The spellings of a command's flags and of the globals. A local flag wins over a global one; of the same name and type, it sets both. */
+/**
+ * The spellings of a command's flags and of the globals. A local flag wins over a global one; of
+ * the same name and type, it sets both.
+ */
 export function flagTable(local: FlagSpecs = {}): FlagTable {
   const table = new Map<string, Entry>();
   const globals: FlagSpecs = globalFlags;
@@ -86,7 +90,10 @@ export function flagTable(local: FlagSpecs = {}): FlagTable {
   return table;
 }
 
-/** A flag word taken apart: the flags it names, the last with its text if it carries one. Undefined when a name is unknown. */
+/**
+ * A flag word taken apart: the flags it names, the last with its text if it carries one. Undefined
+ * when a name is unknown.
+ */
 function splitWord(word: string, table: FlagTable): { entry: Entry; typed: string; text?: string }[] | undefined {
   const at = word.indexOf("=");
   const typed = at < 0 ? word : word.slice(0, at);
@@ -116,7 +123,10 @@ function splitWord(word: string, table: FlagTable): { entry: Entry; typed: strin
   return found;
 }
 
-/** How many words a flag word and its value take at `at`; 0 when it names no flag of the table. Used to find the command's path. */
+/**
+ * How many words a flag word and its value take at `at`; 0 when it names no flag of the table. Used
+ * to find the command's path.
+ */
 export function flagSpan(words: readonly string[], at: number, table: FlagTable): number {
   const parts = splitWord(words[at] as string, table);
   const last = parts?.at(-1);
@@ -174,7 +184,10 @@ export function unknownFlag(word: string, table: FlagTable, path: string): Usage
   return new UsageError(`unknown flag ${quoted(typed)}${where}${close && `; ${close}`}`, { hint });
 }
 
-/** Parses the words after a command's path, and the global flags that stood before it. Throws UsageError. */
+/**
+ * Parses the words after a command's path, and the global flags that stood before it. Throws
+ * UsageError.
+ */
 export function parse(
   spec: ParseSpec,
   words: { readonly before: readonly string[]; readonly after: readonly string[] },
@@ -225,7 +238,9 @@ export function parse(
   return { input: { ...input, rest: spec.takesRest ? rest : [] }, globals, canonical, dir, warnings };
 }
 
-/** A global flag given before the path also sets the command's own flag of the same name and type. */
+/**
+ * A global flag given before the path also sets the command's own flag of the same name and type.
+ */
 function relocate(given: Given, table: FlagTable): Given {
   const own = table.get(flagName(given.entry.key));
   return own?.global === given.entry.key ? { ...given, entry: own } : given;

@@ -33,7 +33,10 @@ function otherNumber(name: string): string[] {
 
 const isGroup = (entry: TreeEntry): boolean => entry.verbs !== undefined || entry.selfVerbs !== undefined;
 
-/** The entry that a word names among `entries`: by name, by alias, or a group by its singular or plural. */
+/**
+ * The entry that a word names among `entries`: by name, by alias, or a group by its singular or
+ * plural.
+ */
 export function findEntry(entries: Tree, word: string): { name: string; entry: TreeEntry } | undefined {
   if (Object.hasOwn(entries, word)) return { name: word, entry: entries[word] as TreeEntry };
   for (const [name, entry] of Object.entries(entries)) if (entry.aliases?.includes(word)) return { name, entry };
@@ -43,12 +46,18 @@ export function findEntry(entries: Tree, word: string): { name: string; entry: T
   return undefined;
 }
 
-/** Whether a word can name an extension (`extension.ts`): it names no command of svc, and it is no path, no flag, and nothing that a terminal would act on. */
+/**
+ * Whether a word can name an extension (`extension.ts`): it names no command of svc, and it is no
+ * path, no flag, and nothing that a terminal would act on.
+ */
 export function mayNameExtension(tree: Tree, word: string | undefined): word is string {
   return word !== undefined && /^[a-z0-9]+([_-][a-z0-9]+)*$/.test(word) && findEntry(tree, word) === undefined;
 }
 
-/** Follows words down the tree, without flags; for `svc help <path>`. Throws UsageError for a word that names nothing. */
+/**
+ * Follows words down the tree, without flags; for `svc help <path>`. Throws UsageError for a word
+ * that names nothing.
+ */
 export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved, "path" | "entry"> {
   let path: string[] = [];
   let entry: TreeEntry | undefined;
@@ -62,7 +71,10 @@ export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved,
   return { path, entry };
 }
 
-/** Finds the command that argv names. Throws UsageError when the first word that is no flag names none. */
+/**
+ * Finds the command that argv names. Throws UsageError when the first word that is no flag names
+ * none.
+ */
 export function resolve(tree: Tree, argv: readonly string[]): Resolved {
   const globals = flagTable();
   const path: string[] = [];

@@ -1,4 +1,7 @@
-/** From argv to an exit code: find the command, parse, check, run, render; one place turns errors into messages and codes. */
+/**
+ * From argv to an exit code: find the command, parse, check, run, render; one place turns errors
+ * into messages and codes.
+ */
 
 import { buildInfo } from "../build-info.ts";
 import type { Context, GlobalFlags, Machine, Surroundings } from "../context/context.ts";
@@ -22,7 +25,10 @@ export interface Deps {
   readonly signal: AbortSignal;
   /** Makes the context of the one command that runs. */
   createContext(flags: GlobalFlags): Promise<Context>;
-  /** Words for programs rather than people, which stand in no help: they take what follows them as it is. */
+  /**
+   * Words for programs rather than people, which stand in no help: they take what follows them as
+   * it is.
+   */
   readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
   /** Names that the server knows, for completion; without it there are none. */
   readonly serverNames?: NamesOf;
@@ -30,13 +36,18 @@ export interface Deps {
   readonly crashed?: Promise<never>;
 }
 
-/** Whether one of a flag's spellings stands among the words, before `--`; for what must be known although the words may not parse. */
+/**
+ * Whether one of a flag's spellings stands among the words, before `--`; for what must be known
+ * although the words may not parse.
+ */
 export function asksFor(argv: readonly string[], spellings: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => spellings.includes(word.toLowerCase()));
 }
 
-/** Runs the program and resolves with its exit code. Prints every error; never rejects, never exits. */
+/**
+ * Runs the program and resolves with its exit code. Prints every error; never rejects, never exits.
+ */
 export async function main(argv: readonly string[], deps: Deps): Promise<number> {
   try {
     const work = dispatch(argv, deps);

@@ -14,12 +14,18 @@ import { parse } from "./parse.ts";
 import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
 import { asksFor, type Deps, machineOf } from "./run.ts";
 
-/** What help is about: the whole program, whose texts need the tree only with `all`; or one command or group. */
+/**
+ * What help is about: the whole program, whose texts need the tree only with `all`; or one command
+ * or group.
+ */
 export type HelpTopic =
   | { readonly all: boolean; readonly extensions: readonly Extension[]; readonly tree: () => TreeInfo }
   | { readonly command: CommandInfo };
 
-/** The topic of a path; empty = the whole program with the extensions of the machine, whose commands are loaded with `all`. */
+/**
+ * The topic of a path; empty = the whole program with the extensions of the machine, whose commands
+ * are loaded with `all`.
+ */
 export async function helpTopic(
   tree: Tree,
   path: readonly string[],
@@ -51,7 +57,10 @@ export function helpView(tree: Tree, categories: readonly string[]) {
   );
 }
 
-/** Help for the root or a group, which run nothing themselves. Throws UsageError for flags that are not global. */
+/**
+ * Help for the root or a group, which run nothing themselves. Throws UsageError for flags that are
+ * not global.
+ */
 export async function showGroup(resolved: Resolved, argv: readonly string[], deps: Deps): Promise<number> {
   const { path, before, after } = resolved;
   if (!asksFor(argv, ["--help", "-h"])) {

@@ -1,4 +1,7 @@
-/** From the text of a flag's value to its type, with messages that name the flag, what was wanted and what was given. */
+/**
+ * From the text of a flag's value to its type, with messages that name the flag, what was wanted
+ * and what was given.
+ */
 
 import { isAbsolute, join, resolve } from "node:path";
 import { didYouMean } from "../domain/closest.ts";
@@ -105,7 +108,10 @@ function convert(flag: Flag<unknown>, given: string, context: ValueContext): unk
   }
 }
 
-/** A path made absolute against the context's directory; `-` (a standard stream) stays and a leading `~/` is the home folder. */
+/**
+ * A path made absolute against the context's directory; `-` (a standard stream) stays and a leading
+ * `~/` is the home folder.
+ */
 export function absolutePath(given: string, context: Pick<ValueContext, "dir" | "homeDir">): string {
   if (given === "-") return given;
   if (given === "~" || given.startsWith("~/")) return join(context.homeDir, given.slice(1));

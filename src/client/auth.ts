@@ -1,6 +1,6 @@
 /**
- * Tokens: the client ID and secret are exchanged for a JWT, which is kept in a private file per server and client. One process at a time exchanges;
- * the others wait and read what it got.
+ * Tokens: the client ID and secret are exchanged for a JWT, which is kept in a private file per
+ * server and client. One process at a time exchanges; the others wait and read what it got.
  */
 
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** What all calls of a command share: addresses, tokens, scope headers, the retry policy and the redactor. Everything is found on first use. */
+/**
+ * What all calls of a command share: addresses, tokens, scope headers, the retry policy and the
+ * redactor. Everything is found on first use.
+ */
 
 import { normalizeAddress } from "../config/address.ts";
 import { currentBranch } from "../config/branch.ts";
@@ -38,7 +41,8 @@ export interface Connection {
   /** `svc-environment` and `svc-branch`, as flags and settings say. */
   scopeHeaders(): Promise<ReadonlyMap<string, string>>;
   /**
-   * Runs a call with a bearer token; when the server does not take it, once more with a fresh one. Rejects with AuthError when that is refused too.
+   * Runs a call with a bearer token; when the server does not take it, once more with a fresh one.
+   * Rejects with AuthError when that is refused too.
    */
   authorized<T>(endpoint: Endpoint, call: (token: string) => Promise<T>): Promise<T>;
 }

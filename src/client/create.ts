@@ -24,8 +24,8 @@ function connectionOf(host: ClientHost): Connection {
 }
 
 /**
- * The services of the server, for the context of one command. `host` may be the context itself; `createHttp` of the same object shares tokens and
- * connections with it.
+ * The services of the server, for the context of one command. `host` may be the context itself;
+ * `createHttp` of the same object shares tokens and connections with it.
  */
 export function createApi(host: ClientHost): Api {
   const services = Object.entries(SERVICES).map(([name, service]) => [name, once(async () => clientOf(connectionOf(host), service))]);

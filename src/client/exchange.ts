@@ -22,8 +22,8 @@ export interface ExchangeDeps {
 }
 
 /**
- * Exchanges a client ID and secret for a token. It leaves nothing behind on the server, so it is tried again when the network fails.
- * Rejects with AuthError when they are refused.
+ * Exchanges a client ID and secret for a token. It leaves nothing behind on the server, so it is
+ * tried again when the network fails. Rejects with AuthError when they are refused.
  */
 export async function exchangeToken(
   deps: ExchangeDeps,

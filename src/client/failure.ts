@@ -1,4 +1,7 @@
-/** What a failed call says: the server's refusal as an error for the user, whether it came as Connect JSON, as a stream's end, or as something else. */
+/**
+ * What a failed call says: the server's refusal as an error for the user, whether it came as
+ * Connect JSON, as a stream's end, or as something else.
+ */
 
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import type { ErrorDetail } from "../../gen/svc/v1/error_pb.ts";
@@ -59,7 +62,10 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   507: "out_of_space",
 };
 
-/** Reads the refusal from a response that is no success. `body` is the whole body; `proxies` say whether it may be a proxy that speaks. */
+/**
+ * Reads the refusal from a response that is no success. `body` is the whole body; `proxies` say
+ * whether it may be a proxy that speaks.
+ */
 export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoint, proxies: Proxies, now: number): WireFailure {
   const wait = retryAfterMs(response.headers.get("retry-after"), now);
   const parsed = parseJson(response, body);
@@ -159,7 +165,10 @@ export function detailOf(details: readonly unknown[]): ErrorDetail | undefined {
   return detailsIn(details)[0];
 }
 
-/** Our details among those of a Connect error, `{type, value: base64 without padding}`; those that cannot be read are left out. */
+/**
+ * Our details among those of a Connect error, `{type, value: base64 without padding}`; those that
+ * cannot be read are left out.
+ */
 function detailsIn(details: readonly unknown[]): ErrorDetail[] {
   const schema = messageNamed<ErrorDetail>("svc.v1.ErrorDetail");
   return details.flatMap((entry) => {

@@ -1,6 +1,7 @@
 /**
- * The one door to the network. Every request passes here, so that no environment variable can make it print headers or skip certificate checks,
- * so that each is logged without its secrets, and so that each failure says what was tried.
+ * The one door to the network. Every request passes here, so that no environment variable can make
+ * it print headers or skip certificate checks, so that each is logged without its secrets, and so
+ * that each failure says what was tried.
  */
 
 import { isLoopback } from "../config/address.ts";
@@ -24,14 +25,16 @@ export interface Endpoint {
 }
 
 /**
- * Longest body that is taken, after decompression, unless a call says otherwise. A message of this size takes some twenty times as much memory when it is
- * decoded, so there is nothing to be had from taking more.
+ * Longest body that is taken, after decompression, unless a call says otherwise. A message of this
+ * size takes some twenty times as much memory when it is decoded, so there is nothing to be had
+ * from taking more.
  */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * What became of a request without an answer: `unreachable` when no connection came about, `timeout` when nothing came in time, `connection_lost` when it
- * broke after it was made. Scripts tell them apart by the `code` of the error with --json; the exit code is that of every failure.
+ * What became of a request without an answer: `unreachable` when no connection came about,
+ * `timeout` when nothing came in time, `connection_lost` when it broke after it was made. Scripts
+ * tell them apart by the `code` of the error with --json; the exit code is that of every failure.
  */
 export type NetworkFault = "unreachable" | "timeout" | "connection_lost";
 
@@ -68,14 +71,19 @@ export interface WireRequest {
   readonly signal?: AbortSignal;
   /** Follow redirects; only downloads do. */
   readonly followRedirects?: boolean;
-  /** The answer as it came: a redirect is handed back, and nothing is decompressed. For files whose bytes count. */
+  /**
+   * The answer as it came: a redirect is handed back, and nothing is decompressed. For files whose
+   * bytes count.
+   */
   readonly raw?: boolean;
 }
 
 /** The fetch function of a command. */
 export type WireFetch = (endpoint: Endpoint, request: WireRequest) => Promise<Response>;
 
-/** Makes the fetch function. Requests go through the proxies that are given, and through no other. */
+/**
+ * Makes the fetch function. Requests go through the proxies that are given, and through no other.
+ */
 export function createWireFetch(
   host: Pick<Context, "flags" | "progress" | "signal" | "surroundings">,
   { redactor, proxies }: { readonly redactor: Redactor; readonly proxies: Proxies },
@@ -124,10 +132,16 @@ export function createWireFetch(
   };
 }
 
-/** Keeps Bun from a proxy of its own choice: without it, one that the environment names is taken for every host, this machine included. */
+/**
+ * Keeps Bun from a proxy of its own choice: without it, one that the environment names is taken for
+ * every host, this machine included.
+ */
 const DIRECT = false;
 
-/** Where a redirect leads to; undefined when it says nothing that can be followed, or leads away from https. */
+/**
+ * Where a redirect leads to; undefined when it says nothing that can be followed, or leads away
+ * from https.
+ */
 function nextAddress(response: Response, url: string): string | undefined {
   const location = response.headers.get("location");
   if (location === null || !URL.canParse(location, url)) return undefined;
@@ -135,7 +149,10 @@ function nextAddress(response: Response, url: string): string | undefined {
   return next.protocol === "https:" || (next.protocol === "http:" && url.startsWith("http:")) ? next.href : undefined;
 }
 
-/** What is wrong with the server's TLS, if it is that; asked of modules that only such a failure loads. */
+/**
+ * What is wrong with the server's TLS, if it is that; asked of modules that only such a failure
+ * loads.
+ */
 async function tlsFault(
   error: unknown,
   url: string,
@@ -158,7 +175,10 @@ function named(endpoint: Endpoint, proxy?: HttpProxy): string {
   return proxy ? `${server} through the proxy ${proxy.shown}` : server;
 }
 
-/** Reads a body whole. Throws NetworkError when it is cut, and a CliError when it is larger than `maxBytes`. */
+/**
+ * Reads a body whole. Throws NetworkError when it is cut, and a CliError when it is larger than
+ * `maxBytes`.
+ */
 export async function readBody(
   response: Response,
   endpoint: Endpoint,
@@ -186,8 +206,9 @@ export async function readBody(
 }
 
 /**
- * Whether the end of an answer that was read shows that it is whole: by its length, by its last chunk, or by the end of its compression. An answer that
- * ends where the connection does may have been cut anywhere, and half a message can look like a whole one.
+ * Whether the end of an answer that was read shows that it is whole: by its length, by its last
+ * chunk, or by the end of its compression. An answer that ends where the connection does may have
+ * been cut anywhere, and half a message can look like a whole one.
  */
 export function endShows({ headers }: Response, body: Uint8Array): boolean {
   if ((headers.get("content-encoding") ?? "identity") !== "identity") return body.length > 0;
@@ -203,8 +224,8 @@ export function answerTooLarge(endpoint: Endpoint, maxBytes: number): CliError {
 }
 
 /**
- * Turns a failure of `fetch` or of reading a body into an error that says what was tried, and through which proxy; an abort by the user stays what
- * it is.
+ * Turns a failure of `fetch` or of reading a body into an error that says what was tried, and
+ * through which proxy; an abort by the user stays what it is.
  */
 function networkFailure(
   error: unknown,
@@ -283,7 +304,10 @@ function proxyRefused(proxy: HttpProxy, endpoint: Endpoint, answer: string, caus
   return new NetworkError(what, credentials + checkProxy(endpoint), false, cause);
 }
 
-/** The status that a proxy answered with instead of opening a tunnel; the runtime says it at the end of its message. */
+/**
+ * The status that a proxy answered with instead of opening a tunnel; the runtime says it at the end
+ * of its message.
+ */
 function tunnelAnswer(error: unknown): string {
   return error instanceof Error ? error.message.replace(/^.*: (?=\d{3} )/, "") : String(error);
 }

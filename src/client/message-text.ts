@@ -1,9 +1,15 @@
-/** Messages as `-vv` shows them. Apart from the calls themselves, because turning messages into JSON takes a good part of the protobuf runtime. */
+/**
+ * Messages as `-vv` shows them. Apart from the calls themselves, because turning messages into JSON
+ * takes a good part of the protobuf runtime.
+ */
 
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { REDACTED, type Redactor } from "./redact.ts";
 
-/** A message as JSON on one line, without known secrets and without the values of fields marked `debug_redact`. */
+/**
+ * A message as JSON on one line, without known secrets and without the values of fields marked
+ * `debug_redact`.
+ */
 export function messageText<D extends DescMessage>(redactor: Redactor, schema: D, message: MessageShape<D>): string {
   return redactor.text(JSON.stringify(blot(schema, toJson(schema, message))));
 }

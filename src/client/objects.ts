@@ -1,4 +1,7 @@
-/** Signed addresses, the server's health page, and credentials that are tried before they are stored. */
+/**
+ * Signed addresses, the server's health page, and credentials that are tried before they are
+ * stored.
+ */
 
 import { describeSource } from "../config/resolve.ts";
 import { CliError } from "../errors/cli-error.ts";
@@ -38,7 +41,8 @@ export async function download(connection: Connection, url: string): Promise<Uin
 }
 
 /**
- * PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken connection is tried again.
+ * PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken
+ * connection is tried again.
  * @param onSent told how many bytes were handed to the network
  */
 export async function upload(

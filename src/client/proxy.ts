@@ -1,6 +1,7 @@
 /**
- * Which proxy a request goes through, by the rules of curl. `http_proxy` (in lower case alone, as a web server's CGI can be made to set the other),
- * `https_proxy` and `HTTPS_PROXY`, else `all_proxy` and `ALL_PROXY`; none for the hosts of `no_proxy` or `NO_PROXY`, and never one for this machine.
+ * Which proxy a request goes through, by the rules of curl. `http_proxy` (in lower case alone, as a
+ * web server's CGI can be made to set the other), `https_proxy` and `HTTPS_PROXY`, else `all_proxy`
+ * and `ALL_PROXY`; none for the hosts of `no_proxy` or `NO_PROXY`, and never one for this machine.
  */
 
 import { isInNetwork, isLoopbackHost, parseAddress } from "../domain/ip-address.ts";
@@ -16,7 +17,10 @@ export interface HttpProxy {
   readonly shown: string;
 }
 
-/** The proxy for a request to an address; undefined for none. Throws CliError when the variable names what svc cannot use. */
+/**
+ * The proxy for a request to an address; undefined for none. Throws CliError when the variable
+ * names what svc cannot use.
+ */
 export type Proxies = (url: string) => HttpProxy | undefined;
 
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
@@ -53,7 +57,10 @@ function parseProxy(given: string, variable: string): HttpProxy {
   return { url: url.href, shown: `${url.protocol}//${url.host} (environment variable ${variable})` };
 }
 
-/** Whether a list such as `example.com, .internal, 10.0.0.0/8, host:8080, [fd00::1]` names the host: itself, a domain or network that it is in, or `*`. */
+/**
+ * Whether a list such as `example.com, .internal, 10.0.0.0/8, host:8080, [fd00::1]` names the host:
+ * itself, a domain or network that it is in, or `*`.
+ */
 function isExempt(target: URL, list: string): boolean {
   const host = plainHost(target.hostname);
   const port = target.port || (target.protocol === "https:" ? "443" : "80");

@@ -1,4 +1,7 @@
-/** Taking secrets out of everything that is logged or reported: by the name of a header or key, and by value. `message-text.ts` adds what the contract calls secret. */
+/**
+ * Taking secrets out of everything that is logged or reported: by the name of a header or key, and
+ * by value. `message-text.ts` adds what the contract calls secret.
+ */
 
 /** What stands where a secret was. */
 export const REDACTED = "[redacted]";
@@ -11,7 +14,10 @@ const JWT = /\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+/g;
 
 /** Removes secrets from what people see. One instance serves all sinks of a command. */
 export interface Redactor {
-  /** Makes a value known as secret, in every spelling it may take (plain, URL-encoded, base64, JSON). */
+  /**
+   * Makes a value known as secret, in every spelling it may take (plain, URL-encoded, base64,
+   * JSON).
+   */
   add(secret: string | undefined): void;
   /** Text without known secrets, bearer tokens and signatures. */
   text(text: string): string;

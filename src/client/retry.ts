@@ -1,21 +1,30 @@
 /**
- * When a request is sent again: only when that cannot do anything twice, only for failures that pass, with full jitter, as late as the server asks,
- * and never more than a small share of all requests.
+ * When a request is sent again: only when that cannot do anything twice, only for failures that
+ * pass, with full jitter, as late as the server asks, and never more than a small share of all
+ * requests.
  *
- * The share holds within a process. Commands know nothing of each other, so what they do to a server that is overloaded together is bounded by what each
- * of them may do: a server that refuses without saying when to come back is asked once more and no more, which is at most twice the load. One that
- * says when is obeyed, and a broken connection, which tells of no load, is tried more often.
+ * The share holds within a process. Commands know nothing of each other, so what they do to a
+ * server that is overloaded together is bounded by what each of them may do: a server that refuses
+ * without saying when to come back is asked once more and no more, which is at most twice the load.
+ * One that says when is obeyed, and a broken connection, which tells of no load, is tried more
+ * often.
  */
 
 import type { Clock } from "../context/clock.ts";
 import type { Context } from "../context/context.ts";
 import type { Redactor } from "./redact.ts";
 
-/** A failure that may pass: the connection broke, or the server said that it is overloaded or not ready. */
+/**
+ * A failure that may pass: the connection broke, or the server said that it is overloaded or not
+ * ready.
+ */
 export interface Transient {
   /** Milliseconds the server asked to wait; undefined = it did not say. */
   readonly retryAfterMs?: number;
-  /** Whether the server itself refused, as one that is overloaded does; default: the connection broke. */
+  /**
+   * Whether the server itself refused, as one that is overloaded does; default: the connection
+   * broke.
+   */
   readonly refused?: boolean;
 }
 
@@ -65,8 +74,10 @@ export interface RetryDeps {
 /** The policy of one process. */
 export interface RetryPolicy {
   /**
-   * Runs an attempt, and again while `transient` says that its failure may pass. Rejects with the last failure.
-   * @param idempotent whether a second run cannot do anything twice; without it there is one attempt
+   * Runs an attempt, and again while `transient` says that its failure may pass. Rejects with the
+   * last failure.
+   * @param idempotent whether a second run cannot do anything twice; without it there is one
+   * attempt
    */
   run<T>(idempotent: boolean, attempt: () => Promise<T>, transient: (error: unknown) => Transient | undefined): Promise<T>;
 }
@@ -116,7 +127,10 @@ export function createCommandRetries(
   });
 }
 
-/** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date. Undefined when there is none or it says nothing. */
+/**
+ * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date. Undefined when there
+ * is none or it says nothing.
+ */
 export function retryAfterMs(value: string | null, now: number): number | undefined {
   if (value === null || value.trim() === "") return undefined;
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Number(value) * 1000;

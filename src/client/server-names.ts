@@ -1,4 +1,7 @@
-/** Names that the server knows, for shells that complete words: asked once in a while, kept in a private file, silent when the server is away. */
+/**
+ * Names that the server knows, for shells that complete words: asked once in a while, kept in a
+ * private file, silent when the server is away.
+ */
 
 import { join } from "node:path";
 import { tokenCacheDir } from "../config/home.ts";
@@ -20,7 +23,10 @@ const FRESH_MS = 15_000;
 const MOST_NAMES = 2_000;
 const FORMAT = 1;
 
-/** The names of a kind of noun, in the environment and branch that flags and settings select. Empty when the server cannot be asked. */
+/**
+ * The names of a kind of noun, in the environment and branch that flags and settings select. Empty
+ * when the server cannot be asked.
+ */
 export async function serverNames(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
   try {
     const path = await cachePath(host, noun);

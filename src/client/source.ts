@@ -9,7 +9,8 @@ import { CliError } from "../errors/cli-error.ts";
 /**
  * Unpacks a source bundle into a folder that does not exist yet.
  * @returns paths of the files relative to the folder, sorted
- * @throws CliError when the folder exists, or when the archive is damaged, too big or unsafe; nothing is left behind then
+ * @throws CliError when the folder exists, or when the archive is damaged, too big or unsafe;
+ * nothing is left behind then
  */
 export async function unpackSource(archive: Uint8Array, target: string, limits: ArchiveLimits = UNPACK_LIMITS): Promise<string[]> {
   if (await exists(target)) {

@@ -9,7 +9,10 @@ import { callError, detailOf } from "./failure.ts";
 import { answerTooLarge, type Endpoint, MAX_BODY_BYTES, NetworkError, readBody } from "./fetch.ts";
 import { callHeaders, logMessage } from "./unary.ts";
 
-/** A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10 s. */
+/**
+ * A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10
+ * s.
+ */
 export const IDLE_TIMEOUT_MS = 45_000;
 /** Longest life of a stream. */
 const STREAM_TIMEOUT_MS = 24 * 3_600_000;
@@ -17,8 +20,8 @@ const STREAM_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /**
- * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError, `connection_lost` when the connection broke, in which case
- * the caller may start over.
+ * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError,
+ * `connection_lost` when the connection broke, in which case the caller may start over.
  */
 export async function* streamCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
@@ -81,7 +84,10 @@ function transportOf(connection: Connection, endpoint: Endpoint): Transport {
   });
 }
 
-/** The answer, ended with an error before it takes more memory than a message may: the Connect client believes every length that it is told. */
+/**
+ * The answer, ended with an error before it takes more memory than a message may: the Connect
+ * client believes every length that it is told.
+ */
 async function bounded(response: Response, endpoint: Endpoint): Promise<Response> {
   const { headers, status, body } = response;
   if (!body) return response;
@@ -91,7 +97,10 @@ async function bounded(response: Response, endpoint: Endpoint): Promise<Response
   return new Response(body.pipeThrough(messageGuard(endpoint)), { headers, status });
 }
 
-/** Lets messages through, each a head of 5 bytes (flags, and the length as a big-endian number) and a body, until one is announced as too long. */
+/**
+ * Lets messages through, each a head of 5 bytes (flags, and the length as a big-endian number) and
+ * a body, until one is announced as too long.
+ */
 function messageGuard(endpoint: Endpoint): TransformStream<Uint8Array, Uint8Array> {
   const head = new Uint8Array(5);
   let filled = 0;

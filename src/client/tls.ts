@@ -1,4 +1,7 @@
-/** What is wrong with a server's TLS, in words that lead somewhere. The runtime's fetch says that a handshake failed; why, only its sockets say. */
+/**
+ * What is wrong with a server's TLS, in words that lead somewhere. The runtime's fetch says that a
+ * handshake failed; why, only its sockets say.
+ */
 
 import { readFileSync } from "node:fs";
 import { connect } from "node:tls";
@@ -29,7 +32,10 @@ export interface TlsFault {
   readonly hint: string | undefined;
 }
 
-/** The fault of a certificate; undefined when the code names none. `extraAuthorities` is the value of NODE_EXTRA_CA_CERTS. */
+/**
+ * The fault of a certificate; undefined when the code names none. `extraAuthorities` is the value
+ * of NODE_EXTRA_CA_CERTS.
+ */
 export function certificateFault(code: string, extraAuthorities: string | undefined): TlsFault | undefined {
   const why = CERTIFICATE_FAULTS[code] ?? (/CERT|SELF_SIGNED|ISSUER/.test(code) ? code.toLowerCase().replaceAll("_", " ") : undefined);
   if (why === undefined) return undefined;
@@ -44,7 +50,10 @@ function nextStep(code: string, extraAuthorities: string | undefined): string | 
   return unusableAuthorities(extraAuthorities) ?? "Name the authority's certificate in NODE_EXTRA_CA_CERTS.";
 }
 
-/** Why the file of further authorities that NODE_EXTRA_CA_CERTS names cannot be used; undefined when it can, or none is named. */
+/**
+ * Why the file of further authorities that NODE_EXTRA_CA_CERTS names cannot be used; undefined when
+ * it can, or none is named.
+ */
 export function unusableAuthorities(path: string | undefined): string | undefined {
   if (!path) return undefined;
   try {
@@ -55,7 +64,10 @@ export function unusableAuthorities(path: string | undefined): string | undefine
   }
 }
 
-/** Asks a server why no handshake comes about; nothing but the handshake is sent. `url` begins with https. */
+/**
+ * Asks a server why no handshake comes about; nothing but the handshake is sent. `url` begins with
+ * https.
+ */
 export async function handshakeFault(url: string, signal: AbortSignal): Promise<TlsFault> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");

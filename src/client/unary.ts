@@ -1,6 +1,7 @@
 /**
- * Unary calls: a Connect unary call is one POST of a protobuf message, so it is sent as that. It starts three times faster than the Connect client,
- * which is loaded only for streams; commands see the same typed functions.
+ * Unary calls: a Connect unary call is one POST of a protobuf message, so it is sent as that. It
+ * starts three times faster than the Connect client, which is loaded only for streams; commands see
+ * the same typed functions.
  */
 
 import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
@@ -13,7 +14,10 @@ import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } fro
 /** Longest wait for an answer, unless the call says otherwise. */
 export const CALL_TIMEOUT_MS = 60_000;
 
-/** Headers of a call: the scope, the token, and what the caller adds; an empty value of the caller's takes a scope header away. */
+/**
+ * Headers of a call: the scope, the token, and what the caller adds; an empty value of the caller's
+ * takes a scope header away.
+ */
 export async function callHeaders(connection: Connection, token: string | undefined, options: CallOptions | undefined): Promise<Headers> {
   const headers = new Headers();
   for (const [name, value] of await connection.scopeHeaders()) headers.set(name, value);
@@ -25,7 +29,10 @@ export async function callHeaders(connection: Connection, token: string | undefi
   return headers;
 }
 
-/** Makes the function that calls a unary method. It rejects with CliErrors. An `authorization` header of the caller's goes before the settings' credentials. */
+/**
+ * Makes the function that calls a unary method. It rejects with CliErrors. An `authorization`
+ * header of the caller's goes before the settings' credentials.
+ */
 export function unaryCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
   target: Target,

@@ -107,7 +107,10 @@ interface Learned {
   readonly onlyEngine: string | undefined;
 }
 
-/** What only the server knows; nothing of it, with a warning, when there are no credentials or the server does not answer. */
+/**
+ * What only the server knows; nothing of it, with a warning, when there are no credentials or the
+ * server does not answer.
+ */
 async function learn({ api, http, progress, settings }: Context): Promise<Learned> {
   const nothing: Learned = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
   const { accessToken, clientId, clientSecret } = await settings();
@@ -164,14 +167,20 @@ function shellQuoted(value: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Python code that makes a client with what is known; the client finds the rest as it does without arguments. */
+/**
+ * Python code that makes a client with what is known; the client finds the rest as it does without
+ * arguments.
+ */
 function pythonCall(sdkRoot: string, given: readonly (readonly [name: string, value: string])[]): string {
   const lines = given.filter(([, value]) => value !== "").map(([name, value]) => `    ${name}=${pythonText(value)},\n`);
   const place = `# The package svc: PYTHONPATH=${escapeControls(shellQuoted(sdkRoot))}\n`;
   return `${place}from svc.client import SvcClient\n\nclient = SvcClient(\n${lines.join("")})`;
 }
 
-/** A Python string literal. JSON's escapes mean the same in Python, but for surrogate pairs, which JSON text does not escape. */
+/**
+ * A Python string literal. JSON's escapes mean the same in Python, but for surrogate pairs, which
+ * JSON text does not escape.
+ */
 function pythonText(value: string): string {
   return escapeControls(JSON.stringify(value));
 }

@@ -61,7 +61,8 @@ function projectFile(folder: string): string {
   return `project: ${/^\d+$/.test(name) ? `project_${name}` : name}
 environments:
   default:
-    # Python that runs the resolvers: python310, python311, python312 or python313. Left out, the newest one found is taken.
+    # Python that runs the resolvers: python310, python311, python312 or python313. Left out, the
+    # newest one found is taken.
     # runtime: python311
     # Packages that the code imports.
     # requirements: requirements.txt

@@ -166,7 +166,10 @@ async function ownClientId(context: Context): Promise<string> {
   return clientId.value;
 }
 
-/** Removes what this machine keeps of a client: its entries of the config file, and its cached token. */
+/**
+ * Removes what this machine keeps of a client: its entries of the config file, and its cached
+ * token.
+ */
 async function forget(context: Context, clientId: string, done: Pick<LoggedOut, "deleted" | "ended_sessions">): Promise<LoggedOut> {
   const { flags, http, progress, surroundings } = context;
   const { apiServer, clientId: active } = await context.settings();

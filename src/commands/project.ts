@@ -65,7 +65,9 @@ function document({ name, root, configPath, environments, validation }: Project)
   };
 }
 
-/** Opens the project file and waits for the editor's end. A file that is no YAML can be opened too. */
+/**
+ * Opens the project file and waits for the editor's end. A file that is no YAML can be opened too.
+ */
 async function openEditor({ flags, io, machine, surroundings }: Context): Promise<string> {
   const { projectFileOf } = await import("../project/load.ts");
   const path = await projectFileOf(flags.dir, surroundings);

@@ -162,7 +162,10 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
   }
 }
 
-/** Whether a query that names its outputs has the name of no named query; false where the queries' names may not be read. */
+/**
+ * Whether a query that names its outputs has the name of no named query; false where the queries'
+ * names may not be read.
+ */
 async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: QueryFlags): Promise<boolean> {
   if (queryName === undefined || out.length === 0 || flags.json) return false;
   const listed = await (await api.graph()).listNamedQueries({ deploymentId: deployment ?? "" }).catch(() => undefined);

@@ -37,7 +37,10 @@ function noteOtherSvc({ progress, surroundings }: Context, { link, path, found_o
   else if (surroundings.execPath !== path) progress.note(`${folder} is not on PATH.`);
 }
 
-/** Manual pages that the installer put beside its folder of builds are written anew by the build that is current now. */
+/**
+ * Manual pages that the installer put beside its folder of builds are written anew by the build
+ * that is current now.
+ */
 async function renewManual({ machine, progress, surroundings }: Context, { link, path, version }: CurrentBuild): Promise<void> {
   const home = svcHome(surroundings);
   const folder = join(home, "share/man/man1");

@@ -1,11 +1,17 @@
-/** The branch that a command targets: `--branch <name>`, or a bare `--branch` for the branch that git has checked out. */
+/**
+ * The branch that a command targets: `--branch <name>`, or a bare `--branch` for the branch that
+ * git has checked out.
+ */
 
 import type { Context } from "../context/context.ts";
 import { CliError } from "../errors/cli-error.ts";
 
 const found = new WeakMap<object, Promise<string>>();
 
-/** The branch's name, or undefined without `--branch`. Throws CliError for a bare `--branch` outside a git work tree or on no branch. */
+/**
+ * The branch's name, or undefined without `--branch`. Throws CliError for a bare `--branch` outside
+ * a git work tree or on no branch.
+ */
 export async function currentBranch(host: Pick<Context, "flags" | "machine">): Promise<string | undefined> {
   const { branch, dir } = host.flags;
   if (branch !== true) return branch || undefined;

@@ -1,4 +1,7 @@
-/** Where a deployment comes from: the CI job and the repository, read from the environment of common CI systems, else from `git remote`. */
+/**
+ * Where a deployment comes from: the CI job and the repository, read from the environment of common
+ * CI systems, else from `git remote`.
+ */
 
 import type { Surroundings } from "../context/context.ts";
 
@@ -78,7 +81,10 @@ const SYSTEMS: readonly CiSystem[] = [
   },
 ];
 
-/** Reads the environment. Addresses that are none are left out, and credentials in them are taken away. */
+/**
+ * Reads the environment. Addresses that are none are left out, and credentials in them are taken
+ * away.
+ */
 export function detectCi(env: Env): CiFacts {
   const system = SYSTEMS.find((candidate) => candidate.detect(env));
   return {
@@ -89,9 +95,10 @@ export function detectCi(env: Env): CiFacts {
 }
 
 /**
- * The web address of a repository as git or a CI system writes it: `git@host:group/name.git` and `ssh://git@host/group/name` become
- * `https://host/group/name`; user names, passwords, queries and fragments that could hold tokens are dropped. Undefined for paths and other things
- * that are no address. A job's fragment (`#job-id`) and query stay.
+ * The web address of a repository as git or a CI system writes it: `git@host:group/name.git` and
+ * `ssh://git@host/group/name` become `https://host/group/name`; user names, passwords, queries and
+ * fragments that could hold tokens are dropped. Undefined for paths and other things that are no
+ * address. A job's fragment (`#job-id`) and query stay.
  */
 export function webAddress(given: string | undefined): string | undefined {
   const text = given?.trim();

@@ -1,6 +1,6 @@
 /**
- * The config file: `tokens` maps a project root, or `default`, to credentials and choices. It is YAML that people edit, so comments and the order
- * of keys survive a write.
+ * The config file: `tokens` maps a project root, or `default`, to credentials and choices. It is
+ * YAML that people edit, so comments and the order of keys survive a write.
  */
 
 import { dirname, join } from "node:path";
@@ -11,7 +11,9 @@ import { yamlMessage } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { locateConfig } from "./location.ts";
 
-/** The key of the entry that holds outside projects, and for projects without an entry of their own. */
+/**
+ * The key of the entry that holds outside projects, and for projects without an entry of their own.
+ */
 export const DEFAULT_KEY = "default";
 
 /** One entry of `tokens`. Everything is text; what is missing is undefined. */
@@ -28,7 +30,10 @@ export interface ConfigEntry {
 
 const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "queryServer", "activeEnvironment"] as const;
 
-/** The entries of a config file by key. Throws a CliError with file, line and column when it is no YAML or has another shape. */
+/**
+ * The entries of a config file by key. Throws a CliError with file, line and column when it is no
+ * YAML or has another shape.
+ */
 export async function readEntries(path: string): Promise<ReadonlyMap<string, ConfigEntry>> {
   const text = readPrivateFile(path);
   if (text === undefined) return new Map();
@@ -40,7 +45,10 @@ export function isExposed(path: string, entries: ReadonlyMap<string, ConfigEntry
   return [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined) && isOpenToOthers(path);
 }
 
-/** Whether the config file allows the daily look for a newer version: `updateCheck: false` at its top forbids it. A broken file allows nothing. */
+/**
+ * Whether the config file allows the daily look for a newer version: `updateCheck: false` at its
+ * top forbids it. A broken file allows nothing.
+ */
 export async function allowsUpdateCheck(
   flags: Pick<GlobalFlags, "authConfig">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
@@ -56,8 +64,10 @@ export async function allowsUpdateCheck(
 }
 
 /**
- * Changes one entry of the file that the flags and the surroundings select, and returns that file's path: fields that are given are set, an undefined one is removed, all others stay. Writers wait for each other, so that none of
- * their changes is lost. The folder is made when it is missing; the file ends up with mode 0600.
+ * Changes one entry of the file that the flags and the surroundings select, and returns that file's
+ * path: fields that are given are set, an undefined one is removed, all others stay. Writers wait
+ * for each other, so that none of their changes is lost. The folder is made when it is missing; the
+ * file ends up with mode 0600.
  */
 export async function updateEntry(
   flags: Pick<GlobalFlags, "authConfig">,
@@ -78,7 +88,10 @@ export async function updateEntry(
   });
 }
 
-/** Removes the entries that hold a client of a server, and returns the file's path and their keys. Without such an entry nothing is written. */
+/**
+ * Removes the entries that hold a client of a server, and returns the file's path and their keys.
+ * Without such an entry nothing is written.
+ */
 export async function removeEntriesOf(
   flags: Pick<GlobalFlags, "authConfig">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
@@ -120,8 +133,9 @@ function lockPath(path: string): string {
 }
 
 /**
- * Parses what `svc` itself writes, without loading the YAML library that knows positions and comments. Undefined when the built-in parser refuses the
- * text or sees anything but text in it (where the two could disagree, for example about `0123`).
+ * Parses what `svc` itself writes, without loading the YAML library that knows positions and
+ * comments. Undefined when the built-in parser refuses the text or sees anything but text in it
+ * (where the two could disagree, for example about `0123`).
  */
 function quickParse(text: string): unknown {
   try {
@@ -153,7 +167,10 @@ async function parseDocumentOf(path: string, text: string) {
   return document;
 }
 
-/** What a document holds; an alias that leads nowhere, or to too much, only shows when it is followed. */
+/**
+ * What a document holds; an alias that leads nowhere, or to too much, only shows when it is
+ * followed.
+ */
 function valuesOf(document: { toJS(): unknown }, path: string): unknown {
   try {
     return document.toJS();

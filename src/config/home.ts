@@ -3,7 +3,10 @@
 import { join, resolve } from "node:path";
 import type { Surroundings } from "../context/context.ts";
 
-/** The folder of everything that is kept for the user: tokens, virtual environments, the embedded server's data. */
+/**
+ * The folder of everything that is kept for the user: tokens, virtual environments, the embedded
+ * server's data.
+ */
 export function svcHome(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
   const { env, homeDir } = surroundings;
   return env.SVC_HOME ? resolve(env.SVC_HOME) : join(homeDir, ".svc");

@@ -1,4 +1,7 @@
-/** The embedded server as other commands of this machine see it: its note and lock in the data directory, its process. */
+/**
+ * The embedded server as other commands of this machine see it: its note and lock in the data
+ * directory, its process.
+ */
 
 import { Database } from "bun:sqlite";
 import { randomUUID } from "node:crypto";
@@ -57,14 +60,20 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
   }
 }
 
-/** What proves that this user owns a server: credentials that only he may read, for the server at `url` and no longer than it runs. */
+/**
+ * What proves that this user owns a server: credentials that only he may read, for the server at
+ * `url` and no longer than it runs.
+ */
 export interface OwnerCredentials {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** The credentials of a data directory's owner; undefined when no server runs on it, or it is not this user's. */
+/**
+ * The credentials of a data directory's owner; undefined when no server runs on it, or it is not
+ * this user's.
+ */
 export async function readOwner(dataDir: string): Promise<OwnerCredentials | undefined> {
   try {
     const text = readPrivateFile(serverFiles(dataDir).owner, { followLinks: false });
@@ -77,7 +86,9 @@ export async function readOwner(dataDir: string): Promise<OwnerCredentials | und
   }
 }
 
-/** Whether a server holds the data directory: its lock is gone the moment it is, however it ended. */
+/**
+ * Whether a server holds the data directory: its lock is gone the moment it is, however it ended.
+ */
 export async function isHeld(dataDir: string): Promise<boolean> {
   const { lock } = serverFiles(dataDir);
   if (!(await stat(lock).catch(() => undefined))) return false;
@@ -111,7 +122,10 @@ export function terminate(pid: number): boolean {
 
 /** What starts a server in the background. */
 export interface BackgroundStart {
-  /** Words of the program that starts it in the foreground and prints one line of JSON when it is ready. */
+  /**
+   * Words of the program that starts it in the foreground and prints one line of JSON when it is
+   * ready.
+   */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly dataDir: string;
@@ -120,13 +134,16 @@ export interface BackgroundStart {
 }
 
 /**
- * Starts a server that outlives this process, and resolves with the line that it prints when it is ready. Rejects with a CliError when it ends before, or
- * takes too long; it is ended then.
+ * Starts a server that outlives this process, and resolves with the line that it prints when it is
+ * ready. Rejects with a CliError when it ends before, or takes too long; it is ended then.
  */
 export async function startInBackground(start: BackgroundStart): Promise<{ readonly pid: number; readonly line: string }> {
   const { errors } = serverFiles(start.dataDir);
   await mkdir(start.dataDir, { recursive: true, mode: 0o700 });
-  /** Of this start alone, so that starts at once do not empty each other's; the one that wins gives it the lasting name. */
+  /**
+   * Of this start alone, so that starts at once do not empty each other's; the one that wins gives
+   * it the lasting name.
+   */
   const ownErrors = `${errors}.${randomUUID()}`;
   const stderr = openSync(ownErrors, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   const child = Bun.spawn([...start.argv], {
@@ -174,7 +191,10 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | u
   }
 }
 
-/** What a server that ended at once said: its own error, else the last lines that it or its runtime wrote. */
+/**
+ * What a server that ended at once said: its own error, else the last lines that it or its runtime
+ * wrote.
+ */
 function startFailure(stderr: string | undefined, dataDir: string): CliError {
   const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
   for (const line of lines) {

@@ -1,4 +1,6 @@
-/** Where the config file is: the order of `--auth-config`, `$XDG_CONFIG_HOME` and the home folder. */
+/**
+ * Where the config file is: the order of `--auth-config`, `$XDG_CONFIG_HOME` and the home folder.
+ */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +14,10 @@ export interface ConfigLocation {
 }
 
 /**
- * Finds the config file. Read: `--auth-config`; else below `$XDG_CONFIG_HOME` when that is set: `svc.yml`, `.svc.yml`; else the first of
- * `~/.config/svc.yml`, `~/.svc.yml`, `~/.config.yml`; each also as `.yaml`. Written is the file that was read, except `~/.config.yml`, which other
- * programs may own; else the first place.
+ * Finds the config file. Read: `--auth-config`; else below `$XDG_CONFIG_HOME` when that is set:
+ * `svc.yml`, `.svc.yml`; else the first of `~/.config/svc.yml`, `~/.svc.yml`, `~/.config.yml`; each
+ * also as `.yaml`. Written is the file that was read, except `~/.config.yml`, which other programs
+ * may own; else the first place.
  */
 export function locateConfig(flags: Pick<GlobalFlags, "authConfig">, surroundings: Pick<Surroundings, "env" | "homeDir">): ConfigLocation {
   if (flags.authConfig !== undefined) {

@@ -1,6 +1,7 @@
 /**
- * Where settings come from, first found wins: flags, environment variables, the config file's entry of the project root, its `default` entry, what
- * the token exchange told (filled in by the client), built-in defaults.
+ * Where settings come from, first found wins: flags, environment variables, the config file's entry
+ * of the project root, its `default` entry, what the token exchange told (filled in by the client),
+ * built-in defaults.
  */
 
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
@@ -27,7 +28,10 @@ interface Place {
 /** The sources by rank; a smaller number wins. */
 const RANK: Readonly<Record<Source["kind"], number>> = { flag: 0, env: 1, file: 2, service: 3, default: 4, empty: 5 };
 
-/** Where a value came from, in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a path, `built-in default`. */
+/**
+ * Where a value came from, in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a
+ * path, `built-in default`.
+ */
 export function describeSource(source: Source): string {
   switch (source.kind) {
     case "flag":
@@ -47,7 +51,8 @@ export function describeSource(source: Source): string {
 
 /**
  * Resolves the settings. Reads the config file, dials nothing.
- * @param projectRoot absolute path of the project folder above the working directory, if there is one
+ * @param projectRoot absolute path of the project folder above the working directory, if there is
+ * one
  * @param warn called with a line when the config file shows its secrets to other users
  * @throws CliError for a config file that is broken and for an address that is none
  */
@@ -79,7 +84,10 @@ export async function createSettings(
       : { value: normalizeAddress(setting.value, describeSource(setting.source)), source: setting.source };
 
   const apiServer = address(find({ flag: ["--api-host", flags.apiHost], env: "SVC_API_SERVER", field: "apiServer" }), DEFAULT_API_SERVER);
-  /** An address of another service of the platform does not outlive a change of the API server that it belonged to. */
+  /**
+   * An address of another service of the platform does not outlive a change of the API server that
+   * it belonged to.
+   */
   const besideApi = (setting: Setting): Setting =>
     RANK[setting.source.kind] > RANK[apiServer.source.kind] ? { value: undefined, source: { kind: "empty" } } : setting;
 

@@ -1,4 +1,7 @@
-/** The embedded server's log file: bounded in size, written without ever failing the server, and read while it grows. */
+/**
+ * The embedded server's log file: bounded in size, written without ever failing the server, and
+ * read while it grows.
+ */
 
 import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -27,8 +30,10 @@ export function logFiles(dataDir: string, { files }: LogBounds = LOG_BOUNDS): st
 }
 
 /**
- * A function that appends lines to the log, which is private and whose folder is made when it is missing. When the disk refuses a line it is dropped and counted;
- * the next one that is taken has a line before it that says how many are missing and why. Throws a CliError only now, when the file cannot be opened.
+ * A function that appends lines to the log, which is private and whose folder is made when it is
+ * missing. When the disk refuses a line it is dropped and counted; the next one that is taken has a
+ * line before it that says how many are missing and why. Throws a CliError only now, when the file
+ * cannot be opened.
  */
 export function openServerLog(dataDir: string, clock: Pick<Clock, "now">, bounds: LogBounds = LOG_BOUNDS): (line: string) => void {
   try {
@@ -113,7 +118,10 @@ class BoundedLog {
   }
 }
 
-/** Up to where a log was read: a file, told by its number on the disk because it is renamed when it is full, and the offset in it. */
+/**
+ * Up to where a log was read: a file, told by its number on the disk because it is renamed when it
+ * is full, and the offset in it.
+ */
 export interface LogPosition {
   readonly inode: number;
   readonly offset: number;
@@ -139,7 +147,10 @@ export async function readServerLog(dataDir: string, count: number): Promise<Log
   return { lines, position };
 }
 
-/** Whole lines that were appended since `position`, also over files that were begun since then. Rejects with the system's error. */
+/**
+ * Whole lines that were appended since `position`, also over files that were begun since then.
+ * Rejects with the system's error.
+ */
 export async function readServerLogSince(dataDir: string, position: LogPosition | undefined): Promise<LogRead> {
   const paths = logFiles(dataDir);
   const inodes = await Promise.all(

@@ -1,6 +1,7 @@
 /**
- * What a command is given. Everything is a lazy getter or a function, so that `svc --help` reads no file and dials nothing; tests hand in
- * their own. No other module touches `process`, `console` or `node:fs` on a command's behalf.
+ * What a command is given. Everything is a lazy getter or a function, so that `svc --help` reads no
+ * file and dials nothing; tests hand in their own. No other module touches `process`, `console` or
+ * `node:fs` on a command's behalf.
  */
 
 import type { Api, HttpClient } from "../client/api.ts";
@@ -13,7 +14,10 @@ import type { Clock } from "./clock.ts";
 import type { Io } from "./io.ts";
 import type { Progress, Prompt } from "./prompt.ts";
 
-/** What the server knows by name and a shell can complete; `output` is a feature or a class, `source` a branch or a deployment. */
+/**
+ * What the server knows by name and a shell can complete; `output` is a feature or a class,
+ * `source` a branch or a deployment.
+ */
 export type ServerNoun = "feature" | "output" | "branch" | "environment" | "deployment" | "source";
 
 /** Where colours are written: on terminals, everywhere, or nowhere. */
@@ -33,7 +37,10 @@ export interface GlobalFlags {
   readonly spinners: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** Whether a newer version may be looked for and mentioned: not with --json, in CI, or when it was turned off. */
+  /**
+   * Whether a newer version may be looked for and mentioned: not with --json, in CI, or when it was
+   * turned off.
+   */
   readonly updateCheck: boolean;
   /** Absolute directory to start looking from. */
   readonly dir: string;
@@ -73,13 +80,18 @@ export interface Program {
 export interface Datagrams {
   /** Sends one; nobody waits for it, and nobody says whether it arrived. */
   send(text: string): void;
-  /** Resolves when everything was handed to the network, with the first error there was, such as a host that does not exist. */
+  /**
+   * Resolves when everything was handed to the network, with the first error there was, such as a
+   * host that does not exist.
+   */
   close(): Promise<Error | undefined>;
 }
 
 /** Reaching the machine: files, programs, a browser. Paths are absolute. */
 export interface Machine {
-  /** Runs a program to its end; `inherit` gives it the terminal. Rejects when it cannot be started. */
+  /**
+   * Runs a program to its end; `inherit` gives it the terminal. Rejects when it cannot be started.
+   */
   run(
     argv: readonly string[],
     options?: {
@@ -91,16 +103,21 @@ export interface Machine {
   ): Promise<ChildResult>;
   /** First match of a program on PATH. */
   which(name: string): string | undefined;
-  /** The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of each name the first. */
+  /**
+   * The programs whose names begin with a prefix, by name: those in the absolute folders of PATH,
+   * of each name the first.
+   */
   programs(prefix: string): Promise<readonly Program[]>;
   /**
-   * Makes another program of this process, with its streams and its environment; signals and the exit code are that program's. Resolves, with the exit
-   * code, only where a process cannot become another. Rejects with a CliError when it cannot be started.
+   * Makes another program of this process, with its streams and its environment; signals and the
+   * exit code are that program's. Resolves, with the exit code, only where a process cannot become
+   * another. Rejects with a CliError when it cannot be started.
    */
   become(path: string, words: readonly string[]): Promise<number>;
   /**
-   * Opens a URL in the browser; false when there is none to open. One that holds a secret is opened `privately`, through a file in that folder that only this user
-   * may read; the next one removes it.
+   * Opens a URL in the browser; false when there is none to open. One that holds a secret is opened
+   * `privately`, through a file in that folder that only this user may read; the next one removes
+   * it.
    */
   openUrl(url: string, options?: { readonly privately?: string }): Promise<boolean>;
   readText(path: string): Promise<string | undefined>;
@@ -139,7 +156,10 @@ export interface Context {
   python(): PythonToolchain;
   /** Releases of svc itself, and the installed builds. */
   readonly releases: Releases;
-  /** Shows a long text a screen at a time, on a terminal; resolves with false, and shows nothing, where there is none. */
+  /**
+   * Shows a long text a screen at a time, on a terminal; resolves with false, and shows nothing,
+   * where there is none.
+   */
   page(text: string): Promise<boolean>;
   /** The server's services, with scope headers and credentials. */
   readonly api: Api;

@@ -1,4 +1,7 @@
-/** Puts a command's context together. Settings, project, Python and the client are imported and made on first use. */
+/**
+ * Puts a command's context together. Settings, project, Python and the client are imported and made
+ * on first use.
+ */
 
 import type { Api, HttpClient } from "../client/api.ts";
 import type { Settings } from "../config/settings.ts";

@@ -1,4 +1,7 @@
-/** What installers, and svc itself, call svc for. People have no use for these words, and no help names them. */
+/**
+ * What installers, and svc itself, call svc for. People have no use for these words, and no help
+ * names them.
+ */
 
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
@@ -7,7 +10,10 @@ import type { Surroundings } from "./context.ts";
 import type { Io } from "./io.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 
-/** Longest run of the process that looks for a newer version: nobody sees it, and nobody would end it. */
+/**
+ * Longest run of the process that looks for a newer version: nobody sees it, and nobody would end
+ * it.
+ */
 const REFRESH_LIMIT_MS = 60_000;
 
 /** What the words need. */

@@ -1,8 +1,12 @@
 /**
- * The process's streams. Only `src/output` calls `writeOut`; notes, warnings and errors go to stderr through `writeErr`.
+ * The process's streams. Only `src/output` calls `writeOut`; notes, warnings and errors go to
+ * stderr through `writeErr`.
  */
 export interface Io {
-  /** Writes to stdout and waits until it is taken. Rejects with the system's error (ENOSPC); EPIPE ends quietly in `main`. */
+  /**
+   * Writes to stdout and waits until it is taken. Rejects with the system's error (ENOSPC); EPIPE
+   * ends quietly in `main`.
+   */
   writeOut(text: string | Uint8Array): Promise<void>;
   /** Writes to stderr, at once. */
   writeErr(text: string): void;

@@ -1,6 +1,7 @@
 /**
- * Opening an address in the browser. The words of a running program can be read by every user of the machine, and those of a browser's stay as long as it runs: an
- * address that holds a secret goes through a private file which sends the browser on.
+ * Opening an address in the browser. The words of a running program can be read by every user of
+ * the machine, and those of a browser's stay as long as it runs: an address that holds a secret
+ * goes through a private file which sends the browser on.
  */
 
 import { readdir, rm, stat } from "node:fs/promises";
@@ -22,7 +23,8 @@ function opener({ env, platform }: Pick<Surroundings, "env" | "platform">): read
 /**
  * Opens an address; false when it is not of the web, or there is no browser to open it.
  * @param which first match of a program on PATH
- * @param folder private folder for the file of an address that holds a secret; undefined opens the address itself
+ * @param folder private folder for the file of an address that holds a secret; undefined opens the
+ * address itself
  */
 export async function openUrl(
   url: string,

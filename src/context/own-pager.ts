@@ -1,4 +1,7 @@
-/** The pager for machines that have none: on the terminal's second screen, which is left as it was found. */
+/**
+ * The pager for machines that have none: on the terminal's second screen, which is left as it was
+ * found.
+ */
 
 import type { Context } from "./context.ts";
 import { atEnd, type Pages, press, startPages } from "./pages.ts";
@@ -8,7 +11,10 @@ const FIRST_SCREEN = "\u001b[?25h\u001b[?1049l";
 const TOP_LEFT = "\u001b[H";
 const REST_OF_LINE = "\u001b[0m\u001b[K";
 
-/** Shows a text until the user leaves it; a text that fits on the screen is printed. Rejects with the signal's reason when the command is ended. */
+/**
+ * Shows a text until the user leaves it; a text that fits on the screen is printed. Rejects with
+ * the signal's reason when the command is ended.
+ */
 export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, text: string): Promise<void> {
   const { stdin, stdout } = process;
   const width = stdout.columns || 80;

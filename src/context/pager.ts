@@ -1,4 +1,6 @@
-/** A long text, a screen at a time: in the user's pager, in `less`, or in a small one of our own. */
+/**
+ * A long text, a screen at a time: in the user's pager, in `less`, or in a small one of our own.
+ */
 
 import type { Context } from "./context.ts";
 
@@ -9,8 +11,8 @@ export type PagerHost = Pick<Context, "io" | "machine" | "surroundings" | "flags
 const NO_PAGER = ["", "cat"];
 
 /**
- * Shows the text where a person can look at it, and resolves when that person is done; with false, when nobody is there or wants a pager, and nothing was
- * shown then.
+ * Shows the text where a person can look at it, and resolves when that person is done; with false,
+ * when nobody is there or wants a pager, and nothing was shown then.
  */
 export async function page(host: PagerHost, text: string): Promise<boolean> {
   const { io, machine, surroundings, flags } = host;

@@ -39,7 +39,10 @@ const MOVES: Readonly<Record<string, (pages: Pages) => number>> = {
   "\u001b[F": ({ lines }) => lines.length,
 };
 
-/** What a key does: q or Ctrl-C ends, arrows and space move, `/` searches, n searches on. Other keys do nothing. */
+/**
+ * What a key does: q or Ctrl-C ends, arrows and space move, `/` searches, n searches on. Other keys
+ * do nothing.
+ */
 export function press(pages: Pages, key: string): Pages {
   const quiet = { ...pages, message: "" };
   if (key === "\u0003") return { ...quiet, done: true };

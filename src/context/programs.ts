@@ -7,7 +7,10 @@ import { searchFolders } from "../domain/search-path.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { Program, Surroundings } from "./context.ts";
 
-/** The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of each name the first. On Windows an `.exe`. */
+/**
+ * The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of
+ * each name the first. On Windows an `.exe`.
+ */
 export function programsOnPath(prefix: string, { env, platform }: Pick<Surroundings, "env" | "platform">): Program[] {
   const found = new Map<string, string>();
   for (const folder of searchFolders(env.PATH ?? env.Path, delimiter)) {
@@ -36,12 +39,16 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The next step when a file cannot be started although it may be run: what its first line says is to run it is not there, or it says nothing. */
+/**
+ * The next step when a file cannot be started although it may be run: what its first line says is
+ * to run it is not there, or it says nothing.
+ */
 const NAME_THE_INTERPRETER = "Its first line must name the program that runs it, such as #!/bin/sh.";
 
 /**
- * Makes another program of this process: it gets the words, the streams, the environment and every signal, and its exit code is that of the process.
- * Windows has no such thing; there it is waited for, and its exit code returned. Throws CliError when it cannot be started.
+ * Makes another program of this process: it gets the words, the streams, the environment and every
+ * signal, and its exit code is that of the process. Windows has no such thing; there it is waited
+ * for, and its exit code returned. Throws CliError when it cannot be started.
  */
 export async function becomeProgram(
   path: string,

@@ -1,6 +1,7 @@
 /**
- * What is going on, on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs with -v and -vv. Texts may hold what servers and files say, so
- * their control characters are written visibly.
+ * What is going on, on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs
+ * with -v and -vv. Texts may hold what servers and files say, so their control characters are
+ * written visibly.
  */
 
 import { visibleLines } from "../domain/visible.ts";

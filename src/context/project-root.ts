@@ -4,7 +4,10 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isRegularFile } from "../disk/regular-file.ts";
 
-/** The nearest folder at or above `dir` that holds `svc.yaml` or `svc.yml`, with links resolved; undefined when there is none. */
+/**
+ * The nearest folder at or above `dir` that holds `svc.yaml` or `svc.yml`, with links resolved;
+ * undefined when there is none.
+ */
 export function findProjectRoot(dir: string): string | undefined {
   for (let folder = dir; ; folder = dirname(folder)) {
     for (const name of ["svc.yaml", "svc.yml"]) {

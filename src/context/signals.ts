@@ -15,8 +15,8 @@ export interface Signals {
 }
 
 /**
- * Listens for the signals that end a command, and for errors that nobody handled: those abort the command too, and what then still keeps the process
- * alive is cut off. `say` writes to stderr.
+ * Listens for the signals that end a command, and for errors that nobody handled: those abort the
+ * command too, and what then still keeps the process alive is cut off. `say` writes to stderr.
  */
 export function listenForSignals(say: (text: string) => void): Signals {
   const controller = new AbortController();

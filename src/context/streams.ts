@@ -1,6 +1,7 @@
 /**
- * The process's streams. stdout is written through `Bun.write`, which waits until all bytes are taken, reports ENOSPC and EPIPE, and does not load the
- * stream machinery behind `process.stdout`. Nothing is not written at all: `Bun.write` would empty a file that stdout goes to.
+ * The process's streams. stdout is written through `Bun.write`, which waits until all bytes are
+ * taken, reports ENOSPC and EPIPE, and does not load the stream machinery behind `process.stdout`.
+ * Nothing is not written at all: `Bun.write` would empty a file that stdout goes to.
  */
 
 import { fstatSync, readFileSync, statSync, writeSync } from "node:fs";
@@ -15,7 +16,10 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a descriptor is a terminal. Pipes, files and the null device are told by a stat, without the modules behind `isatty`. */
+/**
+ * Whether a descriptor is a terminal. Pipes, files and the null device are told by a stat, without
+ * the modules behind `isatty`.
+ */
 function isTerminal(fd: number): boolean {
   try {
     const found = fstatSync(fd);
@@ -27,12 +31,15 @@ function isTerminal(fd: number): boolean {
   return isatty(fd);
 }
 
-/** O_CLOEXEC in the `flags` of `/proc/self/fdinfo`, on every architecture that there are builds for. */
+/**
+ * O_CLOEXEC in the `flags` of `/proc/self/fdinfo`, on every architecture that there are builds for.
+ */
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Whether stdout was closed when the process started (`>&-`). The runtime opens the null device in its place, close-on-exec, which no descriptor that was
- * handed down can be. Where the kernel does not tell flags (macOS, Windows) it is never closed.
+ * Whether stdout was closed when the process started (`>&-`). The runtime opens the null device in
+ * its place, close-on-exec, which no descriptor that was handed down can be. Where the kernel does
+ * not tell flags (macOS, Windows) it is never closed.
  */
 function stdoutWasClosed(): boolean {
   try {
@@ -44,7 +51,10 @@ function stdoutWasClosed(): boolean {
   }
 }
 
-/** Lines of stdin as they come. The reader is let go between two reads, so that an unread terminal does not keep the process alive. */
+/**
+ * Lines of stdin as they come. The reader is let go between two reads, so that an unread terminal
+ * does not keep the process alive.
+ */
 class Input {
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   private readonly decoder = new TextDecoder();

@@ -82,7 +82,10 @@ export function systemDeps() {
       asked = flags;
       return contextOf(flags, signal);
     },
-    /** What completion gets from the server, in the time that a person does not notice; a command line that cannot be read gets nothing. */
+    /**
+     * What completion gets from the server, in the time that a person does not notice; a command
+     * line that cannot be read gets nothing.
+     */
     async serverNames(thing: ServerNoun, given: Readonly<Record<string, string>>): Promise<readonly ServerName[]> {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(COMPLETION_LIMIT_MS)]);
       const { promise: late, resolve } = Promise.withResolvers<readonly ServerName[]>();

@@ -16,8 +16,8 @@ import { Permission, permission, takes_credentials } from "../../gen/svc/v1/opti
 import { generatedCodeOf, SERVICES, type Service } from "./services.ts";
 
 /**
- * What is said of the contract, by the names of services and types in it, such as `svc.v1.WhoAmIRequest`: each as JSON of its own, because a command
- * needs few of them.
+ * What is said of the contract, by the names of services and types in it, such as
+ * `svc.v1.WhoAmIRequest`: each as JSON of its own, because a command needs few of them.
  */
 export interface ContractFacts {
   /** `MethodFacts[]` */
@@ -41,7 +41,10 @@ export interface MethodFacts {
   readonly output: string;
 }
 
-/** The properties of a descriptor that are neither functions nor other descriptors; what is false is left out. */
+/**
+ * The properties of a descriptor that are neither functions nor other descriptors; what is false is
+ * left out.
+ */
 export type PlainFacts = Readonly<Record<string, string | number | true>>;
 
 /** A field; the types in it, and the oneof that it is in, are named. */

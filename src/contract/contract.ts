@@ -1,7 +1,8 @@
 /**
- * The contract's descriptors, as much of them as is read to encode and decode messages. The generated code decodes all of its descriptors when it is
- * loaded, which takes longer than the rest of a call; the facts in here were read when the program was bundled, and a message is put together when it is
- * first asked for.
+ * The contract's descriptors, as much of them as is read to encode and decode messages. The
+ * generated code decodes all of its descriptors when it is loaded, which takes longer than the rest
+ * of a call; the facts in here were read when the program was bundled, and a message is put
+ * together when it is first asked for.
  */
 
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, Message } from "@bufbuild/protobuf";
@@ -25,7 +26,10 @@ export interface Method<I extends DescMessage = DescMessage, O extends DescMessa
   readonly isPublic: boolean;
 }
 
-/** All files of the contract, and Google's that it imports, are proto3: its number in `google.protobuf.Edition`. */
+/**
+ * All files of the contract, and Google's that it imports, are proto3: its number in
+ * `google.protobuf.Edition`.
+ */
 const FILE = { edition: 999 };
 
 /** What the macro found; the bundler awaits it. */
@@ -64,7 +68,10 @@ export function enumValueName(typeName: string, number: number): string | undefi
   return enumNamed(typeName).value[number]?.localName;
 }
 
-/** How people and `--json` see an enum's value: its name in lower case, null when it is not stated, its number when it is of a newer contract. */
+/**
+ * How people and `--json` see an enum's value: its name in lower case, null when it is not stated,
+ * its number when it is of a newer contract.
+ */
 export function enumSpelling(typeName: string, number: number): string | number | null {
   const name = enumValueName(typeName, number);
   return name === undefined ? number : name === "UNSPECIFIED" ? null : name.toLowerCase();

@@ -1,4 +1,6 @@
-/** One deployment, step by step: validate here and there, show the diff, ask, upload, deploy, wait. */
+/**
+ * One deployment, step by step: validate here and there, show the diff, ask, upload, deploy, wait.
+ */
 
 import { toJson } from "@bufbuild/protobuf";
 import { CreateDeploymentRequestSchema, type Deployment, type DeploymentDiff, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
@@ -54,8 +56,9 @@ export interface Plan {
 }
 
 /**
- * Deploys once. The generator goes on after each event was shown, so that the diff stands above the question. Throws a CliError when something is wrong
- * with the project or the deployment fails, and AbortedError when the user says no; nothing is deployed then.
+ * Deploys once. The generator goes on after each event was shown, so that the diff stands above the
+ * question. Throws a CliError when something is wrong with the project or the deployment fails, and
+ * AbortedError when the user says no; nothing is deployed then.
  */
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const validation = await validateProject(context, {

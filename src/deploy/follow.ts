@@ -14,8 +14,8 @@ export function statusName(status: DeploymentStatus): string {
 }
 
 /**
- * Waits until a deployment is live, failed or replaced, and returns it; shows what the server says it is doing. A broken stream is taken up again, since the
- * server tells the present state first.
+ * Waits until a deployment is live, failed or replaced, and returns it; shows what the server says
+ * it is doing. A broken stream is taken up again, since the server tells the present state first.
  */
 export async function followDeployment(context: Context, id: string): Promise<Deployment> {
   const { api, clock, progress, signal } = context;

@@ -7,7 +7,10 @@ export interface Provenance {
   readonly repositoryUrl: string;
 }
 
-/** What the flags say, else the CI system, else the remote of the git work tree. Credentials in addresses are dropped. */
+/**
+ * What the flags say, else the CI system, else the remote of the git work tree. Credentials in
+ * addresses are dropped.
+ */
 export async function findProvenance(
   context: Context,
   root: string,

@@ -1,6 +1,7 @@
 /**
- * Validating a project, as `lint` and `apply` do it: the rules that need the text only, the analyzer (Python), then the server. Each step adds findings;
- * the server is asked only about a graph without errors.
+ * Validating a project, as `lint` and `apply` do it: the rules that need the text only, the
+ * analyzer (Python), then the server. Each step adds findings; the server is asked only about a
+ * graph without errors.
  */
 
 import { join, posix } from "node:path";
@@ -44,9 +45,15 @@ export interface Validation {
   readonly remote: readonly Diagnostic[] | undefined;
   /** What a deployment would change; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
-  /** Project that is live where this one would be deployed; empty when nothing is, or the server was not asked. */
+  /**
+   * Project that is live where this one would be deployed; empty when nothing is, or the server was
+   * not asked.
+   */
   readonly liveProject: string;
-  /** Why the server could not be asked, such as that nothing answers there; undefined when it could, or was not to be. */
+  /**
+   * Why the server could not be asked, such as that nothing answers there; undefined when it could,
+   * or was not to be.
+   */
   readonly unasked: unknown;
   /** Text of the files that findings speak of. */
   readonly source: SourceText;
@@ -59,8 +66,9 @@ export interface Validation {
 const MANY_FILES = 50;
 
 /**
- * Validates the project of a context, for the environment that the server compares with; without the server, for that of the flag or the stored setting.
- * Throws what loading the project throws, and with `needsServer` why the server could not be asked.
+ * Validates the project of a context, for the environment that the server compares with; without
+ * the server, for that of the flag or the stored setting. Throws what loading the project throws,
+ * and with `needsServer` why the server could not be asked.
  */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
@@ -166,7 +174,9 @@ async function readFiles(context: Context, project: Project, environment: Projec
   });
 }
 
-/** The findings of the static lint, which are taken from an earlier run when the input is the same. */
+/**
+ * The findings of the static lint, which are taken from an earlier run when the input is the same.
+ */
 async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
   const [{ KnownLint }, folder] = await Promise.all([import("../project/lint/known-lint.ts"), context.python().cacheFolder()]);
   const known = new KnownLint(join(folder, "lint"), input);
@@ -178,7 +188,10 @@ async function knownOrLinted(context: Context, input: LintInput): Promise<readon
   return found;
 }
 
-/** What the text shows and what the analyzer says, each thing once: syntax that only newer versions of Python know is 104, and to the older one 101. */
+/**
+ * What the text shows and what the analyzer says, each thing once: syntax that only newer versions
+ * of Python know is 104, and to the older one 101.
+ */
 async function withAnalysis(
   found: readonly Diagnostic[],
   analysis: ReturnType<ReturnType<Context["python"]>["analyze"]>,

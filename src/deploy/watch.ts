@@ -8,8 +8,8 @@ import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
 const DEBOUNCE_MS = 100;
 
 /**
- * Deploys, and again whenever the files that are uploaded have changed, until interrupted. Only the first time asks. What is wrong with the project, or
- * with the server, is told and waited out.
+ * Deploys, and again whenever the files that are uploaded have changed, until interrupted. Only the
+ * first time asks. What is wrong with the project, or with the server, is told and waited out.
  */
 export async function* deployOnChange(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const { progress, signal } = context;

@@ -33,19 +33,27 @@ const DATABASE_WORDS: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: "it is damaged",
 };
 
-/** The system's error code of a failed operation, for example `ENOENT`; undefined for other errors. */
+/**
+ * The system's error code of a failed operation, for example `ENOENT`; undefined for other errors.
+ */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether an operation failed because the device, or what may be used of it, is full. Causes are looked at too. */
+/**
+ * Whether an operation failed because the device, or what may be used of it, is full. Causes are
+ * looked at too.
+ */
 export function isOutOfSpace(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(systemCode(at) ?? "")) return true;
   return false;
 }
 
-/** Whether an operation failed because the device could not do it, which may pass: it is full, or reading or writing failed. */
+/**
+ * Whether an operation failed because the device could not do it, which may pass: it is full, or
+ * reading or writing failed.
+ */
 export function isDeviceFailure(error: unknown): boolean {
   return isOutOfSpace(error) || /^(EIO$|SQLITE_IOERR)/.test(systemCode(error) ?? "");
 }
@@ -59,7 +67,10 @@ export function reasonAt(path: string, error: unknown): string {
   return systemWords(error) ?? errorText(error);
 }
 
-/** The same of a file. Of a full device SQLite often says only that input or output failed, so the device is asked then. */
+/**
+ * The same of a file. Of a full device SQLite often says only that input or output failed, so the
+ * device is asked then.
+ */
 export function isOutOfSpaceAt(path: string, error: unknown): boolean {
   return isOutOfSpace(error) || (/^SQLITE_(IOERR|CANTOPEN)/.test(systemCode(error) ?? "") && isFull(dirname(path)));
 }

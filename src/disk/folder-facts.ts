@@ -3,7 +3,10 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Bytes that this user may still write to the device of a folder; undefined when it cannot be told, as of a folder that is not there. */
+/**
+ * Bytes that this user may still write to the device of a folder; undefined when it cannot be told,
+ * as of a folder that is not there.
+ */
 export function freeBytes(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -19,7 +22,10 @@ export interface FolderFacts {
   readonly path: string;
   /** Whether this user may make files in it. */
   readonly isWritable: boolean;
-  /** Whether other users may make and replace files in it, and it is the one that was asked for. False on Windows, which knows no modes. */
+  /**
+   * Whether other users may make and replace files in it, and it is the one that was asked for.
+   * False on Windows, which knows no modes.
+   */
   readonly isOpenToOthers: boolean;
   /** Room on its device; undefined when that cannot be told. */
   readonly freeBytes: number | undefined;

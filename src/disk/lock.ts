@@ -1,6 +1,6 @@
 /**
- * A lock between processes that ends with its holder, also with `kill -9`: the write lock of an empty SQLite file. Nothing has to be cleaned up
- * and no lock can be stale.
+ * A lock between processes that ends with its holder, also with `kill -9`: the write lock of an
+ * empty SQLite file. Nothing has to be cleaned up and no lock can be stale.
  */
 
 import { Database } from "bun:sqlite";
@@ -18,7 +18,10 @@ export interface LockOptions {
   readonly what: string;
 }
 
-/** Runs `work` while no other process (and no other call in this one) holds the lock file. Throws DiskError when the wait is too long. */
+/**
+ * Runs `work` while no other process (and no other call in this one) holds the lock file. Throws
+ * DiskError when the wait is too long.
+ */
 export async function withFileLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   makePrivateFolder(dirname(path));
   refuseLink(path);
@@ -47,8 +50,9 @@ async function openHeld(path: string, options: LockOptions): Promise<Database> {
 }
 
 /**
- * Makes the file, private, unless it is there. It is never opened when it exists, and closed before anything else can run: closing any
- * descriptor of a file drops every POSIX lock that this process has on it.
+ * Makes the file, private, unless it is there. It is never opened when it exists, and closed before
+ * anything else can run: closing any descriptor of a file drops every POSIX lock that this process
+ * has on it.
  */
 function createOnce(path: string): void {
   try {

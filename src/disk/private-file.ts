@@ -1,7 +1,9 @@
 /**
- * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced as a whole, never through a symbolic link that somebody
- * may have put there to be given a secret. A crash leaves the old content or the new. Windows knows no modes: there a file is as private as the folder it is
- * in, and the user's own folder, where all of them are by default, is closed to other users.
+ * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced as
+ * a whole, never through a symbolic link that somebody may have put there to be given a secret. A
+ * crash leaves the old content or the new. Windows knows no modes: there a file is as private as
+ * the folder it is in, and the user's own folder, where all of them are by default, is closed to
+ * other users.
  */
 
 import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
@@ -12,12 +14,18 @@ import { renameInPlaceSync } from "./rename.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
-/** Creates a folder and those above it, mode 0700. One that is there already keeps its rights: it may serve others too. */
+/**
+ * Creates a folder and those above it, mode 0700. One that is there already keeps its rights: it
+ * may serve others too.
+ */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Makes sure that a file exists with mode 0600, so that a database opened on it is private from its first byte. A link is refused. */
+/**
+ * Makes sure that a file exists with mode 0600, so that a database opened on it is private from its
+ * first byte. A link is refused.
+ */
 export function createPrivateFile(path: string): void {
   const fd = openSync(path, constants.O_CREAT | constants.O_RDWR | NO_FOLLOW, 0o600);
   closeSync(fd);
@@ -27,19 +35,28 @@ export function createPrivateFile(path: string): void {
 /** Largest text file that is read, in bytes: far more than svc writes. */
 const LARGEST_TEXT = 16 * 1024 * 1024;
 
-/** Reads a text file; undefined when there is none. By default a symbolic link is followed, because nothing is changed. Throws DiskError. */
+/**
+ * Reads a text file; undefined when there is none. By default a symbolic link is followed, because
+ * nothing is changed. Throws DiskError.
+ */
 export function readPrivateFile(path: string, { followLinks = true }: { readonly followLinks?: boolean } = {}): string | undefined {
   return readRegularFile(path, { maxBytes: LARGEST_TEXT, followLinks })?.toString("utf8");
 }
 
-/** Whether the mode of a file lets anybody but its owner read or write it; false where there is none, and on Windows, which knows no modes. */
+/**
+ * Whether the mode of a file lets anybody but its owner read or write it; false where there is
+ * none, and on Windows, which knows no modes.
+ */
 export function isOpenToOthers(path: string): boolean {
   if (process.platform === "win32") return false;
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && (found.mode & 0o066) !== 0;
 }
 
-/** Gives a file mode 0600 and a folder 0700; false when there is none, or its mode is not this user's to change. On Windows nothing is changed. */
+/**
+ * Gives a file mode 0600 and a folder 0700; false when there is none, or its mode is not this
+ * user's to change. On Windows nothing is changed.
+ */
 export function closeToOthers(path: string): boolean {
   try {
     chmodSync(path, statSync(path).isDirectory() ? 0o700 : 0o600);
@@ -50,8 +67,9 @@ export function closeToOthers(path: string): boolean {
 }
 
 /**
- * Writes a file with mode 0600 beside its place and renames it there; folders that are missing are made with mode 0700. With `durable` (the
- * default) it is on the disk when this returns. Throws DiskError, also when a symbolic link stands at the path.
+ * Writes a file with mode 0600 beside its place and renames it there; folders that are missing are
+ * made with mode 0700. With `durable` (the default) it is on the disk when this returns. Throws
+ * DiskError, also when a symbolic link stands at the path.
  */
 export function writePrivateFile(
   path: string,

@@ -1,4 +1,7 @@
-/** Reading a file whose place is known and whose nature is not: a plain file of a bounded size only, for a pipe or a device may never answer, or never end. */
+/**
+ * Reading a file whose place is known and whose nature is not: a plain file of a bounded size only,
+ * for a pipe or a device may never answer, or never end.
+ */
 
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { sizeText } from "../domain/size.ts";
@@ -24,8 +27,9 @@ export interface RegularFileOptions {
 }
 
 /**
- * Reads a file whole, without waiting for anything but the disk; undefined when there is none. Throws DiskError: `is_a_folder`, `not_a_file` for a pipe,
- * socket or device, `file_too_large`, `symlink_refused`, and `file_unreadable` with what the system said.
+ * Reads a file whole, without waiting for anything but the disk; undefined when there is none.
+ * Throws DiskError: `is_a_folder`, `not_a_file` for a pipe, socket or device, `file_too_large`,
+ * `symlink_refused`, and `file_unreadable` with what the system said.
  */
 export function readRegularFile(path: string, { maxBytes, followLinks = true }: RegularFileOptions): Buffer | undefined {
   let fd: number | undefined;

@@ -1,6 +1,7 @@
 /**
- * Renames that put a file in its place. On Windows one is refused while another program has the old or the new file open, as a virus scanner, an indexer or
- * another svc does for a moment; it is tried again until they let go.
+ * Renames that put a file in its place. On Windows one is refused while another program has the old
+ * or the new file open, as a virus scanner, an indexer or another svc does for a moment; it is
+ * tried again until they let go.
  */
 
 import { promises, renameSync } from "node:fs";
@@ -35,7 +36,10 @@ export function renameInPlaceSync(from: string, to: string): void {
   }
 }
 
-/** How long to wait after an error; throws the error when waiting would not help or has lasted long enough. */
+/**
+ * How long to wait after an error; throws the error when waiting would not help or has lasted long
+ * enough.
+ */
 function pausesBetween(): { next(error: unknown): number } {
   const until = performance.now() + RENAME_PATIENCE_MS;
   let pause = FIRST_PAUSE_MS;

@@ -1,4 +1,7 @@
-/** Unpacking an archive that is not trusted: checked entry by entry, and in place as a whole or not at all. */
+/**
+ * Unpacking an archive that is not trusted: checked entry by entry, and in place as a whole or not
+ * at all.
+ */
 
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,16 +11,21 @@ import { ARCHIVE_LIMITS, type ArchiveLimits, ArchiveRefused, readArchive } from 
 import { systemCode } from "./disk-error.ts";
 import { renameInPlace } from "./rename.ts";
 
-/** What this system takes: on Windows and macOS, names that differ in case are one file, and some mean something else. */
+/**
+ * What this system takes: on Windows and macOS, names that differ in case are one file, and some
+ * mean something else.
+ */
 export const UNPACK_LIMITS: ArchiveLimits = {
   ...ARCHIVE_LIMITS,
   portableNames: process.platform === "win32" || process.platform === "darwin",
 };
 
 /**
- * Unpacks a gzip-compressed tar into `target`, which must not exist. Files get mode 0600, folders 0700.
+ * Unpacks a gzip-compressed tar into `target`, which must not exist. Files get mode 0600, folders
+ * 0700.
  * @returns paths of the files relative to the target, sorted
- * @throws ArchiveRefused when the archive is damaged, too big or unsafe, else the system's error; nothing is left behind then
+ * @throws ArchiveRefused when the archive is damaged, too big or unsafe, else the system's error;
+ * nothing is left behind then
  */
 export async function unpackArchive(
   gzip: AsyncIterable<Uint8Array>,

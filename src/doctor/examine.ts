@@ -1,4 +1,7 @@
-/** What svc needs in order to work, examined one by one. Nothing is changed, but for the bare virtual environment that every project is checked in. */
+/**
+ * What svc needs in order to work, examined one by one. Nothing is changed, but for the bare
+ * virtual environment that every project is checked in.
+ */
 
 import { buildInfo } from "../build-info.ts";
 import { isExposed, readEntries } from "../config/file.ts";
@@ -26,9 +29,15 @@ export interface Check {
 
 type Finding = Omit<Check, "name">;
 
-/** Milliseconds that two clocks may be apart: what is signed for a time, and times such as `--now 5m`, go by them. */
+/**
+ * Milliseconds that two clocks may be apart: what is signed for a time, and times such as `--now
+ * 5m`, go by them.
+ */
 const CLOCK_TOLERANCE_MS = 30_000;
-/** Free space below which an installation of requirements is likely to fail, and below which little else works. */
+/**
+ * Free space below which an installation of requirements is likely to fail, and below which little
+ * else works.
+ */
 const LOW_SPACE_BYTES = 1e9;
 const LEAST_SPACE_BYTES = 1e8;
 
@@ -135,7 +144,10 @@ async function health({ api }: Context): Promise<Finding> {
   return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOOK_INTO_THE_LOG);
 }
 
-/** Python by the runtime of the project, and a virtual environment of it; one without pip takes no requirements. */
+/**
+ * Python by the runtime of the project, and a virtual environment of it; one without pip takes no
+ * requirements.
+ */
 async function python(context: Context, settings: Promise<Settings>, project: Promise<Project>): Promise<Finding> {
   const { machine, signal } = context;
   const chosen = await settings.catch(() => undefined);

@@ -1,6 +1,9 @@
 /** Finding the names that a user may have meant. */
 
-/** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of neighbours. */
+/**
+ * Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and
+ * swaps of neighbours.
+ */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -19,8 +22,10 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * At most `limit` of `names` that are close to `wanted`, best first: within an edit distance of max(2, length / 3), or of one for names of up to three
- * letters; then names that begin with it or that it begins with; then names that contain it. Case is ignored. The SDK's `_surface/names.py` does the same.
+ * At most `limit` of `names` that are close to `wanted`, best first: within an edit distance of
+ * max(2, length / 3), or of one for names of up to three letters; then names that begin with it or
+ * that it begins with; then names that contain it. Case is ignored. The SDK's `_surface/names.py`
+ * does the same.
  */
 export function closestNames(wanted: string, names: Iterable<string>, limit = 3): string[] {
   const target = wanted.toLowerCase();

@@ -2,8 +2,8 @@
 
 /**
  * The strongly connected components that hold a circle, by node: in each, every node leads to every
- * other. Nodes that do not lead back to themselves are left out. Takes time linear in nodes and edges,
- * and no recursion.
+ * other. Nodes that do not lead back to themselves are left out. Takes time linear in nodes and
+ * edges, and no recursion.
  */
 export function findComponents<Node>(nodes: Iterable<Node>, edgesOf: (node: Node) => readonly Node[]): Map<Node, ReadonlySet<Node>> {
   const order = new Map<Node, number>();

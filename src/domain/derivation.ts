@@ -1,6 +1,7 @@
 /**
- * What can be computed from what: the AND/OR structure of a graph, without regard to any one query. Goals are features by FQN; a path through
- * relations needs the join keys on its way and the feature at its end.
+ * What can be computed from what: the AND/OR structure of a graph, without regard to any one query.
+ * Goals are features by FQN; a path through relations needs the join keys on its way and the
+ * feature at its end.
  */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";
@@ -21,7 +22,10 @@ export interface Need {
 
 /** A resolver, or the expression of a feature, with what it needs for a run. `now` is no need. */
 export interface Step {
-  /** FQN of the resolver, or of the feature that the expression computes; windows of one feature share its name. */
+  /**
+   * FQN of the resolver, or of the feature that the expression computes; windows of one feature
+   * share its name.
+   */
   readonly name: string;
   readonly span: Span | undefined;
   /** Whether it may run in an online query. */
@@ -39,7 +43,10 @@ export interface ClosureOptions {
   /** Taken to be underivable: a goal that is being worked on does not help itself. */
   readonly without?: string;
   readonly onlineOnly?: boolean;
-  /** Steps that could lead to themselves on other rows without end: their optional inputs count as needs and the defaults of their features do not help. */
+  /**
+   * Steps that could lead to themselves on other rows without end: their optional inputs count as
+   * needs and the defaults of their features do not help.
+   */
   readonly endless?: Recursion;
 }
 
@@ -80,7 +87,9 @@ export class Derivation {
     return feature?.kind.case === "scalar" && feature.kind.value.primary;
   }
 
-  /** What following a path needs; empty for a path that does not exist (a finding of another rule). */
+  /**
+   * What following a path needs; empty for a path that does not exist (a finding of another rule).
+   */
   needsOf(path: string): Need[] {
     const resolved = this.index.resolvePath(path);
     if (!resolved.found) return [];
@@ -97,7 +106,8 @@ export class Derivation {
   }
 
   /**
-   * The features that can be computed when `given` are known, with the primary keys of all classes, defaults, and what a `select *` may give.
+   * The features that can be computed when `given` are known, with the primary keys of all classes,
+   * defaults, and what a `select *` may give.
    */
   closure(given: Iterable<string>, options: ClosureOptions = {}): Set<string> {
     const derived = new Set(given);
@@ -121,7 +131,10 @@ export class Derivation {
     return derived;
   }
 
-  /** The paths that a resolver's parameters read: features, relations, and what is read of their rows. */
+  /**
+   * The paths that a resolver's parameters read: features, relations, and what is read of their
+   * rows.
+   */
   pathsOf(resolver: Resolver, options: { readonly onlyRequired?: boolean } = {}): string[] {
     return resolver.inputs.flatMap(({ kind }) => {
       if (kind.case === "table") return kind.value.columns;

@@ -27,8 +27,9 @@ export function isError(diagnostic: Diagnostic): boolean {
 }
 
 /**
- * Findings of several passes in the order of file, line, column and rule. What a pass says of a rule, file and line that an earlier pass has spoken of
- * already is dropped; within a pass only the very same finding is.
+ * Findings of several passes in the order of file, line, column and rule. What a pass says of a
+ * rule, file and line that an earlier pass has spoken of already is dropped; within a pass only the
+ * very same finding is.
  */
 export function mergeFindings(...passes: readonly (readonly Diagnostic[])[]): Diagnostic[] {
   const merged: Diagnostic[] = [];

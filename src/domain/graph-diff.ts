@@ -1,4 +1,7 @@
-/** What a graph changes against another: resolvers and features that are added, changed or removed, with the changes in words. */
+/**
+ * What a graph changes against another: resolvers and features that are added, changed or removed,
+ * with the changes in words.
+ */
 
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
 import {
@@ -39,8 +42,9 @@ export function featuresOf(graph: Graph | undefined): Feature[] {
 }
 
 /**
- * Features whose cached values are those of resolvers that a deployment of `after` changes or replaces: what was computed before is served until it is as
- * old as `max_staleness`. Features that are new have no values yet.
+ * Features whose cached values are those of resolvers that a deployment of `after` changes or
+ * replaces: what was computed before is served until it is as old as `max_staleness`. Features that
+ * are new have no values yet.
  */
 export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after: Graph): Feature[] {
   const changed = new Set(resolvers.filter(({ oldVersion, newVersion }) => oldVersion !== newVersion).map(({ fqn }) => fqn));
@@ -67,8 +71,9 @@ function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boo
 }
 
 /**
- * What a resolver says, wherever it stands in its file. Why it is not translated follows from its source. What the database adds to a `select *` does not
- * count: it is known only once it was asked.
+ * What a resolver says, wherever it stands in its file. Why it is not translated follows from its
+ * source. What the database adds to a `select *` does not count: it is known only once it was
+ * asked.
  */
 function bareResolver(resolver: Resolver): Uint8Array {
   const bare = withoutSpans({ ...resolver, untranslated: "" });
@@ -81,8 +86,9 @@ function bareResolver(resolver: Resolver): Uint8Array {
 }
 
 /**
- * Whether two messages, or parts of them, hold the same members apart from the places where things are written. It is quick and may say no of what is the
- * same, such as a member that is absent in one and has its default in the other.
+ * Whether two messages, or parts of them, hold the same members apart from the places where things
+ * are written. It is quick and may say no of what is the same, such as a member that is absent in
+ * one and has its default in the other.
  */
 function sameButPlaces(one: unknown, other: unknown): boolean {
   if (one === other) return true;

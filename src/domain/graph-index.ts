@@ -25,7 +25,10 @@ export interface BrokenPath {
   readonly within: FeatureSet | undefined;
 }
 
-/** Names that are known whatever else is: findings 101 to 103 say that a part of the project was not read. */
+/**
+ * Names that are known whatever else is: findings 101 to 103 say that a part of the project was not
+ * read.
+ */
 const UNREAD_CODES = new Set([101, 102, 103, 191]);
 
 /** A graph by name. */
@@ -42,7 +45,9 @@ export class GraphIndex {
     }
   }
 
-  /** Whether parts of the project could not be read, so that what is missing here may still exist. */
+  /**
+   * Whether parts of the project could not be read, so that what is missing here may still exist.
+   */
   get isPartial(): boolean {
     return this.graph.diagnostics.some((diagnostic) => UNREAD_CODES.has(diagnostic.code));
   }

@@ -1,16 +1,22 @@
 /**
  * Rules about the graph as a whole, once the SQL files are linked.
  *
- * A query may give any feature as an input, through relations too. So a feature that nothing computes is no mistake in itself; what is, by rule:
- * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from them (nor from the primary keys of its root class).
- *   Warning: a resolver reads a feature through a relation that nothing computes: only queries that give it can run the resolver.
- * - 161 error: features that are computed only from each other, so that every way to one of them goes in a circle, and no named query gives one. Where the
- *   circle goes through relations, from row to row, defaults and optional inputs do not end it.
- * - 162 error: two online resolvers give the same feature, both can always run, and no environment, tag or `total` tells them apart.
+ * A query may give any feature as an input, through relations too. So a feature that nothing
+ * computes is no mistake in itself; what is, by rule:
+ * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from
+ *   them (nor from the primary keys of its root class). Warning: a resolver reads a feature through
+ *   a relation that nothing computes: only queries that give it can run the resolver.
+ * - 161 error: features that are computed only from each other, so that every way to one of them
+ *   goes in a circle, and no named query gives one. Where the circle goes through relations, from
+ *   row to row, defaults and optional inputs do not end it.
+ * - 162 error: two online resolvers give the same feature, both can always run, and no environment,
+ *   tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
- * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a named query.
+ * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
+ *   named query.
  * - 165 warning: a resolver has a schedule, which nothing runs.
- * - 170 error: a named query has a planner option that there is not, or a value that it cannot have: no query by that name could be planned.
+ * - 170 error: a named query has a planner option that there is not, or a value that it cannot
+ *   have: no query by that name could be planned.
  */
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
@@ -30,7 +36,9 @@ import {
   UNUSED_FEATURE,
 } from "./rules/graph.ts";
 
-/** Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103). */
+/**
+ * Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103).
+ */
 export function checkGraph(graph: Graph): Diagnostic[] {
   const derivation = new Derivation(graph);
   if (derivation.index.isPartial) return [];
@@ -128,7 +136,10 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
   });
 }
 
-/** The way from a feature that cannot be computed to one for which nothing is left; undefined when it can be computed. */
+/**
+ * The way from a feature that cannot be computed to one for which nothing is left; undefined when
+ * it can be computed.
+ */
 function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path: string): string[] | undefined {
   const chain: string[] = [];
   let needs: readonly Need[] = derivation.needsOf(path);
@@ -189,12 +200,17 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
   });
 }
 
-/** Whether a step gives rows of a class and does not claim that there are no others: every such step gives the rows' keys. */
+/**
+ * Whether a step gives rows of a class and does not claim that there are no others: every such step
+ * gives the rows' keys.
+ */
 function isPartialScan({ resolver }: Step): boolean {
   return resolver?.outputShape === OutputShape.ROWS && !resolver.total;
 }
 
-/** What `total` can do about two resolvers: only those that give rows, and SQL files, may have it. */
+/**
+ * What `total` can do about two resolvers: only those that give rows, and SQL files, may have it.
+ */
 function totalCure(first: Step, second: Step): string {
   if (isTotal(first.resolver)) return "take `total` from one that has not all rows, ";
   const isScan = ({ resolver }: Step) => resolver?.outputShape === OutputShape.ROWS || resolver?.body.case === "sql";
@@ -300,7 +316,10 @@ function unique(needs: readonly Need[]): string[] {
   return [...new Set(needs.map((need) => need.feature))];
 }
 
-/** What a query need not compute when it is given a path: the feature at its end, and the keys on the way to it. */
+/**
+ * What a query need not compute when it is given a path: the feature at its end, and the keys on
+ * the way to it.
+ */
 function givenBy(derivation: Derivation, path: string): string[] {
   return [endOf(derivation, path), ...derivation.needsOf(path).map((need) => need.feature)];
 }

@@ -6,7 +6,10 @@ const MAPPED = 0xffffn << 32n;
 const IPV4_BITS = 32;
 const ALL_BITS = 128;
 
-/** The number of an IPv4 or IPv6 address, the latter with or without brackets; the two forms of an IPv4 address are one. Undefined for names. */
+/**
+ * The number of an IPv4 or IPv6 address, the latter with or without brackets; the two forms of an
+ * IPv4 address are one. Undefined for names.
+ */
 export function parseAddress(text: string): bigint | undefined {
   const four = IPV4.exec(text);
   if (four) {
@@ -22,7 +25,10 @@ export function parseAddress(text: string): bigint | undefined {
   return [...before, ...gap, ...after].reduce((sum, group) => (sum << 16n) | group, 0n);
 }
 
-/** Whether an address is in a network such as `10.0.0.0/8` or `fd00::/8`; false when the network is none. */
+/**
+ * Whether an address is in a network such as `10.0.0.0/8` or `fd00::/8`; false when the network is
+ * none.
+ */
 export function isInNetwork(address: bigint, network: string): boolean {
   const [, base = "", length = ""] = /^(.*)\/(\d{1,3})$/.exec(network) ?? [];
   const start = parseAddress(base);
@@ -31,7 +37,10 @@ export function isInNetwork(address: bigint, network: string): boolean {
   return ignored >= 0n && address >> ignored === start >> ignored;
 }
 
-/** Whether a host of a URL is this machine, whatever its network: `localhost` and names below it, 127.0.0.0/8, `::1`, and the addresses that stand for all of its own. */
+/**
+ * Whether a host of a URL is this machine, whatever its network: `localhost` and names below it,
+ * 127.0.0.0/8, `::1`, and the addresses that stand for all of its own.
+ */
 export function isLoopbackHost(host: string): boolean {
   if (/^(?:.+\.)?localhost\.?$/i.test(host)) return true;
   const address = parseAddress(host);

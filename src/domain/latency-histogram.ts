@@ -1,6 +1,7 @@
 /**
- * Latencies counted in buckets whose width grows with the value: exact below 2,048 units, within 0.1 % beyond, in bounded memory however many are
- * recorded. The unit is the caller's; load tests use microseconds.
+ * Latencies counted in buckets whose width grows with the value: exact below 2,048 units, within
+ * 0.1 % beyond, in bounded memory however many are recorded. The unit is the caller's; load tests
+ * use microseconds.
  */
 
 /** Buckets that each doubling of the value is divided into. */
@@ -54,8 +55,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * The smallest value that at least `percent` of the values do not exceed, rounded up to the end of its bucket; never below the smallest value nor
-   * above the largest. 0 when there is no value.
+   * The smallest value that at least `percent` of the values do not exceed, rounded up to the end
+   * of its bucket; never below the smallest value nor above the largest. 0 when there is no value.
    */
   percentile(percent: number): number {
     if (this.total === 0) return 0;
@@ -73,7 +74,10 @@ export class LatencyHistogram {
     for (const [key, count] of Object.entries(this.counts)) yield { ...boundsOf(Number(key)), count };
   }
 
-  /** At most `bins` ranges of equal ratio that cover all values, with their counts; empty when there is no value. */
+  /**
+   * At most `bins` ranges of equal ratio that cover all values, with their counts; empty when there
+   * is no value.
+   */
   bins(bins: number): LatencyBucket[] {
     if (this.total === 0) return [];
     const low = Math.max(this.smallest, 1);

@@ -1,4 +1,7 @@
-/** Comparing two texts line by line, in the unified format of `diff -u`. Used where the system has no diff tool. */
+/**
+ * Comparing two texts line by line, in the unified format of `diff -u`. Used where the system has
+ * no diff tool.
+ */
 
 /** Lines shown around a change. */
 const AROUND = 3;
@@ -8,7 +11,10 @@ interface Edit {
   readonly line: string;
 }
 
-/** Unified hunks of two texts, without the `---`/`+++` header; empty when they are equal. A missing newline at the end is marked as diff marks it. */
+/**
+ * Unified hunks of two texts, without the `---`/`+++` header; empty when they are equal. A missing
+ * newline at the end is marked as diff marks it.
+ */
 export function unifiedHunks(before: string, after: string): string {
   if (before === after) return "";
   const edits = shortestEdits(linesOf(before), linesOf(after));
@@ -35,7 +41,10 @@ function linesOf(text: string): string[] {
   return text.endsWith("\n") ? text.slice(0, -1).split("\n") : `${text}\u0000`.split("\n");
 }
 
-/** Myers' algorithm: the fewest deletions and insertions; lines that both texts begin or end with are set aside first. */
+/**
+ * Myers' algorithm: the fewest deletions and insertions; lines that both texts begin or end with
+ * are set aside first.
+ */
 function shortestEdits(before: readonly string[], after: readonly string[]): Edit[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head++;

@@ -1,6 +1,6 @@
 /**
- * Offsets of a text as lines and columns. Offsets count UTF-16 units, as JavaScript does; lines and columns are 1-based and columns count
- * Unicode code points, as `svc.v1.Span` says.
+ * Offsets of a text as lines and columns. Offsets count UTF-16 units, as JavaScript does; lines and
+ * columns are 1-based and columns count Unicode code points, as `svc.v1.Span` says.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -12,7 +12,10 @@ export interface Position {
   readonly column: number;
 }
 
-/** The lines of one file. Building it is linear in the text; each look-up is logarithmic, however long a line is. */
+/**
+ * The lines of one file. Building it is linear in the text; each look-up is logarithmic, however
+ * long a line is.
+ */
 export class LineMap {
   readonly #starts: number[] = [0];
   /** Offsets of the second halves of surrogate pairs, ascending. */

@@ -1,6 +1,7 @@
 /**
- * Names of features. A fully qualified name is `<namespace>.<feature>`; a path goes through relations, `flight.origin.latitude`; a windowed
- * feature is `user.fails[10m]` for people and `user.fails__600__` (seconds) inside.
+ * Names of features. A fully qualified name is `<namespace>.<feature>`; a path goes through
+ * relations, `flight.origin.latitude`; a windowed feature is `user.fails[10m]` for people and
+ * `user.fails__600__` (seconds) inside.
  */
 
 import { formatDuration, parseDuration } from "./duration.ts";
@@ -11,7 +12,10 @@ export const ALL_WINDOW_MS = 36_500 * 86_400_000;
 const READABLE_WINDOW = /^\[\s*["']?([^[\]"']+)["']?\s*\]$/;
 const RAW_WINDOW = /__(\d+)__$/;
 
-/** `snake_case` of a class name, without a trailing `Features`: `MNISTDataPoint` is `mnist_data_point`, `UserFeatures` is `user`. */
+/**
+ * `snake_case` of a class name, without a trailing `Features`: `MNISTDataPoint` is
+ * `mnist_data_point`, `UserFeatures` is `user`.
+ */
 export function namespaceOf(className: string): string {
   const base = className.length > 8 && className.endsWith("Features") ? className.slice(0, -8) : className;
   return base
@@ -20,14 +24,20 @@ export function namespaceOf(className: string): string {
     .toLowerCase();
 }
 
-/** Milliseconds of a window such as `7d`, `1w` or `all`: whole seconds, one at least. Undefined when it is none. */
+/**
+ * Milliseconds of a window such as `7d`, `1w` or `all`: whole seconds, one at least. Undefined when
+ * it is none.
+ */
 export function parseWindow(text: string): number | undefined {
   if (text.trim().toLowerCase() === "all") return ALL_WINDOW_MS;
   const ms = parseDuration(text);
   return ms !== undefined && ms >= 1000 && ms % 1000 === 0 ? ms : undefined;
 }
 
-/** Rewrites a readable window at the end of a name to the raw one; other names, and windows that are none, stay. */
+/**
+ * Rewrites a readable window at the end of a name to the raw one; other names, and windows that are
+ * none, stay.
+ */
 export function rawName(name: string): string {
   const at = name.endsWith("]") ? name.lastIndexOf("[") : -1;
   const match = at < 0 ? null : READABLE_WINDOW.exec(name.slice(at));
@@ -35,7 +45,10 @@ export function rawName(name: string): string {
   return ms === undefined ? name : `${name.slice(0, at)}__${ms / 1000}__`;
 }
 
-/** Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is `user.fails[10m]`. Other names stay. */
+/**
+ * Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is
+ * `user.fails[10m]`. Other names stay.
+ */
 export function readableName(name: string): string {
   const match = RAW_WINDOW.exec(name);
   if (!match) return name;

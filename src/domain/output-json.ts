@@ -11,9 +11,10 @@ export interface JsonOutput {
 }
 
 /**
- * The values of an output as plain JSON. Where one of them is an integer beyond 2^53, or a length of time that is no exact number, all of them are text at that place: the
- * values themselves, the items of their lists, or one field of their structs.
- * Rows of a relation whose structs are lists keep the names of their columns: `{"columns": ["id", "price"], "values": [[1, 2], [9.5, 3]]}`.
+ * The values of an output as plain JSON. Where one of them is an integer beyond 2^53, or a length
+ * of time that is no exact number, all of them are text at that place: the values themselves, the
+ * items of their lists, or one field of their structs. Rows of a relation whose structs are lists
+ * keep the names of their columns: `{"columns": ["id", "price"], "values": [[1, 2], [9.5, 3]]}`.
  */
 export function outputToJson(values: readonly FeatureValue[], { type, isTable }: JsonOutput, form: JsonForm = {}): unknown[] {
   const texts = new Set<DataType>();

@@ -1,6 +1,6 @@
 /**
- * Planner options: what a query, or a named query, can tell the planner. `PLANNER_OPTIONS` is the one table of them: flags' help, errors and the planner
- * read it.
+ * Planner options: what a query, or a named query, can tell the planner. `PLANNER_OPTIONS` is the
+ * one table of them: flags' help, errors and the planner read it.
  */
 
 import { didYouMean } from "./closest.ts";
@@ -40,7 +40,9 @@ export interface PlannerOption {
   readonly values: string;
   /** What it does: lower case, no final dot. */
   readonly meaning: string;
-  /** The options with a value read into them; undefined when the text is no value of this option. */
+  /**
+   * The options with a value read into them; undefined when the text is no value of this option.
+   */
   readonly read: (text: string) => Partial<PlannerOptions> | undefined;
 }
 
@@ -98,7 +100,10 @@ export function plannerOptionLines(): string[] {
 /** Unknown options for which others that were meant are looked for. */
 const MAX_GUESSES = 20;
 
-/** Reads options as texts. `problems` has a sentence for each that there is not, or whose value it cannot be. */
+/**
+ * Reads options as texts. `problems` has a sentence for each that there is not, or whose value it
+ * cannot be.
+ */
 export function readPlannerOptions(given: Readonly<Record<string, string>>): {
   readonly options: PlannerOptions;
   readonly problems: readonly string[];

@@ -1,4 +1,7 @@
-/** Instants and lengths of time on the wire (`google.protobuf.Timestamp` and `Duration`) and in code. */
+/**
+ * Instants and lengths of time on the wire (`google.protobuf.Timestamp` and `Duration`) and in
+ * code.
+ */
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -38,7 +41,9 @@ export function durationToMs(duration: Duration): number {
   return Number(duration.seconds) * 1000 + duration.nanos / 1e6;
 }
 
-/** A length of time from milliseconds, kept to the microsecond; Infinity becomes "never expires". */
+/**
+ * A length of time from milliseconds, kept to the microsecond; Infinity becomes "never expires".
+ */
 export function msToDuration(ms: number): Duration {
   if (ms === Number.POSITIVE_INFINITY) return { $typeName: "google.protobuf.Duration", seconds: NEVER_EXPIRES_SECONDS, nanos: 0 };
   return microsToDuration(BigInt(Math.round(ms * 1000)));

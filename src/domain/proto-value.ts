@@ -10,8 +10,9 @@ type Kind = Value["kind"];
 const NULL: Kind = { case: "nullValue", value: NullValue.UNSPECIFIED };
 
 /**
- * The wire form of a value. With a type, the value must be of it (see the table in `value.ts`); without one, or inside `json`, text stays text,
- * whole numbers are integers and objects are structs.
+ * The wire form of a value. With a type, the value must be of it (see the table in `value.ts`);
+ * without one, or inside `json`, text stays text, whole numbers are integers and objects are
+ * structs.
  */
 export function toProtoValue(value: FeatureValue, type?: DataType): Value {
   return { $typeName: "svc.v1.Value", kind: kindOf(value, type) };
@@ -100,8 +101,9 @@ function structKind(fields: [name: string, value: Value][]): Kind {
 }
 
 /**
- * The value in memory. An unset kind is taken as null. Lengths of time become integer microseconds, or `{$micros: n}` with `markDurations`, so
- * that a lenient coercion does not take them for seconds.
+ * The value in memory. An unset kind is taken as null. Lengths of time become integer microseconds,
+ * or `{$micros: n}` with `markDurations`, so that a lenient coercion does not take them for
+ * seconds.
  */
 export function fromProtoValue(value: Value, options: { readonly markDurations?: boolean } = {}): FeatureValue {
   const { kind } = value;

@@ -1,4 +1,7 @@
-/** Which steps of a graph lead to themselves through relations: computing them could go from row to row without end. */
+/**
+ * Which steps of a graph lead to themselves through relations: computing them could go from row to
+ * row without end.
+ */
 
 import { findComponents } from "./components.ts";
 import type { Derivation, Need, Step } from "./derivation.ts";
@@ -12,7 +15,10 @@ export interface Recursion {
   readonly relations: ReadonlySet<string>;
 }
 
-/** Every step in a circle of steps that goes through a relation, whatever else provides the same features. */
+/**
+ * Every step in a circle of steps that goes through a relation, whatever else provides the same
+ * features.
+ */
 export function findRecursion({ steps, providers, index }: Derivation): Recursion {
   const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.wishes];
   const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);

@@ -1,6 +1,12 @@
-/** Finding names and texts by a pattern that people type: a glob when it has `*` or `?`, else letters that occur in order, or words of a text. */
+/**
+ * Finding names and texts by a pattern that people type: a glob when it has `*` or `?`, else
+ * letters that occur in order, or words of a text.
+ */
 
-/** Whether a text, such as a description or a tag, has the pattern in it; a glob must fit one of its words or all of it. Case is ignored. */
+/**
+ * Whether a text, such as a description or a tag, has the pattern in it; a glob must fit one of its
+ * words or all of it. Case is ignored.
+ */
 export function fitsText(pattern: string, text: string): boolean {
   const [wanted, given] = [pattern.trim().toLowerCase(), text.toLowerCase()];
   if (wanted === "" || given === "") return false;
@@ -21,7 +27,10 @@ export function searchNames(pattern: string, names: readonly string[]): string[]
     .map((entry) => entry.name);
 }
 
-/** Whether all of a name fits: `*` is any text, `?` one character. Takes at most the product of the lengths in steps. */
+/**
+ * Whether all of a name fits: `*` is any text, `?` one character. Takes at most the product of the
+ * lengths in steps.
+ */
 function fitsGlob(pattern: string, name: string): boolean {
   let [at, inName, star, tried] = [0, 0, -1, 0];
   while (inName < name.length) {
@@ -46,8 +55,9 @@ const HIT = 1;
 const GAP = -0.2;
 
 /**
- * How well letters fit a name in order: a letter at the start of a word counts most, one that follows the last hit next; letters that are skipped
- * between hits and the rest of the name count against it. Undefined when a letter is missing. The best placement is found, not the first.
+ * How well letters fit a name in order: a letter at the start of a word counts most, one that
+ * follows the last hit next; letters that are skipped between hits and the rest of the name count
+ * against it. Undefined when a letter is missing. The best placement is found, not the first.
  */
 function fuzzyScore(wanted: readonly string[], name: string): number | undefined {
   const letters = [...name.toLowerCase()];

@@ -1,4 +1,7 @@
-/** Which files of a project the analyzer reads. Client and server must agree, or what was checked is not what runs. */
+/**
+ * Which files of a project the analyzer reads. Client and server must agree, or what was checked is
+ * not what runs.
+ */
 
 /** Ending of the names of SQL file resolvers. */
 export const SQL_SUFFIX = ".svc.sql";
@@ -12,8 +15,9 @@ const SKIPPED_FOLDERS = new Set(["tests", "__pycache__", "node_modules", "site-p
 const SKIPPED_MODULES = new Set(["__main__", "conftest"]);
 
 /**
- * Whether a file is Python that belongs to the deployment: every `.py` but those of a `tests` folder, `conftest.py`, `__main__.py`, a `setup.py` at the
- * root, and hidden ones. The SDK's `_loading/load.py` holds the same rule.
+ * Whether a file is Python that belongs to the deployment: every `.py` but those of a `tests`
+ * folder, `conftest.py`, `__main__.py`, a `setup.py` at the root, and hidden ones. The SDK's
+ * `_loading/load.py` holds the same rule.
  */
 export function isPythonModule(path: string): boolean {
   if (!path.endsWith(".py")) return false;
@@ -24,12 +28,18 @@ export function isPythonModule(path: string): boolean {
   return !SKIPPED_MODULES.has(name) && !(segments.length === 1 && name === "setup");
 }
 
-/** The files, of all of a project's, that `PythonToolchain.analyze` is given: Python modules and SQL file resolvers, sorted. */
+/**
+ * The files, of all of a project's, that `PythonToolchain.analyze` is given: Python modules and SQL
+ * file resolvers, sorted.
+ */
 export function analyzedFiles(paths: Iterable<string>): string[] {
   return [...paths].filter((path) => isPythonModule(path) || isSqlFile(path)).sort();
 }
 
-/** Dotted module path of a Python file relative to the root: `pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`. */
+/**
+ * Dotted module path of a Python file relative to the root: `pkg/mod.py` is `pkg.mod`,
+ * `pkg/__init__.py` is `pkg`.
+ */
 export function moduleOf(path: string): string {
   const parts = path.replace(/\.py$/, "").split("/");
   if (parts.at(-1) === "__init__" && parts.length > 1) parts.pop();

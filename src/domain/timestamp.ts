@@ -1,6 +1,7 @@
 /**
- * Instants. On the wire they are `google.protobuf.Timestamp`; as a feature's value they are canonical text,
- * `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order as text is their order in time; in code about time they are epoch milliseconds.
+ * Instants. On the wire they are `google.protobuf.Timestamp`; as a feature's value they are
+ * canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order as text is their order in time; in
+ * code about time they are epoch milliseconds.
  */
 
 import { parseDuration } from "./duration.ts";
@@ -23,8 +24,8 @@ const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
 const LAST_MICROS = BigInt(Date.parse("9999-12-31T23:59:59.999Z")) * 1000n + 999n;
 
 /**
- * Reads an ISO 8601 date or date and time; a missing zone means UTC. Undefined when it is none, when the date does not exist, and when in UTC it is
- * outside of the years 1 to 9999.
+ * Reads an ISO 8601 date or date and time; a missing zone means UTC. Undefined when it is none,
+ * when the date does not exist, and when in UTC it is outside of the years 1 to 9999.
  */
 export function parseInstant(text: string): Instant | undefined {
   const match = RFC3339.exec(text.trim());
@@ -59,8 +60,9 @@ export function parseInstant(text: string): Instant | undefined {
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * Canonical text of an ISO 8601 time: that of `parseInstant`, but quick for what databases and workers mostly write, a UTC time with `Z` and no
- * fraction or one of up to six digits. Undefined when it is no time.
+ * Canonical text of an ISO 8601 time: that of `parseInstant`, but quick for what databases and
+ * workers mostly write, a UTC time with `Z` and no fraction or one of up to six digits. Undefined
+ * when it is no time.
  */
 export function canonicalInstant(text: string): string | undefined {
   const { length } = text;
@@ -70,7 +72,10 @@ export function canonicalInstant(text: string): string | undefined {
   return instant && formatMicros(instant.micros);
 }
 
-/** Whether text that ends in `Z` is `YYYY-MM-DDTHH:MM:SS` with nothing or a fraction of digits behind it, and exists. */
+/**
+ * Whether text that ends in `Z` is `YYYY-MM-DDTHH:MM:SS` with nothing or a fraction of digits
+ * behind it, and exists.
+ */
 function isPlainUtc(text: string): boolean {
   for (let i = 0; i < text.length - 1; i++) {
     const code = text.charCodeAt(i);
@@ -87,8 +92,9 @@ function isPlainUtc(text: string): boolean {
 }
 
 /**
- * Reads an instant as a flag takes it: ISO 8601, a date, `now`, or relative to now (`24h`, `-24h`, `24h ago`). Returns epoch
- * milliseconds, or undefined. With `requireZone` a time without zone and the relative forms are refused.
+ * Reads an instant as a flag takes it: ISO 8601, a date, `now`, or relative to now (`24h`, `-24h`,
+ * `24h ago`). Returns epoch milliseconds, or undefined. With `requireZone` a time without zone and
+ * the relative forms are refused.
  */
 export function parseTimestamp(text: string, options: { now: number; requireZone?: boolean }): number | undefined {
   const source = text.trim();
@@ -105,14 +111,20 @@ function wholeMillis(micros: bigint): bigint {
   return micros >= 0n ? micros / 1000n : -((-micros + 999n) / 1000n);
 }
 
-/** Canonical text of an instant: `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters for years 0 to 9999. */
+/**
+ * Canonical text of an instant: `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters for years 0 to
+ * 9999.
+ */
 export function formatMicros(micros: bigint): string {
   const ms = wholeMillis(micros);
   const below = micros - ms * 1000n;
   return `${new Date(Number(ms)).toISOString().slice(0, 23)}${below.toString().padStart(3, "0")}Z`;
 }
 
-/** RFC 3339 in UTC without needless digits, for people: `2024-05-01T12:00:00Z`, `2024-05-01T12:00:00.25Z`. */
+/**
+ * RFC 3339 in UTC without needless digits, for people: `2024-05-01T12:00:00Z`,
+ * `2024-05-01T12:00:00.25Z`.
+ */
 export function formatTimestamp(epochMs: number): string {
   return withoutZeros(new Date(epochMs).toISOString());
 }

@@ -1,4 +1,7 @@
-/** The `traceparent` header of W3C Trace Context: which trace a request belongs to, which span it comes from, and whether its spans are kept. */
+/**
+ * The `traceparent` header of W3C Trace Context: which trace a request belongs to, which span it
+ * comes from, and whether its spans are kept.
+ */
 
 /** What a `traceparent` header says. */
 export interface TraceParent {
@@ -12,7 +15,10 @@ export interface TraceParent {
 
 const HEADER = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Reads a header; undefined when there is none, or none that counts: the standard has such a one ignored. */
+/**
+ * Reads a header; undefined when there is none, or none that counts: the standard has such a one
+ * ignored.
+ */
 export function parseTraceparent(header: string | null): TraceParent | undefined {
   if (header === null) return undefined;
   const [, version, traceId = "", spanId = "", flags = "", rest] = HEADER.exec(header.trim()) ?? [];

@@ -1,20 +1,15 @@
 /**
- * Values of features in memory, and the rules by which they take a type. The same rules hold for query inputs, SQL results, Python results and
- * stored values.
+ * Values of features in memory, and the rules by which they take a type. The same rules hold for
+ * query inputs, SQL results, Python results and stored values.
  *
- * | type | in memory | plain JSON |
- * |---|---|---|
- * | int64 | number when safe, else bigint | number, or a string beyond 2^53 (see `output-json.ts` for several values) |
- * | float64 | number | number, -0 as `-0.0`; NaN and infinities as `{"$float": "NaN"}` |
- * | string, bool, null | as such | as such |
- * | bytes | Uint8Array | base64 text |
- * | date | `YYYY-MM-DD` | the same |
- * | datetime | `YYYY-MM-DDTHH:MM:SS.ffffffZ` | the same |
- * | timedelta | integer microseconds, as an int64 | number of seconds; text such as `63113904000.123456s` where that would not be exact |
- * | decimal | text of the digits | the same |
- * | list | array | array |
- * | struct | object with the fields in order | object |
- * | json | anything JSON can say | the same |
+ * | type | in memory | plain JSON | |---|---|---| | int64 | number when safe, else bigint | number,
+ * or a string beyond 2^53 (see `output-json.ts` for several values) | | float64 | number | number,
+ * -0 as `-0.0`; NaN and infinities as `{"$float": "NaN"}` | | string, bool, null | as such | as
+ * such | | bytes | Uint8Array | base64 text | | date | `YYYY-MM-DD` | the same | | datetime |
+ * `YYYY-MM-DDTHH:MM:SS.ffffffZ` | the same | | timedelta | integer microseconds, as an int64 |
+ * number of seconds; text such as `63113904000.123456s` where that would not be exact | | decimal |
+ * text of the digits | the same | | list | array | array | | struct | object with the fields in
+ * order | object | | json | anything JSON can say | the same |
  */
 
 import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
@@ -73,7 +68,10 @@ export function primitiveOf({ kind }: DataType): PrimitiveType {
   return kind.case === "primitive" ? kind.value : kind.case === "enum" ? kind.value.base : PrimitiveType.UNSPECIFIED;
 }
 
-/** A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`, `struct {"a": 1}`. Long text and structs of many fields are cut. */
+/**
+ * A value in words for a message: `str "abc"`, `int 5`, `null`, `list of 3`, `struct {"a": 1}`.
+ * Long text and structs of many fields are cut.
+ */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return `str ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
@@ -111,14 +109,20 @@ export function normalizeInt(value: bigint): number | bigint {
 
 /**
  * How far a value may be from its type and still be taken.
- * - `strict`: what a resolver returns; int where float is wanted is widened, nothing else is converted.
- * - `key`: what a resolver returns for a key; as `strict`, but an int and the text that spells it stand for each other.
- * - `lenient`: what a user or a database gives; text that spells the type is read (`"5"` for int, `"true"` for bool, ISO 8601 for times), an
- *   integer becomes text where text is wanted, 0 and 1 become bool.
+ * - `strict`: what a resolver returns; int where float is wanted is widened, nothing else is
+ *   converted.
+ * - `key`: what a resolver returns for a key; as `strict`, but an int and the text that spells it
+ *   stand for each other.
+ * - `lenient`: what a user or a database gives; text that spells the type is read (`"5"` for int,
+ *   `"true"` for bool, ISO 8601 for times), an integer becomes text where text is wanted, 0 and 1
+ *   become bool.
  */
 export type Leniency = "strict" | "key" | "lenient";
 
-/** Brings values to a type, compiled once per type. Throws TypeMismatch. Never given null: nullability is the caller's to check. */
+/**
+ * Brings values to a type, compiled once per type. Throws TypeMismatch. Never given null:
+ * nullability is the caller's to check.
+ */
 export type Coercer = (value: unknown) => FeatureValue;
 
 /** Compiles the coercion to a type. */
@@ -212,8 +216,8 @@ function at<T>(path: string, run: () => T): T {
 }
 
 /**
- * JSON with integers beyond 2^53 kept exactly, as bigints; those of more than 400 digits are no number that there is, and infinite like other such numbers.
- * Throws SyntaxError.
+ * JSON with integers beyond 2^53 kept exactly, as bigints; those of more than 400 digits are no
+ * number that there is, and infinite like other such numbers. Throws SyntaxError.
  */
 export function parseExactJson(text: string): unknown {
   return /\d{16}/.test(text) ? JSON.parse(text, keepInteger as (key: string, value: unknown) => unknown) : JSON.parse(text);
@@ -347,7 +351,10 @@ export const LONGEST_MICROS = 315_576_000_000_000_000n;
 
 const SECONDS = /^([+-]?)(\d{1,15})(?:\.(\d{1,6}))?s$/;
 
-/** Microseconds of a length of time: a number of microseconds (lenient: of seconds), or text such as `1h30m` or `-5s`. Undefined for what is none. */
+/**
+ * Microseconds of a length of time: a number of microseconds (lenient: of seconds), or text such as
+ * `1h30m` or `-5s`. Undefined for what is none.
+ */
 function microsOf(value: unknown, lenient: boolean): bigint | undefined {
   if (typeof value === "bigint") return lenient ? value * 1_000_000n : value;
   if (typeof value === "number") return whole(value, lenient ? 1_000_000 : 1);
@@ -358,7 +365,10 @@ function microsOf(value: unknown, lenient: boolean): bigint | undefined {
   return ms === undefined ? undefined : whole(ms, value.trim().startsWith("-") ? -1000 : 1000);
 }
 
-/** Microseconds as the worker writes them. Undefined for what it would not write, which is a value that only looks like a length of time. */
+/**
+ * Microseconds as the worker writes them. Undefined for what it would not write, which is a value
+ * that only looks like a length of time.
+ */
 function taggedMicros(tagged: unknown): bigint | undefined {
   const isWhole = typeof tagged === "string" ? /^-?\d{1,20}$/.test(tagged) : typeof tagged === "bigint" || Number.isSafeInteger(tagged);
   return isWhole ? BigInt(tagged as string | number | bigint) : undefined;
@@ -378,7 +388,10 @@ function secondsText(micros: bigint): string {
   return `${micros < 0n ? "-" : ""}${digits.slice(0, -6)}${fraction && `.${fraction}`}s`;
 }
 
-/** A length of time in microseconds as plain JSON: a number of seconds where that is exact to the microsecond, else text. */
+/**
+ * A length of time in microseconds as plain JSON: a number of seconds where that is exact to the
+ * microsecond, else text.
+ */
 export function plainLength(micros: number | bigint): number | string {
   const seconds = Number(micros) / 1e6;
   return Math.abs(seconds) < 2 ** 32 ? seconds : secondsText(BigInt(micros));
@@ -408,11 +421,17 @@ export interface JsonForm {
   readonly largeNumbers?: boolean;
   /** Whether structs are lists of their fields' values, in order. */
   readonly structsAsLists?: boolean;
-  /** Types, by identity, whose integers and lengths of time are text, also those that a number would hold. */
+  /**
+   * Types, by identity, whose integers and lengths of time are text, also those that a number would
+   * hold.
+   */
   readonly texts?: ReadonlySet<DataType>;
 }
 
-/** The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and text stand as they are. */
+/**
+ * The value as JSON for thin clients and `--json`; see the table above. Without a type, numbers and
+ * text stand as they are.
+ */
 export function toPlainJson(value: FeatureValue, type?: DataType, form: JsonForm = {}): unknown {
   if (value === null) return null;
   const isLength = type?.kind.case === "primitive" && type.kind.value === PrimitiveType.TIMEDELTA;
@@ -442,8 +461,10 @@ export function toPlainJson(value: FeatureValue, type?: DataType, form: JsonForm
 }
 
 /**
- * Text form that keeps every value exactly: JSON with `{"$int": "..."}` for integers beyond 2^53, `{"$float": ...}` for NaN, the infinities and
- * -0, `{"$bytes": base64}`; an object of one field that looks like one of these gets another `$` before its name. Used by the stores and on the worker's socket. `decodeStored` reads it.
+ * Text form that keeps every value exactly: JSON with `{"$int": "..."}` for integers beyond 2^53,
+ * `{"$float": ...}` for NaN, the infinities and -0, `{"$bytes": base64}`; an object of one field
+ * that looks like one of these gets another `$` before its name. Used by the stores and on the
+ * worker's socket. `decodeStored` reads it.
  */
 export function encodeStored(value: FeatureValue): string {
   return JSON.stringify(tagged(value));

@@ -1,4 +1,7 @@
-/** Text with control characters written visibly, so that it cannot steer a terminal; line breaks and tabs stay. */
+/**
+ * Text with control characters written visibly, so that it cannot steer a terminal; line breaks and
+ * tabs stay.
+ */
 
 import { escapeControls } from "./name.ts";
 

@@ -1,4 +1,7 @@
-/** YAML as a small tree in which every value knows its place. The `yaml` package is loaded with the first text that is read. */
+/**
+ * YAML as a small tree in which every value knows its place. The `yaml` package is loaded with the
+ * first text that is read.
+ */
 
 import type * as Yaml from "yaml";
 
@@ -52,7 +55,10 @@ const MOST_NODES = 20_000;
 
 const TOO_DEEP = "it is nested too deeply or refers to itself";
 
-/** What the parser says in words of its first line; it hands on the runtime's when it runs out of stack. */
+/**
+ * What the parser says in words of its first line; it hands on the runtime's when it runs out of
+ * stack.
+ */
 export function yamlMessage(error: Error): string {
   return /call stack/i.test(error.message) ? TOO_DEEP : (error.message.split("\n")[0] ?? "");
 }
@@ -77,7 +83,10 @@ export function readYaml(text: string): { root: YamlNode | undefined; problems: 
   }
 }
 
-/** The value of a key of a mapping; the last one counts, as in YAML 1.1 tools, but doubled keys are refused by `readYaml` already. */
+/**
+ * The value of a key of a mapping; the last one counts, as in YAML 1.1 tools, but doubled keys are
+ * refused by `readYaml` already.
+ */
 export function entryOf(map: YamlMap, key: string): YamlEntry | undefined {
   return map.entries.find((entry) => entry.key === key);
 }
@@ -92,7 +101,10 @@ class TreeBuilder {
     readonly document: Yaml.Document.Parsed,
   ) {}
 
-  /** What each alias stands for: the last node before it with its anchor. Found in one walk; the package's own `resolve` walks the document for each alias. */
+  /**
+   * What each alias stands for: the last node before it with its anchor. Found in one walk; the
+   * package's own `resolve` walks the document for each alias.
+   */
   #targetOf(alias: Yaml.Alias): Yaml.Node | undefined {
     if (!this.#targets) {
       const anchored = new Map<string, Yaml.Node>();

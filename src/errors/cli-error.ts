@@ -13,7 +13,10 @@ export interface CliErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A failure that the user can understand. `main` prints its message and hint and exits with its code. */
+/**
+ * A failure that the user can understand. `main` prints its message and hint and exits with its
+ * code.
+ */
 export class CliError extends Error {
   override readonly name: string = "CliError";
   readonly code: string;
@@ -31,7 +34,10 @@ export class CliError extends Error {
 
 const UNANSWERED: readonly string[] = ["unreachable", "timeout", "connection_lost"];
 
-/** Whether an error says that no answer came, or that it was cut: what was asked for may have been done or not. */
+/**
+ * Whether an error says that no answer came, or that it was cut: what was asked for may have been
+ * done or not.
+ */
 export function isUnanswered(error: unknown): error is CliError {
   return error instanceof CliError && UNANSWERED.includes(error.code);
 }
@@ -65,7 +71,9 @@ export class AbortedError extends CliError {
   }
 }
 
-/** Ctrl-C, or the process was told to end. It is also the reason of the aborted `context.signal`. */
+/**
+ * Ctrl-C, or the process was told to end. It is also the reason of the aborted `context.signal`.
+ */
 export class InterruptedError extends CliError {
   override readonly name = "InterruptedError";
   constructor(exitCode: number) {
@@ -73,7 +81,9 @@ export class InterruptedError extends CliError {
   }
 }
 
-/** Whoever read stdout went away (`svc ... | head -1`): the command ends quietly, with exit code 0. */
+/**
+ * Whoever read stdout went away (`svc ... | head -1`): the command ends quietly, with exit code 0.
+ */
 export class OutputClosedError extends CliError {
   override readonly name = "OutputClosedError";
   constructor() {

@@ -2,8 +2,9 @@
 export const exitCodes = {
   ok: 0,
   /**
-   * API errors, validation or lint errors, an aborted question, a failed test or wait; a network that failed too: with --json the `code` of the error says
-   * which (`unreachable`, `timeout`, `connection_lost`).
+   * API errors, validation or lint errors, an aborted question, a failed test or wait; a network
+   * that failed too: with --json the `code` of the error says which (`unreachable`, `timeout`,
+   * `connection_lost`).
    */
   failure: 1,
   /** Unknown command or flag, bad value, broken rule between flags. */

@@ -1,4 +1,7 @@
-/** Connect errors that reached the top as they were: from a server called in-process, or a client that did not translate them. */
+/**
+ * Connect errors that reached the top as they were: from a server called in-process, or a client
+ * that did not translate them.
+ */
 
 import type { ConnectError } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";

@@ -10,7 +10,10 @@ interface HttpFailure {
   readonly data?: unknown;
 }
 
-/** The error for the user when `error` came from a request: no connection, or a status that is no success. Undefined for other errors. */
+/**
+ * The error for the user when `error` came from a request: no connection, or a status that is no
+ * success. Undefined for other errors.
+ */
 export function fromFetch(error: Error): CliError | undefined {
   const { request, status, data } = error as Error & HttpFailure;
   const tried = typeof request === "string" ? request : request instanceof Request ? request.url : "the server";

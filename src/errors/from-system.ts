@@ -3,7 +3,10 @@
 import { DiskError, systemCode, systemWords } from "../disk/disk-error.ts";
 import { CliError } from "./cli-error.ts";
 
-/** The error for the user when `error` is one of the system's, else undefined. `what` says what was being done, for example "write to stdout". */
+/**
+ * The error for the user when `error` is one of the system's, else undefined. `what` says what was
+ * being done, for example "write to stdout".
+ */
 export function fromSystem(error: unknown, what?: string): CliError | undefined {
   if (error instanceof DiskError) return new CliError(error.message, { code: error.code, hint: error.hint, cause: error });
   const words = systemWords(error);

@@ -21,7 +21,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its TLS certificate is for another host",
 };
 
-/** Words for a failure to reach a server, looked for in the error and its causes; undefined when it is something else. */
+/**
+ * Words for a failure to reach a server, looked for in the error and its causes; undefined when it
+ * is something else.
+ */
 export function networkFailure(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const code = "code" in at && typeof at.code === "string" ? at.code : at.name;

@@ -1,4 +1,7 @@
-/** Telling the user about an error: text with a hint, or one JSON object, on stderr. No stack without -vv. */
+/**
+ * Telling the user about an error: text with a hint, or one JSON object, on stderr. No stack
+ * without -vv.
+ */
 
 import type { Io } from "../context/io.ts";
 import { escapeUnseen, visibleLines } from "../domain/visible.ts";
@@ -15,7 +18,10 @@ export interface ReportOptions {
   readonly mark?: (text: string) => string;
 }
 
-/** An error as one that the user can understand. Anything unforeseen is a fault of svc itself, and says so. */
+/**
+ * An error as one that the user can understand. Anything unforeseen is a fault of svc itself, and
+ * says so.
+ */
 export async function toCliError(error: unknown): Promise<CliError> {
   if (error instanceof CliError) return error;
   if (error instanceof Error) {

@@ -1,5 +1,6 @@
 /**
- * Findings of lint as people read them, and as editors do (the language server protocol's diagnostics). Source text is handed in; nothing is read.
+ * Findings of lint as people read them, and as editors do (the language server protocol's
+ * diagnostics). Source text is handed in; nothing is read.
  *
  *     Error[153]: output feature 'nmae' does not exist in class User; the closest is 'name'
  *      --> get_user.svc.sql:3:12
@@ -13,7 +14,10 @@ import type { Diagnostic, Severity, Span } from "../../gen/svc/v1/error_pb.ts";
 import { escapeControls } from "../domain/name.ts";
 import type { Style } from "./view.ts";
 
-/** Text of a file of the project, by its path relative to the root; undefined when it is not at hand. */
+/**
+ * Text of a file of the project, by its path relative to the root; undefined when it is not at
+ * hand.
+ */
 export type SourceText = (file: string) => string | undefined;
 
 const WARNING = 2 satisfies Severity.WARNING;
@@ -44,7 +48,10 @@ export function formatDiagnostic(diagnostic: Diagnostic, source: SourceText, sty
   return lines.join("\n");
 }
 
-/** All findings, parted by blank lines, and the line that counts them; "No problems found." without any. */
+/**
+ * All findings, parted by blank lines, and the line that counts them; "No problems found." without
+ * any.
+ */
 export function formatDiagnostics(diagnostics: readonly Diagnostic[], source: SourceText, style: typeof PLAIN = PLAIN): string {
   const texts = splitSources(source);
   return [...diagnostics.map((diagnostic) => `${formatDiagnostic(diagnostic, texts, style)}\n`), countLine(diagnostics)].join("\n");
@@ -116,7 +123,10 @@ function linesAround(text: string, line: number): { number: number; text: string
   return found;
 }
 
-/** The marked part of a line with what fits around it; `from` and `to` are the marker's ends in UTF-16 units of `text`. */
+/**
+ * The marked part of a line with what fits around it; `from` and `to` are the marker's ends in
+ * UTF-16 units of `text`.
+ */
 function cutAround(line: string, span: Span): { text: string; from: number; to: number; lead: string } {
   const from = unitsOf(line, span.column - 1);
   const endColumn = span.endLine > span.line ? Number.POSITIVE_INFINITY : span.endColumn;

@@ -2,7 +2,10 @@
 
 import { escapeUnseen } from "../domain/visible.ts";
 
-/** bigints as numbers up to 2^53 and as text beyond; NaN and the infinities as text, since JSON has no word for them; bytes as base64. */
+/**
+ * bigints as numbers up to 2^53 and as text beyond; NaN and the infinities as text, since JSON has
+ * no word for them; bytes as base64.
+ */
 function replacer(this: unknown, _key: string, value: unknown): unknown {
   if (typeof value === "bigint") {
     return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value.toString();

@@ -17,7 +17,9 @@ export interface RenderOptions {
   readonly now?: number;
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
-  /** Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then. */
+  /**
+   * Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then.
+   */
   readonly page?: (text: string) => Promise<boolean>;
 }
 
@@ -26,7 +28,10 @@ export function isStream(data: unknown): data is AsyncIterable<unknown> {
   return data !== null && typeof data === "object" && Symbol.asyncIterator in data;
 }
 
-/** Writes data to stdout as its view says. Rejects with the system's error when stdout does not take it. */
+/**
+ * Writes data to stdout as its view says. Rejects with the system's error when stdout does not take
+ * it.
+ */
 export async function render<Data>(
   data: Data | AsyncIterable<Data>,
   view: View<Data>,

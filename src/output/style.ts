@@ -4,8 +4,9 @@ import type { ColorChoice } from "../context/context.ts";
 import type { Style } from "./view.ts";
 
 /**
- * The choice of the flag, else of the environment: NO_COLOR (no-color.org) before FORCE_COLOR and CLICOLOR_FORCE, which reach pipes too, before CLICOLOR=0
- * (bixense.com/clicolors) and a terminal that knows no colours.
+ * The choice of the flag, else of the environment: NO_COLOR (no-color.org) before FORCE_COLOR and
+ * CLICOLOR_FORCE, which reach pipes too, before CLICOLOR=0 (bixense.com/clicolors) and a terminal
+ * that knows no colours.
  */
 export function colorChoice(env: Readonly<Record<string, string | undefined>>, noColor?: boolean): ColorChoice {
   if (noColor !== undefined) return noColor ? "never" : "auto";
@@ -23,7 +24,8 @@ function hasColor(color: ColorChoice, isTTY: boolean): boolean {
 const same = (text: string): string => text;
 
 /**
- * Whether a terminal shows hyperlinks: FORCE_HYPERLINK, else what the known ones say of themselves. Multiplexers and unknown terminals get addresses.
+ * Whether a terminal shows hyperlinks: FORCE_HYPERLINK, else what the known ones say of themselves.
+ * Multiplexers and unknown terminals get addresses.
  */
 export function showsLinks(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env.FORCE_HYPERLINK !== undefined) return env.FORCE_HYPERLINK !== "0";

@@ -1,13 +1,17 @@
 /**
- * Tables: aligned columns with two spaces between them. On a terminal too narrow for them the flexible columns are cut, and where that is not enough
- * each row becomes a block of lines, one for a column.
+ * Tables: aligned columns with two spaces between them. On a terminal too narrow for them the
+ * flexible columns are cut, and where that is not enough each row becomes a block of lines, one for
+ * a column.
  */
 
 import { escapeControls } from "../domain/name.ts";
 import type { Column, Style } from "./view.ts";
 
 const GAP = "  ";
-/** An empty cell where programs read, which count columns by the blanks between them; the last one may be missing. */
+/**
+ * An empty cell where programs read, which count columns by the blanks between them; the last one
+ * may be missing.
+ */
 const NOTHING = "-";
 /** Columns below which a flexible column is not cut. */
 const FLEXIBLE_FLOOR = 16;
@@ -42,8 +46,8 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * Widths that fit into `available` columns: the widest columns are narrowed first, none below the smaller of its own width and `floor`. Widths that
- * fit stay.
+ * Widths that fit into `available` columns: the widest columns are narrowed first, none below the
+ * smaller of its own width and `floor`. Widths that fit stay.
  */
 export function fitWidths(natural: readonly number[], available: number, floor = 6): number[] {
   const widths = [...natural];
@@ -63,7 +67,10 @@ export function fitWidths(natural: readonly number[], available: number, floor =
   return widths;
 }
 
-/** Lays rows out under one header; keeps layout and column widths from one call to the next, so that a stream stays aligned. */
+/**
+ * Lays rows out under one header; keeps layout and column widths from one call to the next, so that
+ * a stream stays aligned.
+ */
 export class TableLayout<Row> {
   private widths: number[] = [];
   private layout: "columns" | "blocks" | undefined;
@@ -124,7 +131,10 @@ export class TableLayout<Row> {
     return this.style.isTTY ? line : line.trimEnd();
   }
 
-  /** One line for a column, long values wrapped below their beginning, and a blank line between two rows. Empty cells are left out. */
+  /**
+   * One line for a column, long values wrapped below their beginning, and a blank line between two
+   * rows. Empty cells are left out.
+   */
   private blocks(rows: readonly Row[], cells: readonly string[][], isFirst: boolean): string {
     const labelWidth = Math.max(...this.columns.map(({ header }) => displayWidth(header)));
     const indent = labelWidth + GAP.length;

@@ -1,4 +1,7 @@
-/** How a command's data is shown. A command declares one view; `render.ts` turns data and view into a table, plain text or JSON. */
+/**
+ * How a command's data is shown. A command declares one view; `render.ts` turns data and view into
+ * a table, plain text or JSON.
+ */
 
 /** Marks text with a meaning; the renderer gives it a colour on a terminal and none elsewhere. */
 export interface Style {
@@ -26,13 +29,18 @@ export interface Column<Row> {
   cell(row: Row, style: Style): string;
   /** Numbers are aligned to the right. Default left. */
   readonly align?: "left" | "right";
-  /** Whether a narrow terminal may cut the cell. Default false: ids and names are shown whole, if need be below each other. */
+  /**
+   * Whether a narrow terminal may cut the cell. Default false: ids and names are shown whole, if
+   * need be below each other.
+   */
   readonly flexible?: boolean;
   /** A mark for the cell, for example green for a check mark. */
   style?(text: string, style: Style, row: Row): string;
 }
 
-/** A table: rows are taken from the data, and the empty table says `No <things> found.` on stderr. */
+/**
+ * A table: rows are taken from the data, and the empty table says `No <things> found.` on stderr.
+ */
 export interface TableView<Data, Row> {
   readonly kind: "table";
   readonly columns: readonly Column<Row>[];
@@ -62,7 +70,10 @@ export interface TextView<Data> {
 /** The view of a command whose data has several shapes. */
 export interface ChoiceView<Data> {
   readonly kind: "choice";
-  /** The view of one item; the same object for items of one shape, so that a stream's columns stay aligned. */
+  /**
+   * The view of one item; the same object for items of one shape, so that a stream's columns stay
+   * aligned.
+   */
   of(data: Data): TableView<Data, never> | TextView<Data>;
 }
 
@@ -83,7 +94,10 @@ export function textView<Data>(
   return { kind: "text", text, json, long };
 }
 
-/** Declares a view that depends on the data. Each view it chooses is only shown data of its own shape. */
+/**
+ * Declares a view that depends on the data. Each view it chooses is only shown data of its own
+ * shape.
+ */
 export function choiceView<Data>(of: (data: Data) => View<never>): View<Data> {
   return { kind: "choice", of } as unknown as View<Data>;
 }

@@ -1,4 +1,7 @@
-/** Archives of a release: the same entries give the same bytes, with one time for all of them, no owner, and the order they are given in. */
+/**
+ * Archives of a release: the same entries give the same bytes, with one time for all of them, no
+ * owner, and the order they are given in.
+ */
 
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -17,7 +20,10 @@ export interface ArchivedFile {
 /** What is written, and how hard it is compressed (1 to 9). */
 export interface ArchiveOrder {
   readonly files: readonly ArchivedFile[];
-  /** Of every entry: milliseconds since 1970, kept to the second (to two of them in a zip, and not before 1980). */
+  /**
+   * Of every entry: milliseconds since 1970, kept to the second (to two of them in a zip, and not
+   * before 1980).
+   */
   readonly time: number;
   readonly level: number;
 }

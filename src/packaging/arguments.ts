@@ -11,11 +11,16 @@ export interface BuildArguments {
   readonly single: boolean;
   /** Write a new signing key to this file, and nothing else. */
   readonly newKey: string | undefined;
-  /** Sign what this feed says about its latest release anew, with a later expiry, and nothing else. */
+  /**
+   * Sign what this feed says about its latest release anew, with a later expiry, and nothing else.
+   */
   readonly renew: string | undefined;
   /** `v<major>.<minor>.<patch>`. */
   readonly version: string;
-  /** Undefined with `single` when none was named: then the binary is for this machine, and for no target of a release. */
+  /**
+   * Undefined with `single` when none was named: then the binary is for this machine, and for no
+   * target of a release.
+   */
   readonly targets: readonly ReleaseTarget[] | undefined;
   /** Folder of the release, or the file with `single`; undefined for the usual one below `dist`. */
   readonly out: string | undefined;

@@ -21,8 +21,9 @@ export interface BakedFacts {
 }
 
 /**
- * Arguments that the runtime reads before those of the user. The first refuses every way to turn text into code, and with it the inspector and what
- * `BUN_INSPECT_PRELOAD` names. The second ends the runtime's own options: what `BUN_OPTIONS` adds comes behind it, where nobody reads it.
+ * Arguments that the runtime reads before those of the user. The first refuses every way to turn
+ * text into code, and with it the inspector and what `BUN_INSPECT_PRELOAD` names. The second ends
+ * the runtime's own options: what `BUN_OPTIONS` adds comes behind it, where nobody reads it.
  */
 const RUNTIME_ARGUMENTS = ["--disallow-code-generation-from-strings=strict", "--"];
 
@@ -34,7 +35,10 @@ export interface CompileOptions {
   readonly sourceMaps?: boolean;
 }
 
-/** Makes the executable `outfile` of the sources below `root`: whole or not at all. macOS runs it as it is. Throws PackagingError. */
+/**
+ * Makes the executable `outfile` of the sources below `root`: whole or not at all. macOS runs it as
+ * it is. Throws PackagingError.
+ */
 export async function compile(root: string, outfile: string, facts: BakedFacts, bunTarget?: string): Promise<void> {
   const temporary = join(dirname(outfile), `.building-${process.pid}-${facts.target || "single"}`);
   await mkdir(temporary, { recursive: true });
@@ -49,8 +53,9 @@ export async function compile(root: string, outfile: string, facts: BakedFacts, 
 }
 
 /**
- * Bundles the sources and writes the executable, whose name becomes part of it. Every file and module is inside, and nothing of the folder it runs in is
- * loaded. Returns the file's path. Throws PackagingError.
+ * Bundles the sources and writes the executable, whose name becomes part of it. Every file and
+ * module is inside, and nothing of the folder it runs in is loaded. Returns the file's path. Throws
+ * PackagingError.
  */
 export async function executable(root: string, outfile: string, facts: BakedFacts, options: CompileOptions): Promise<string> {
   const { bunTarget, sourceMaps = false } = options;
@@ -95,7 +100,10 @@ export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   };
 }
 
-/** Worker threads are entry points of their own; `src/server/thread/worker-entry.ts` finds them in the binary. */
+/**
+ * Worker threads are entry points of their own; `src/server/thread/worker-entry.ts` finds them in
+ * the binary.
+ */
 function workerEntries(root: string): string[] {
   return [...new Bun.Glob("src/server/**/*-worker.ts").scanSync(root)].sort();
 }

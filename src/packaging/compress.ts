@@ -14,7 +14,10 @@ export const ENCODINGS: readonly Encoding[] = ["zst", "gz"];
 /** The longest window that `zstd -d` reads without flags: 128 MiB. */
 const PLAIN_WINDOW_LOG = 27;
 
-/** Above it, a patch takes much longer and gets no smaller: nearly all of it is found by long distance matching. */
+/**
+ * Above it, a patch takes much longer and gets no smaller: nearly all of it is found by long
+ * distance matching.
+ */
 const DELTA_LEVEL = 12;
 
 /** The level of gzip (1 to 9) that fits one of zstd (1 to 19). */
@@ -22,7 +25,10 @@ export function gzipLevel(level: number): number {
   return Math.min(9, Math.max(1, Math.ceil(level / 2)));
 }
 
-/** Writes `<file>.<encoding>`. `level` is that of zstd, 1 to 19. The same bytes give the same bytes: there is no time or name inside. */
+/**
+ * Writes `<file>.<encoding>`. `level` is that of zstd, 1 to 19. The same bytes give the same bytes:
+ * there is no time or name inside.
+ */
 export async function compressFile(file: string, encoding: Encoding, level: number): Promise<void> {
   const content = await readFile(file);
   const compressed =
@@ -40,8 +46,10 @@ export async function compressFile(file: string, encoding: Encoding, level: numb
 }
 
 /**
- * Writes the patch that makes `file` of `older`; `zstd -d --patch-from=<older> --long=31` applies it. Made by the `zstd` tool: zlib's own encoder takes a
- * dictionary, but looks for matches only near its end, and the patch becomes a hundred times larger. Throws PackagingError when there is no such tool.
+ * Writes the patch that makes `file` of `older`; `zstd -d --patch-from=<older> --long=31` applies
+ * it. Made by the `zstd` tool: zlib's own encoder takes a dictionary, but looks for matches only
+ * near its end, and the patch becomes a hundred times larger. Throws PackagingError when there is
+ * no such tool.
  */
 export async function writeDelta(older: string, file: string, patch: string, level: number): Promise<void> {
   const tool = Bun.which("zstd");

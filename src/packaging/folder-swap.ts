@@ -5,12 +5,15 @@ import { dirname, join } from "node:path";
 import { fileNames } from "./file-facts.ts";
 
 /**
- * How a file comes into a new folder: a file of its own, or another name for the same one, where the disk can do that. What is one file under two names in
- * the old folder is so in the new one.
+ * How a file comes into a new folder: a file of its own, or another name for the same one, where
+ * the disk can do that. What is one file under two names in the old folder is so in the new one.
  */
 export type Copying = "copied" | "linked";
 
-/** Makes `folder` with the files of `source`. It must not exist yet. `change` may change the copy before anybody sees it. */
+/**
+ * Makes `folder` with the files of `source`. It must not exist yet. `change` may change the copy
+ * before anybody sees it.
+ */
 export async function addFolder(
   source: string,
   folder: string,
@@ -23,8 +26,8 @@ export async function addFolder(
 }
 
 /**
- * Like {@link addFolder}, in place of the folder that is there. Where the system can exchange two names (Linux), there is no moment without the folder;
- * elsewhere there is a short one.
+ * Like {@link addFolder}, in place of the folder that is there. Where the system can exchange two
+ * names (Linux), there is no moment without the folder; elsewhere there is a short one.
  */
 export async function replaceFolder(
   source: string,

@@ -10,7 +10,10 @@ const SOURCES: Readonly<Record<string, string>> = { "install.sh": "install.sh", 
 /** Names of the scripts, at the root of a feed. */
 export const INSTALL_SCRIPTS: readonly string[] = Object.keys(SOURCES);
 
-/** Texts by name: `install.sh` and `install.ps1` of the sources with their two empty settings filled in. Throws PackagingError. */
+/**
+ * Texts by name: `install.sh` and `install.ps1` of the sources with their two empty settings filled
+ * in. Throws PackagingError.
+ */
 export async function filledInstallScripts(root: string, publicKey: string, baseUrl: string): Promise<Map<string, string>> {
   const filled = new Map<string, string>();
   for (const [name, path] of Object.entries(SOURCES)) {

@@ -1,6 +1,9 @@
 /** Work that runs side by side, within a limit. */
 
-/** Runs every job, at most `limit` at once, and returns their results in order. After a failure no further job starts; it throws the first one. */
+/**
+ * Runs every job, at most `limit` at once, and returns their results in order. After a failure no
+ * further job starts; it throws the first one.
+ */
 export async function inParallel<T>(jobs: readonly (() => Promise<T>)[], limit: number): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -1,7 +1,8 @@
 /**
- * Code signatures of Mach-O files. macOS on arm64 kills a process whose file has none, and every macOS one whose signature does not fit, so each build is
- * checked, and signed ad hoc (by nobody, which is enough to run) where what the compiler left does not fit.
- * Formats: <mach-o/loader.h> and <kern/cs_blobs.h> of xnu.
+ * Code signatures of Mach-O files. macOS on arm64 kills a process whose file has none, and every
+ * macOS one whose signature does not fit, so each build is checked, and signed ad hoc (by nobody,
+ * which is enough to run) where what the compiler left does not fit. Formats: <mach-o/loader.h> and
+ * <kern/cs_blobs.h> of xnu.
  */
 
 import { createHash } from "node:crypto";
@@ -59,7 +60,9 @@ export function signatureFault(file: Buffer): string | undefined {
   return undefined;
 }
 
-/** The file with an ad hoc signature in place of what it had. `identifier` names the program in it. */
+/**
+ * The file with an ad hoc signature in place of what it had. `identifier` names the program in it.
+ */
 export function signedAdHoc(file: Buffer, identifier: string): Buffer {
   const { command, at, linkedit, textBytes } = layoutOf(file);
   const pages = Math.ceil(at / PAGE_BYTES);
@@ -99,7 +102,9 @@ export function signedAdHoc(file: Buffer, identifier: string): Buffer {
   return signed;
 }
 
-/** Leaves a file that macOS runs: signs it when its signature does not fit. Throws PackagingError. */
+/**
+ * Leaves a file that macOS runs: signs it when its signature does not fit. Throws PackagingError.
+ */
 export async function ensureSigned(path: string): Promise<void> {
   const file = await readFile(path);
   if (signatureFault(file) === undefined) return;

@@ -1,4 +1,7 @@
-/** The modules inside an executable that Bun made, as its loader finds them: a table before the mark at the end of its section. */
+/**
+ * The modules inside an executable that Bun made, as its loader finds them: a table before the mark
+ * at the end of its section.
+ */
 
 import { PackagingError } from "./packaging-error.ts";
 
@@ -13,9 +16,15 @@ export interface EmbeddedModule {
 export const MODULE_ROOT = "/$bunfs/root/";
 
 const MARK = Buffer.from("\n---- Bun! ----\n");
-/** Byte count (64 bits), offset and length of the table, entry point, offset and length of the arguments, flags. */
+/**
+ * Byte count (64 bits), offset and length of the table, entry point, offset and length of the
+ * arguments, flags.
+ */
 const TRAILER_BYTES = 32;
-/** Six pairs of offset and length (name, code, source map, bytecode, its metadata, its origin) and four bytes of kinds. */
+/**
+ * Six pairs of offset and length (name, code, source map, bytecode, its metadata, its origin) and
+ * four bytes of kinds.
+ */
 const ENTRY_BYTES = 52;
 
 /** Reads the table. Throws PackagingError when the executable holds none of the known form. */

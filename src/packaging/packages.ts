@@ -1,4 +1,7 @@
-/** Manifests of package managers and CI systems: the templates in `templates/`, filled in with what a release holds. */
+/**
+ * Manifests of package managers and CI systems: the templates in `templates/`, filled in with what
+ * a release holds.
+ */
 
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -25,7 +28,10 @@ export interface LeftOut {
 
 const TEMPLATES = join(import.meta.dir, "templates");
 
-/** A placeholder: `{{name}}` or `{{name:target}}`, so that what CI systems write as `${{ name }}` stays. */
+/**
+ * A placeholder: `{{name}}` or `{{name:target}}`, so that what CI systems write as `${{ name }}`
+ * stays.
+ */
 const PLACEHOLDER = /\{\{([a-zA-Z0-9-]+)(?::([a-z0-9-]+))?\}\}/g;
 
 /** Names of the templates: paths below the folder of the packages. */
@@ -33,7 +39,10 @@ export function templateNames(): string[] {
   return [...new Bun.Glob("**/*").scanSync(TEMPLATES)].map((name) => name.replaceAll("\\", "/")).sort();
 }
 
-/** Fills in one template; what is missing when the release has not all that it names. Throws PackagingError for a placeholder that means nothing. */
+/**
+ * Fills in one template; what is missing when the release has not all that it names. Throws
+ * PackagingError for a placeholder that means nothing.
+ */
 export function fillTemplate(text: string, facts: PackageFacts): { readonly text: string } | { readonly missing: string } {
   let missing: string | undefined;
   const filled = text.replace(PLACEHOLDER, (whole, name: string, target: string | undefined) => {
@@ -45,7 +54,10 @@ export function fillTemplate(text: string, facts: PackageFacts): { readonly text
   return missing === undefined ? { text: filled } : { missing };
 }
 
-/** Fills in every template into `dir`, but those that need what this release has not. Throws PackagingError. */
+/**
+ * Fills in every template into `dir`, but those that need what this release has not. Throws
+ * PackagingError.
+ */
 export async function writePackages(dir: string, facts: PackageFacts): Promise<LeftOut[]> {
   const leftOut: LeftOut[] = [];
   for (const template of templateNames()) {

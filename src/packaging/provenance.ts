@@ -1,8 +1,13 @@
-/** Where a build comes from: the commit and its time, so that the same commit gives the same bytes. */
+/**
+ * Where a build comes from: the commit and its time, so that the same commit gives the same bytes.
+ */
 
 /** Source of a build. */
 export interface Provenance {
-  /** Git commit, with `-dirty` when files differ from it; `unknown` outside of a repository and where there is no git. */
+  /**
+   * Git commit, with `-dirty` when files differ from it; `unknown` outside of a repository and
+   * where there is no git.
+   */
   readonly commit: string;
   /** RFC 3339, UTC: SOURCE_DATE_EPOCH when it is set, else the time of the commit, else now. */
   readonly builtAt: string;

@@ -1,4 +1,7 @@
-/** Adding a release to a feed: a folder that any static file server can serve. A reader never sees half a release. */
+/**
+ * Adding a release to a feed: a folder that any static file server can serve. A reader never sees
+ * half a release.
+ */
 
 import { chmod, copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,8 +34,10 @@ export interface PublishOrder {
 export const INDEX = "index.json";
 
 /**
- * Adds the release: first its folder, made under another name and renamed; then `latest`; then the index that names it. The newest version is the latest,
- * whatever the order of publishing. A version that is there already stays as it is, and may only be published again when nothing differs. Throws PackagingError.
+ * Adds the release: first its folder, made under another name and renamed; then `latest`; then the
+ * index that names it. The newest version is the latest, whatever the order of publishing. A
+ * version that is there already stays as it is, and may only be published again when nothing
+ * differs. Throws PackagingError.
  */
 export function publish(order: PublishOrder): Promise<ReleaseFeed> {
   return alone(order.feed, () => add(order));
@@ -78,8 +83,8 @@ export interface RenewOrder {
 }
 
 /**
- * Signs what a feed says about its latest release anew, with a later expiry: the release's manifest and sums, `latest`, and the index. Binaries and sums
- * stay as they are. Throws PackagingError.
+ * Signs what a feed says about its latest release anew, with a later expiry: the release's manifest
+ * and sums, `latest`, and the index. Binaries and sums stay as they are. Throws PackagingError.
  */
 export async function renew(order: RenewOrder): Promise<ReleaseFeed> {
   if (!(await Bun.file(join(order.feed, INDEX)).exists())) throw new PackagingError(`${order.feed} is no feed: it has no ${INDEX}`);
@@ -100,7 +105,10 @@ async function signAnew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFe
   return index;
 }
 
-/** File that whoever changes the feed holds. It stays there, empty, and may be read by all as the rest may, so that copying a feed meets no error. */
+/**
+ * File that whoever changes the feed holds. It stays there, empty, and may be read by all as the
+ * rest may, so that copying a feed meets no error.
+ */
 const LOCK = ".publishing.lock";
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 
@@ -117,7 +125,10 @@ async function alone<T>(feed: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The index of a feed, checked with the key that is going to sign it again; undefined when there is none yet. Throws PackagingError. */
+/**
+ * The index of a feed, checked with the key that is going to sign it again; undefined when there is
+ * none yet. Throws PackagingError.
+ */
 export async function readFeed(feed: string, key: SecretKey): Promise<ReleaseFeed | undefined> {
   const path = join(feed, INDEX);
   if (!(await Bun.file(path).exists())) return undefined;

@@ -1,4 +1,7 @@
-/** A release in a folder: binaries for every target, compressed, with patches from older ones, and the signed manifest and sums. */
+/**
+ * A release in a folder: binaries for every target, compressed, with patches from older ones, and
+ * the signed manifest and sums.
+ */
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
@@ -27,7 +30,10 @@ import type { Provenance } from "./provenance.ts";
 import { writeSigned } from "./signed-file.ts";
 import { writeSourceMaps } from "./source-maps.ts";
 
-/** The oldest build that can update itself to the one being built: to be raised when a change in the layout of an installation or a feed needs it. */
+/**
+ * The oldest build that can update itself to the one being built: to be raised when a change in the
+ * layout of an installation or a feed needs it.
+ */
 export const MIN_VERSION = "v0.1.0";
 
 /** What to release. */
@@ -102,7 +108,10 @@ export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
   return { manifest, seconds };
 }
 
-/** Builds whose names end in `.exe` are there without that too, and so is what is said instead of a build: the sums speak for these names as well. */
+/**
+ * Builds whose names end in `.exe` are there without that too, and so is what is said instead of a
+ * build: the sums speak for these names as well.
+ */
 async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
   for (const { name } of targets)
     if (releaseFileName(name) !== plainFileName(name)) await linkOrCopy(join(out, releaseFileName(name)), join(out, plainFileName(name)));
@@ -147,7 +156,10 @@ async function derivedFiles(
   );
 }
 
-/** Writes and signs what speaks for the files of a release's folder: the sums, and then the manifest. */
+/**
+ * Writes and signs what speaks for the files of a release's folder: the sums, and then the
+ * manifest.
+ */
 export async function signRelease(dir: string, manifest: ReleaseManifest, key: SecretKey): Promise<void> {
   await writeFile(join(dir, SUMS), await sumsOf(dir, (name) => !name.startsWith(SUMS) && !name.startsWith(MANIFEST)));
   await signStatements(dir, manifest, key);

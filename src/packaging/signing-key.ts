@@ -16,7 +16,10 @@ export const KEY_VARIABLES = { text: "SVC_SIGNING_KEY", file: "SVC_SIGNING_KEY_F
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The key of the environment; undefined when none is set. Throws PackagingError when it is set and cannot be used. */
+/**
+ * The key of the environment; undefined when none is set. Throws PackagingError when it is set and
+ * cannot be used.
+ */
 export async function signingKey(env: Environment): Promise<SecretKey | undefined> {
   const text = env[KEY_VARIABLES.text];
   if (text) return parsed(text, KEY_VARIABLES.text);
@@ -38,7 +41,10 @@ export async function requiredSigningKey(env: Environment): Promise<SecretKey> {
   return key;
 }
 
-/** Writes a new key to a file that does not exist yet, readable by its owner only, and its public half beside it as `<file>.pub`. Returns that half's text. */
+/**
+ * Writes a new key to a file that does not exist yet, readable by its owner only, and its public
+ * half beside it as `<file>.pub`. Returns that half's text.
+ */
 export async function writeNewKey(file: string): Promise<string> {
   const key = await createSecretKey();
   const publicText = publicKeyText(key.public);

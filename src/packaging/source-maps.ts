@@ -1,6 +1,7 @@
 /**
- * Source maps of a binary, kept beside it. Maps change what the compiler writes (the names of the parts, and the parts' size), so they come from a second
- * build of the same sources, whose parts are the same code in the same order, and get the names that the released binary shows in stacks.
+ * Source maps of a binary, kept beside it. Maps change what the compiler writes (the names of the
+ * parts, and the parts' size), so they come from a second build of the same sources, whose parts
+ * are the same code in the same order, and get the names that the released binary shows in stacks.
  */
 
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
@@ -10,7 +11,10 @@ import { type BakedFacts, executable } from "./compile.ts";
 import { type EmbeddedModule, embeddedModules, MODULE_ROOT } from "./module-graph.ts";
 import { PackagingError } from "./packaging-error.ts";
 
-/** Writes the maps of `binary`, which was made of `root` with `facts`, into the folder `out`, by the names of its parts: `chunk-xqd0jqqw.js.map`. Returns how many. Throws PackagingError. */
+/**
+ * Writes the maps of `binary`, which was made of `root` with `facts`, into the folder `out`, by the
+ * names of its parts: `chunk-xqd0jqqw.js.map`. Returns how many. Throws PackagingError.
+ */
 export async function writeSourceMaps(root: string, binary: string, out: string, facts: BakedFacts, bunTarget?: string): Promise<number> {
   const temporary = await mkdtemp(join(tmpdir(), "svc-source-maps-"));
   try {

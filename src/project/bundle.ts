@@ -1,6 +1,7 @@
 /**
- * The source bundle: a gzip-compressed tar (POSIX ustar, with pax headers for names that do not fit). Equal content gives equal bytes: files are
- * sorted, times and owners are zero, and of the mode only "executable" is kept.
+ * The source bundle: a gzip-compressed tar (POSIX ustar, with pax headers for names that do not
+ * fit). Equal content gives equal bytes: files are sorted, times and owners are zero, and of the
+ * mode only "executable" is kept.
  */
 
 import { readFile, stat } from "node:fs/promises";
@@ -18,7 +19,10 @@ export const LARGEST_BUNDLE = 128 * 1024 * 1024;
 const LARGE_FILE = 5e6;
 const NAMED_LARGE = 5;
 
-/** Packs files of a folder. Throws a CliError that names the largest files when they are too many bytes. */
+/**
+ * Packs files of a folder. Throws a CliError that names the largest files when they are too many
+ * bytes.
+ */
 export async function bundleFiles(root: string, files: readonly ProjectFile[], limit = LARGEST_BUNDLE): Promise<SourceBundle> {
   refuseUnpackable(files);
   refuseTooLarge(files, limit);
@@ -41,7 +45,10 @@ export async function bundleFiles(root: string, files: readonly ProjectFile[], l
   return { bytes, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), files: packed };
 }
 
-/** Throws a CliError when a server would refuse to unpack the files: for a name that means something else elsewhere, or because they are too many. */
+/**
+ * Throws a CliError when a server would refuse to unpack the files: for a name that means something
+ * else elsewhere, or because they are too many.
+ */
 export function refuseUnpackable(files: readonly ProjectFile[]): void {
   try {
     checkPaths(files.map(({ path }) => path));
@@ -55,7 +62,10 @@ export function refuseUnpackable(files: readonly ProjectFile[]): void {
   }
 }
 
-/** One line that names files of a bundle that are large for source code; undefined when there are none. */
+/**
+ * One line that names files of a bundle that are large for source code; undefined when there are
+ * none.
+ */
 export function largeFiles(files: readonly ProjectFile[]): string | undefined {
   const large = files.filter(({ size }) => size >= LARGE_FILE).sort((a, b) => b.size - a.size);
   if (large.length === 0) return undefined;

@@ -1,7 +1,9 @@
 /**
- * Which files of a project are left out of a deployment: `.gitignore` and `.svcignore` files in every folder, the ignore file of an environment, what
- * looks like a secret, and what is never uploaded. The rules are git's: a deeper file wins over a higher one, a later line over an earlier one, `!` takes a file back in, and
- * nothing below an ignored folder comes back. In one folder `.svcignore` is read behind `.gitignore`, so that it can take back in what git ignores.
+ * Which files of a project are left out of a deployment: `.gitignore` and `.svcignore` files in
+ * every folder, the ignore file of an environment, what looks like a secret, and what is never
+ * uploaded. The rules are git's: a deeper file wins over a higher one, a later line over an earlier
+ * one, `!` takes a file back in, and nothing below an ignored folder comes back. In one folder
+ * `.svcignore` is read behind `.gitignore`, so that it can take back in what git ignores.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -29,7 +31,10 @@ export interface ListOptions {
   readonly ignoreFile?: string;
   /** Called with a line for each thing that is left out for another reason than an ignore rule. */
   readonly note?: (text: string) => void;
-  /** Called with the path of each file, or folder (ending in `/`), that is left out because it looks like a secret. */
+  /**
+   * Called with the path of each file, or folder (ending in `/`), that is left out because it looks
+   * like a secret.
+   */
   readonly onSecret?: (path: string) => void;
 }
 
@@ -44,7 +49,10 @@ interface Rules {
 /** Something in a folder, by a name that is valid UTF-8. */
 type Entry = Pick<Dirent, "name" | "isDirectory" | "isFile" | "isSymbolicLink">;
 
-/** The files of a folder that are not ignored, sorted by path. Links are followed when they stay inside of the root. */
+/**
+ * The files of a folder that are not ignored, sorted by path. Links are followed when they stay
+ * inside of the root.
+ */
 export async function listFiles(root: string, options: ListOptions = {}): Promise<ProjectFile[]> {
   return await new Lister(await realpath(root), options).list();
 }
@@ -66,7 +74,10 @@ class Lister {
     return this.#files.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Rules of the folders above, up to the top of the git work tree; none when they ignore the project's folder itself. */
+  /**
+   * Rules of the folders above, up to the top of the git work tree; none when they ignore the
+   * project's folder itself.
+   */
   async #rulesAbove(): Promise<Rules> {
     const folders: string[] = [];
     const none: Rules = { all: ignore({ ignorecase: false }), named: ignore({ ignorecase: false }) };
@@ -85,7 +96,9 @@ class Lister {
     return rules;
   }
 
-  /** The rules with those of a folder behind them, which is at `prefix` from the top of the rules. */
+  /**
+   * The rules with those of a folder behind them, which is at `prefix` from the top of the rules.
+   */
   #withRulesOf(folder: string, prefix: string, rules: Rules): Rules {
     const [git, own] = IGNORE_FILES.map((name) => readTextFile(join(folder, name)));
     const texts = [git, own, folder === this.root ? this.#environmentRules() : undefined];
@@ -139,7 +152,10 @@ class Lister {
     else if (found.isDirectory() && !this.#isLeftOut(path, true, rules)) await this.#walk(`${path}/`, target, rules, [...trail, target]);
   }
 
-  /** What is in a folder. Names that are no text cannot be told apart once they are read as such, so they are looked for as bytes. */
+  /**
+   * What is in a folder. Names that are no text cannot be told apart once they are read as such, so
+   * they are looked for as bytes.
+   */
   async #entriesOf(prefix: string, folder: string): Promise<readonly Entry[]> {
     try {
       const entries = await readdir(folder, { withFileTypes: true });
@@ -177,7 +193,10 @@ class Lister {
   }
 }
 
-/** The patterns of a folder's ignore file, written for the top of the rules: `x` of folder `a/b` is `/a/b/` + `**` + `/x`, `/x` is `/a/b/x`. */
+/**
+ * The patterns of a folder's ignore file, written for the top of the rules: `x` of folder `a/b` is
+ * `/a/b/` + `**` + `/x`, `/x` is `/a/b/x`.
+ */
 function patternsBelow(prefix: string, text: string): string[] {
   const lines = text
     .replace(/^\ufeff/, "")

@@ -30,9 +30,9 @@ export interface ProjectDeps {
 const UNTRUSTING: ProjectDeps = { env: {} };
 
 /**
- * The project of a folder: the project file is looked for in it and in its parents.
- * Throws a CliError when there is none (`no_project`), when it is another user's (`untrusted_project`), or when it is no YAML (`bad_project_file`); wrong
- * keys and values are findings 190.
+ * The project of a folder: the project file is looked for in it and in its parents. Throws a
+ * CliError when there is none (`no_project`), when it is another user's (`untrusted_project`), or
+ * when it is no YAML (`bad_project_file`); wrong keys and values are findings 190.
  */
 export async function loadProject(dir: string, deps: ProjectDeps = UNTRUSTING): Promise<Project> {
   const { configPath, text } = await findProjectFile(resolve(dir), deps);
@@ -47,7 +47,10 @@ export async function loadProject(dir: string, deps: ProjectDeps = UNTRUSTING): 
   return new LoadedProject(root, join(root, file), { ...read, diagnostics: [...read.diagnostics, ...missing] }, deps);
 }
 
-/** Path of the project file of a folder, which need not be YAML. Throws the CliErrors `no_project` and `untrusted_project`. */
+/**
+ * Path of the project file of a folder, which need not be YAML. Throws the CliErrors `no_project`
+ * and `untrusted_project`.
+ */
 export async function projectFileOf(dir: string, deps: ProjectDeps): Promise<string> {
   return (await findProjectFile(resolve(dir), deps)).configPath;
 }

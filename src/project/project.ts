@@ -1,4 +1,6 @@
-/** What a project folder is: `svc.yaml`, the files that belong to a deployment, and their bundle. */
+/**
+ * What a project folder is: `svc.yaml`, the files that belong to a deployment, and their bundle.
+ */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 

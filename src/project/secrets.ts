@@ -1,6 +1,7 @@
 /**
- * Files that hold secrets by their name. They are left out of a deployment, whose source others can download, unless a .svcignore takes them back in by
- * name: `!.env`, `!certs/*.pem`. What is in a file plays no part.
+ * Files that hold secrets by their name. They are left out of a deployment, whose source others can
+ * download, unless a .svcignore takes them back in by name: `!.env`, `!certs/*.pem`. What is in a
+ * file plays no part.
  */
 
 /** As many names are shown. */
@@ -31,13 +32,18 @@ export function liesAmongSecrets(path: string): boolean {
   return [...ends, path.length].some((end) => looksLikeSecret(path.slice(0, end)));
 }
 
-/** Whether a line of a .svcignore takes something back in by name; `!*` and `!src/**` name nothing. */
+/**
+ * Whether a line of a .svcignore takes something back in by name; `!*` and `!src/**` name nothing.
+ */
 export function takesBackByName(line: string): boolean {
   const [name = ""] = /[^/]*\/?$/.exec(line) ?? [];
   return line.startsWith("!") && /[\p{L}\p{N}]/u.test(name);
 }
 
-/** One line that says which files were left out, and how to upload one of them; names are to be printed as they are. */
+/**
+ * One line that says which files were left out, and how to upload one of them; names are to be
+ * printed as they are.
+ */
 export function secretsLeftOut(paths: readonly string[]): string {
   const [first = ""] = paths;
   const shown = paths.slice(0, MOST_NAMES).join(", ");

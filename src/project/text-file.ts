@@ -7,7 +7,10 @@ import { CliError } from "../errors/cli-error.ts";
 /** Longest such text, in bytes. */
 export const LARGEST_TEXT = 1024 * 1024;
 
-/** The text; undefined when there is none, or a folder of that name. Throws a CliError when it is no plain file, too long, or cannot be read. */
+/**
+ * The text; undefined when there is none, or a folder of that name. Throws a CliError when it is no
+ * plain file, too long, or cannot be read.
+ */
 export function readTextFile(path: string): string | undefined {
   try {
     return readRegularFile(path, { maxBytes: LARGEST_TEXT })?.toString("utf8");

@@ -1,6 +1,7 @@
 /**
- * Whose project is used. Checking, deploying and editing a project import its Python code, and the project file is looked for in all folders above, so one
- * that another user has put there is not used unless that was asked for. Git has the same rule for work trees (`safe.directory`).
+ * Whose project is used. Checking, deploying and editing a project import its Python code, and the
+ * project file is looked for in all folders above, so one that another user has put there is not
+ * used unless that was asked for. Git has the same rule for work trees (`safe.directory`).
  */
 
 import { lstat, realpath, stat } from "node:fs/promises";
@@ -10,15 +11,19 @@ import { CliError } from "../errors/cli-error.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Environment variable: folders of projects that are used whoever owns them, parted like PATH; `*` stands for all. */
+/**
+ * Environment variable: folders of projects that are used whoever owns them, parted like PATH; `*`
+ * stands for all.
+ */
 const TRUSTED_PROJECTS = "SVC_TRUSTED_PROJECTS";
 
 const ROOT_UID = 0;
 const LARGEST_PASSWD = 1024 * 1024;
 
 /**
- * Throws the CliError `untrusted_project` when the project file, what it links to, or its folder belongs to neither this user nor root; with sudo, the
- * user who called it counts too. Systems without user ids have nothing to check.
+ * Throws the CliError `untrusted_project` when the project file, what it links to, or its folder
+ * belongs to neither this user nor root; with sudo, the user who called it counts too. Systems
+ * without user ids have nothing to check.
  */
 export async function refuseForeign(configPath: string, env: Env): Promise<void> {
   const folder = dirname(configPath);

@@ -1,4 +1,7 @@
-/** Turning a source folder into a graph: the analyzer's process, its failures as findings, and the linking of SQL files. */
+/**
+ * Turning a source folder into a graph: the analyzer's process, its failures as findings, and the
+ * linking of SQL files.
+ */
 
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -45,8 +48,9 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const SHOWN_LINES = 8;
 
 /**
- * Imports the project in a process of its own, links the SQL files into its graph and checks the whole. Whatever user code does, the result is a
- * graph with findings: a process that hangs, exits or crashes is finding 103.
+ * Imports the project in a process of its own, links the SQL files into its graph and checks the
+ * whole. Whatever user code does, the result is a graph with findings: a process that hangs, exits
+ * or crashes is finding 103.
  */
 export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
   const root = await realpath(options.root);

@@ -1,4 +1,7 @@
-/** Reading what a dying interpreter wrote: Python is started with its fault handler on, which prints where every thread was. */
+/**
+ * Reading what a dying interpreter wrote: Python is started with its fault handler on, which prints
+ * where every thread was.
+ */
 
 /** A frame in a project file. */
 export interface ProjectFrame {
@@ -10,8 +13,8 @@ export interface ProjectFrame {
 }
 
 /**
- * The innermost frame in a project file of the fault handler's dump in `stderr`, looked for in the thread that failed first. Undefined when there
- * is no dump or no such frame.
+ * The innermost frame in a project file of the fault handler's dump in `stderr`, looked for in the
+ * thread that failed first. Undefined when there is no dump or no such frame.
  */
 export function crashedAt(stderr: string, root: string): ProjectFrame | undefined {
   const current = stderr.lastIndexOf("Current thread ");

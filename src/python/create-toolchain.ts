@@ -22,9 +22,15 @@ const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 32 };
 
 /** What a toolchain is made with. */
 export interface ToolchainOptions {
-  /** Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie below it. */
+  /**
+   * Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie
+   * below it.
+   */
   readonly home: string;
-  /** Environment variables: `PATH` is searched for interpreters and `uv`; what of them user code and installers see is said in `user-code-env.ts`. */
+  /**
+   * Environment variables: `PATH` is searched for interpreters and `uv`; what of them user code and
+   * installers see is said in `user-code-env.ts`.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: that of this machine. */
   readonly platform?: NodeJS.Platform;
@@ -32,7 +38,10 @@ export interface ToolchainOptions {
   readonly homeDir?: string;
 }
 
-/** Makes the toolchain. Nothing is looked for or written before it is asked for; what was found is kept. */
+/**
+ * Makes the toolchain. Nothing is looked for or written before it is asked for; what was found is
+ * kept.
+ */
 export function createToolchain(options: ToolchainOptions): PythonToolchain {
   const places: SearchPlaces = {
     env: options.env,

@@ -33,8 +33,9 @@ interface Candidate {
 }
 
 /**
- * Looks for an interpreter of a runtime (`python311`), or of the newest supported version. Order: `uv python find`, `python3.X` on PATH, pyenv's
- * versions, `python3` and `python` on PATH when their version fits, the `py` launcher on Windows. Each candidate is started to see that it works.
+ * Looks for an interpreter of a runtime (`python311`), or of the newest supported version. Order:
+ * `uv python find`, `python3.X` on PATH, pyenv's versions, `python3` and `python` on PATH when
+ * their version fits, the `py` launcher on Windows. Each candidate is started to see that it works.
  */
 export async function searchInterpreter(runtime: string | undefined, places: SearchPlaces): Promise<InterpreterSearch> {
   const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
@@ -109,7 +110,10 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Files and folders that a search for a runtime looks at: when none of them changed, it finds the same, unless `uv` was given another interpreter. */
+/**
+ * Files and folders that a search for a runtime looks at: when none of them changed, it finds the
+ * same, unless `uv` was given another interpreter.
+ */
 export function searchedPaths(runtime: string | undefined, places: SearchPlaces): string[] {
   const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
   const names = ["uv", ...minors.map((minor) => `python3.${minor}`), "python3", "python", "py"];
@@ -158,7 +162,8 @@ function whichAll(name: string, places: SearchPlaces): string[] {
 }
 
 /**
- * Finding 191: no interpreter for the runtime. One line that says what was searched and how to install one on this machine.
+ * Finding 191: no interpreter for the runtime. One line that says what was searched and how to
+ * install one on this machine.
  */
 export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, places: SearchPlaces): Diagnostic {
   const minor = runtime === undefined ? undefined : runtimeMinor(runtime);

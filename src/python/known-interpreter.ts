@@ -1,6 +1,7 @@
 /**
- * Interpreters that were found before, kept in a file: a search starts every candidate to see that it works, and the shims of version managers take a
- * fifth of a second each. What is remembered holds while nothing changes that the search goes by, and for a day.
+ * Interpreters that were found before, kept in a file: a search starts every candidate to see that
+ * it works, and the shims of version managers take a fifth of a second each. What is remembered
+ * holds while nothing changes that the search goes by, and for a day.
  */
 
 import { statSync } from "node:fs";
@@ -10,7 +11,10 @@ import { readPrivateFile, writePrivateFile } from "../disk/private-file.ts";
 import { type SearchPlaces, searchedPaths, searchInterpreter } from "./interpreter.ts";
 import type { InterpreterSearch } from "./toolchain.ts";
 
-/** How long a choice is kept although the places look the same: `uv` may have been given a newer interpreter since. */
+/**
+ * How long a choice is kept although the places look the same: `uv` may have been given a newer
+ * interpreter since.
+ */
 const KEPT_MS = 86_400_000;
 const MAX_ENTRIES = 16;
 

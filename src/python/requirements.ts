@@ -7,7 +7,10 @@ import { readRegularFile } from "../disk/regular-file.ts";
 
 /** Requirements ready to be installed. */
 export interface Requirements {
-  /** One requirement or option a line, without comments and without the SDK itself. Empty = nothing to install. */
+  /**
+   * One requirement or option a line, without comments and without the SDK itself. Empty = nothing
+   * to install.
+   */
   readonly lines: readonly string[];
   /** Where each of the lines stands in the project. */
   readonly places: readonly RequirementPlace[];
@@ -17,7 +20,10 @@ export interface Requirements {
 
 /** Where a requirement stands. */
 export interface RequirementPlace {
-  /** Relative to the project's folder, with `/`; undefined for a text that was given without its file's name. */
+  /**
+   * Relative to the project's folder, with `/`; undefined for a text that was given without its
+   * file's name.
+   */
   readonly file: string | undefined;
   /** 1-based. */
   readonly line: number;
@@ -35,8 +41,9 @@ const INCLUDE = /^(?:-r|--requirement)(?:\s+|=)?(.+)$/;
 const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
 
 /**
- * Reads requirements text: comments, blank lines and lines that name the SDK are dropped (the binary carries it), continued lines are joined, and
- * files included with `-r` are put in place. Included and constraint files are looked up in `root`. Throws RequirementsError.
+ * Reads requirements text: comments, blank lines and lines that name the SDK are dropped (the
+ * binary carries it), continued lines are joined, and files included with `-r` are put in place.
+ * Included and constraint files are looked up in `root`. Throws RequirementsError.
  * @param file the text's own, relative to `root`
  */
 export async function readRequirements(text: string, root: string | undefined, file?: string): Promise<Requirements> {
@@ -74,7 +81,10 @@ export async function readRequirements(text: string, root: string | undefined, f
   return { lines, places, sha256: hash.digest("hex") };
 }
 
-/** The lines of a requirements file without comments, continued ones joined, each with the number of its first. */
+/**
+ * The lines of a requirements file without comments, continued ones joined, each with the number of
+ * its first.
+ */
 function logicalLines(content: string): { readonly text: string; readonly at: number }[] {
   let next = 1;
   return content

@@ -3,7 +3,10 @@
 /** Minor versions of Python 3 that the SDK runs on, newest first. */
 export const SUPPORTED_MINORS: readonly number[] = [13, 12, 11, 10];
 
-/** The minor version that a runtime names: 11 for `python311`; undefined when it names none that is supported. */
+/**
+ * The minor version that a runtime names: 11 for `python311`; undefined when it names none that is
+ * supported.
+ */
 export function runtimeMinor(runtime: string): number | undefined {
   const match = /^python3\.?(\d+)$/.exec(runtime);
   const minor = match ? Number(match[1]) : undefined;

@@ -1,4 +1,6 @@
-/** The Python package `svc`, carried by the binary and unpacked where interpreters can import it. */
+/**
+ * The Python package `svc`, carried by the binary and unpacked where interpreters can import it.
+ */
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -20,8 +22,9 @@ export function sdkHash(): string {
 }
 
 /**
- * Unpacks the package into `<folder>/<hash>/svc` unless it is there, and returns `<folder>/<hash>`. It appears there as a whole or not at all,
- * also when several processes unpack at once or one is killed.
+ * Unpacks the package into `<folder>/<hash>/svc` unless it is there, and returns `<folder>/<hash>`.
+ * It appears there as a whole or not at all, also when several processes unpack at once or one is
+ * killed.
  */
 export async function unpackSdk(folder: string): Promise<string> {
   const target = join(folder, sdkHash());

@@ -1,4 +1,7 @@
-/** Child processes that end by themselves or are ended: bounded output, a time limit, and no process left behind. */
+/**
+ * Child processes that end by themselves or are ended: bounded output, a time limit, and no process
+ * left behind.
+ */
 
 /** How to run a program. */
 export interface RunOptions {
@@ -6,10 +9,16 @@ export interface RunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Longest run; the whole process group is killed after it. */
   readonly timeoutMs?: number;
-  /** Sent to the group at the time limit, before it is killed, to make the program say where it is; it gets 500 ms to do so. */
+  /**
+   * Sent to the group at the time limit, before it is killed, to make the program say where it is;
+   * it gets 500 ms to do so.
+   */
   readonly timeoutSignal?: NodeJS.Signals;
   readonly signal?: AbortSignal;
-  /** Gives the program a stdin that nothing is written to, and that is closed when this process ends, however it does. */
+  /**
+   * Gives the program a stdin that nothing is written to, and that is closed when this process
+   * ends, however it does.
+   */
   readonly heldOpen?: boolean;
   /** Called with every line of stdout and stderr. */
   readonly onLine?: (line: string) => void;
@@ -33,8 +42,9 @@ export interface RunResult {
 const OUTPUT_GRACE_MS = 500;
 
 /**
- * Runs a program in a process group of its own, with no stdin. Whatever it started and left in that group is killed when it ends. Throws the
- * system's error when it cannot be started, and the signal's reason when aborted.
+ * Runs a program in a process group of its own, with no stdin. Whatever it started and left in that
+ * group is killed when it ends. Throws the system's error when it cannot be started, and the
+ * signal's reason when aborted.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
@@ -85,7 +95,10 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
   };
 }
 
-/** Runs what starts a process so that the files which that makes are its owner's alone, whatever the umask is here. */
+/**
+ * Runs what starts a process so that the files which that makes are its owner's alone, whatever the
+ * umask is here.
+ */
 export function privately<T>(spawn: () => T): T {
   const before = process.umask(0o077);
   try {
@@ -95,7 +108,10 @@ export function privately<T>(spawn: () => T): T {
   }
 }
 
-/** Sends a signal to a process group; one that has ended is left alone. On Windows only the process itself is ended. */
+/**
+ * Sends a signal to a process group; one that has ended is left alone. On Windows only the process
+ * itself is ended.
+ */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);

@@ -1,6 +1,7 @@
 /**
- * Python on this machine: interpreters, virtual environments, the SDK carried by the binary, and the analyzer that turns a source folder into a
- * graph. Both halves use it: `svc apply` analyzes before it asks, and the server analyzes what it was sent.
+ * Python on this machine: interpreters, virtual environments, the SDK carried by the binary, and
+ * the analyzer that turns a source folder into a graph. Both halves use it: `svc apply` analyzes
+ * before it asks, and the server analyzes what it was sent.
  */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
@@ -41,7 +42,10 @@ export interface AnalyzeOptions {
   readonly timeoutMs?: number;
   /** Called with what is being done, in a few words, for example "installing requests 2.32.3". */
   readonly onProgress?: (doing: string) => void;
-  /** Called when the analyzer's process runs: what the caller has to do on its own thread meanwhile holds up nothing from then on. */
+  /**
+   * Called when the analyzer's process runs: what the caller has to do on its own thread meanwhile
+   * holds up nothing from then on.
+   */
   readonly onStart?: () => void;
   readonly signal?: AbortSignal;
 }
@@ -49,7 +53,10 @@ export interface AnalyzeOptions {
 /** The result of an analysis. Errors among `graph.diagnostics` stop a deployment. */
 export interface Analysis {
   readonly graph: Graph;
-  /** The interpreter of the environment it ran in; undefined when it could not be made ready (findings 191, 102). */
+  /**
+   * The interpreter of the environment it ran in; undefined when it could not be made ready
+   * (findings 191, 102).
+   */
   readonly python: string | undefined;
 }
 
@@ -58,8 +65,9 @@ export interface PythonToolchain {
   /** Looks for an interpreter for a runtime. */
   findInterpreter(runtime?: string): Promise<InterpreterSearch>;
   /**
-   * The interpreter of a virtual environment for a runtime and requirements, built if need be and kept by its hash. Throws `ToolchainError` with the
-   * installer's log. Files that the requirements name are looked up in `root`.
+   * The interpreter of a virtual environment for a runtime and requirements, built if need be and
+   * kept by its hash. Throws `ToolchainError` with the installer's log. Files that the requirements
+   * name are looked up in `root`.
    */
   environmentPython(
     options: Pick<AnalyzeOptions, "runtime" | "requirements" | "requirementsFile" | "onProgress" | "signal"> &
@@ -69,11 +77,14 @@ export interface PythonToolchain {
   sdkRoot(): Promise<string>;
   /** Folder of results that are kept for later processes; it need not exist. */
   cacheFolder(): Promise<string>;
-  /** Path of the file with what was compiled of a project for an interpreter; there need be none. It is written by `analyze` alone. */
+  /**
+   * Path of the file with what was compiled of a project for an interpreter; there need be none. It
+   * is written by `analyze` alone.
+   */
   compiledCode(python: string, project?: string): Promise<string>;
   /**
-   * Imports the project, links the SQL files, and returns the graph with all findings; a graph of the same project that is known is returned without that.
-   * Never throws because of user code.
+   * Imports the project, links the SQL files, and returns the graph with all findings; a graph of
+   * the same project that is known is returned without that. Never throws because of user code.
    */
   analyze(options: AnalyzeOptions): Promise<Analysis>;
 }

@@ -1,6 +1,12 @@
-/** What of an environment the code of a project, and what installs its requirements, may see: what programs need to run at all, and what was handed on by name. */
+/**
+ * What of an environment the code of a project, and what installs its requirements, may see: what
+ * programs need to run at all, and what was handed on by name.
+ */
 
-/** Environment variable with the names of further variables to hand on, such as `AWS_REGION,MODEL_*`. */
+/**
+ * Environment variable with the names of further variables to hand on, such as
+ * `AWS_REGION,MODEL_*`.
+ */
 export const WORKER_ENV_VARIABLE = "SVC_WORKER_ENV";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,7 +17,10 @@ const USER_CODE = [
   "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE",
 ].flatMap((names) => names.split(" "));
 
-/** Installers reach package indexes, through proxies and with credentials of their own, and build from source. */
+/**
+ * Installers reach package indexes, through proxies and with credentials of their own, and build
+ * from source.
+ */
 const INSTALLER = [
   "PIP_* UV_* HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy CURL_CA_BUNDLE NETRC XDG_* APPDATA LOCALAPPDATA",
   "SSH_AUTH_SOCK GIT_* CC CXX CPP AR LD CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CPATH LIBRARY_PATH PKG_CONFIG* CMAKE_* CARGO_* RUSTUP_* RUSTFLAGS MACOSX_DEPLOYMENT_TARGET SDKROOT",
@@ -32,7 +41,10 @@ export function installerEnv(env: Environment): Record<string, string> {
   return pick(env, [...USER_CODE, ...INSTALLER, ...handedOn(env)]);
 }
 
-/** The first entry of `SVC_WORKER_ENV` that is neither a name nor the beginning of names; undefined when all are. */
+/**
+ * The first entry of `SVC_WORKER_ENV` that is neither a name nor the beginning of names; undefined
+ * when all are.
+ */
 export function wrongEntry(env: Environment): string | undefined {
   return entries(env).find((entry) => !ENTRY.test(entry));
 }

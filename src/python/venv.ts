@@ -1,6 +1,6 @@
 /**
- * Virtual environments, kept by the hash of what is in them. One is built where it stays, under a lock, and marked when it is complete: a build
- * that was killed leaves no mark and is begun anew.
+ * Virtual environments, kept by the hash of what is in them. One is built where it stays, under a
+ * lock, and marked when it is complete: a build that was killed leaves no mark and is begun anew.
  */
 
 import { createHash } from "node:crypto";
@@ -39,7 +39,10 @@ const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const SHOWN_LINES = 12;
 /** Before each command in the log. */
 const COMMAND = "$ ";
-/** Name of the copy of the requirements that the installer reads, without what the project's files include. */
+/**
+ * Name of the copy of the requirements that the installer reads, without what the project's files
+ * include.
+ */
 const COPIED = "requirements.txt";
 /** How installers name a line of it. */
 const COUNTED = /from line (\d+) of requirements\.txt|-r requirements\.txt \(line (\d+)\)/g;
@@ -54,9 +57,10 @@ export function venvKey(interpreter: Interpreter, requirements: Requirements, pl
 }
 
 /**
- * The interpreter of the virtual environment, built if need be: by `uv` when it is installed, else by `python -m venv` and pip. Without
- * requirements it is a bare one and nothing is fetched. Several processes may ask at once; one of them builds. Throws ToolchainError with the
- * installer's log.
+ * The interpreter of the virtual environment, built if need be: by `uv` when it is installed, else
+ * by `python -m venv` and pip. Without requirements it is a bare one and nothing is fetched.
+ * Several processes may ask at once; one of them builds. Throws ToolchainError with the installer's
+ * log.
  */
 export async function ensureVenv(options: VenvOptions): Promise<string> {
   const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.places.platform));
@@ -131,7 +135,10 @@ function installFailure(
   return new ToolchainError(message, [finding(IMPORT_FAILED.install({ problem: message }), spanOf(refused(lines, requirements)))], log);
 }
 
-/** What an installer says, with the lines of the project's files in place of those of the copy that it read. */
+/**
+ * What an installer says, with the lines of the project's files in place of those of the copy that
+ * it read.
+ */
 function inProject(said: string, copy: string, { places }: Requirements): string {
   return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
     const place = places[Number(from ?? of) - 1];
@@ -139,7 +146,10 @@ function inProject(said: string, copy: string, { places }: Requirements): string
   });
 }
 
-/** The requirement that an installer's errors are about: the one whose line they count, whose text they repeat, or whose name they give. */
+/**
+ * The requirement that an installer's errors are about: the one whose line they count, whose text
+ * they repeat, or whose name they give.
+ */
 function refused(log: readonly string[], { lines, places }: Requirements): RequirementPlace | undefined {
   for (const said of log.filter((line) => /error|because/i.test(line))) {
     const counted = /\(from line (\d+) of /.exec(said)?.[1];
@@ -151,7 +161,10 @@ function refused(log: readonly string[], { lines, places }: Requirements): Requi
   return undefined;
 }
 
-/** A pattern for the name of the package that a requirement asks for, in all its spellings; one that matches nothing for an option or a path. */
+/**
+ * A pattern for the name of the package that a requirement asks for, in all its spellings; one that
+ * matches nothing for an option or a path.
+ */
 function packageName(requirement: string): string {
   const [name] = /^[a-z\d](?:[\w.-]*[a-z\d])?(?=$|[\s[<>=!~@;(])/i.exec(requirement) ?? [];
   return name?.replace(/[-_.]+/g, "[-_.]+") ?? "$^";

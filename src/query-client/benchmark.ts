@@ -39,7 +39,10 @@ export interface BenchmarkReport {
   readonly saved?: { readonly path: string; readonly failure?: string };
 }
 
-/** Runs the load test and writes the report's file. `send` resolves with the code of what went wrong, or undefined. */
+/**
+ * Runs the load test and writes the report's file. `send` resolves with the code of what went
+ * wrong, or undefined.
+ */
 export async function runBenchmark(
   context: Context,
   flags: BenchmarkFlags,

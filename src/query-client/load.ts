@@ -1,6 +1,8 @@
 /**
- * Load at a fixed rate, whatever the server does (an open loop): query number n is due n intervals after the start, and its latency counts from then,
- * not from when it could be sent. So a server that stalls is charged for every query that would have been sent meanwhile (coordinated omission).
+ * Load at a fixed rate, whatever the server does (an open loop): query number n is due n intervals
+ * after the start, and its latency counts from then, not from when it could be sent. So a server
+ * that stalls is charged for every query that would have been sent meanwhile (coordinated
+ * omission).
  */
 
 import { LatencyHistogram } from "../domain/latency-histogram.ts";
@@ -29,7 +31,10 @@ export interface LoadSample {
 
 /** What came of all. Only the measured queries are counted. */
 export interface LoadResult {
-  /** Latencies in microseconds. Queries that were due and never sent are in it with the time that they had waited when the load ended. */
+  /**
+   * Latencies in microseconds. Queries that were due and never sent are in it with the time that
+   * they had waited when the load ended.
+   */
   readonly latencies: LatencyHistogram;
   /** Queries that were due. */
   readonly due: number;
@@ -67,8 +72,9 @@ const TIMER_SLACK_MS = 1.5;
 const LONGEST_SLEEP_MS = 100;
 
 /**
- * Runs the load. `send` resolves with the code of what went wrong, or undefined, and never rejects; it is expected to end soon once the signal is
- * aborted. Resolves when all queries that were sent have ended.
+ * Runs the load. `send` resolves with the code of what went wrong, or undefined, and never rejects;
+ * it is expected to end soon once the signal is aborted. Resolves when all queries that were sent
+ * have ended.
  */
 export async function runLoad(
   plan: LoadPlan,
@@ -78,7 +84,8 @@ export async function runLoad(
   const { clock, signal, onSample } = options;
   const latencies = new LatencyHistogram();
   const errors = new Map<string, number>();
-  // All times are counted from the start: added to the clock's they would be rounded, and the last query now and then be one more or one less.
+  // All times are counted from the start: added to the clock's they would be rounded, and the last
+  // query now and then be one more or one less.
   const start = clock.now();
   const elapsed = () => clock.now() - start;
   const measureFrom = plan.warmupMs;

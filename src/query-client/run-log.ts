@@ -8,7 +8,10 @@ import { errorText } from "../domain/error-text.ts";
 /** Lines that are shown of one run. */
 const MOST_LINES = 100;
 
-/** Tells what the resolvers of a run printed and logged, and where the rest is; or why it cannot be read. */
+/**
+ * Tells what the resolvers of a run printed and logged, and where the rest is; or why it cannot be
+ * read.
+ */
 export async function tellRunLog(
   { progress }: Pick<Context, "progress">,
   service: Client<typeof QueryService>,

@@ -1,4 +1,6 @@
-/** Figures of each query for a StatsD daemon: its latency, that it happened, and whether it failed. */
+/**
+ * Figures of each query for a StatsD daemon: its latency, that it happened, and whether it failed.
+ */
 
 import type { Context } from "../context/context.ts";
 

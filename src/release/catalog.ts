@@ -5,13 +5,19 @@ import { ReleaseError } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
 import { readSigned, refuseExpired } from "./signed-document.ts";
 
-/** A release that was found, and the folder of its files relative to the origin's base; empty for the base itself. */
+/**
+ * A release that was found, and the folder of its files relative to the origin's base; empty for
+ * the base itself.
+ */
 export interface FoundRelease {
   readonly manifest: ReleaseManifest;
   readonly folder: string;
 }
 
-/** Reads the feed. One that has expired says nothing about what is latest: see `freshFeed`. Throws ReleaseError. */
+/**
+ * Reads the feed. One that has expired says nothing about what is latest: see `freshFeed`. Throws
+ * ReleaseError.
+ */
 export async function readFeed(files: ReleaseFiles): Promise<ReleaseFeed> {
   return readSigned(files, "index.json", "index", parseFeed, ({ latest, expires_at }) => ({ version: latest, expiresAt: expires_at }));
 }
@@ -23,7 +29,10 @@ export async function freshFeed(files: ReleaseFiles, now: number): Promise<Relea
   return feed;
 }
 
-/** Finds the latest release: of the feed, or of a folder that holds one release alone. Throws ReleaseError. */
+/**
+ * Finds the latest release: of the feed, or of a folder that holds one release alone. Throws
+ * ReleaseError.
+ */
 export async function findLatest(files: ReleaseFiles, now: number): Promise<FoundRelease> {
   const feed = await freshFeed(files, now).catch((error) => absent(error));
   const path = feed ? manifestPath(feed) : "manifest.json";

@@ -1,4 +1,7 @@
-/** Writing bytes from elsewhere into a new file: never more than expected, and kept only when they are what was signed. */
+/**
+ * Writing bytes from elsewhere into a new file: never more than expected, and kept only when they
+ * are what was signed.
+ */
 
 import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, unlink } from "node:fs/promises";
@@ -18,7 +21,10 @@ export type Encoding =
   /** `zstd --patch-from` against the file at `base`. */
   | { readonly kind: "delta"; readonly base: string };
 
-/** 2^27 bytes, what zstd itself allows by default; a patch's window is as large as the file it is for. */
+/**
+ * 2^27 bytes, what zstd itself allows by default; a patch's window is as large as the file it is
+ * for.
+ */
 const WINDOW_LOG = 27;
 const PATCH_WINDOW_LOG = 28;
 const CHUNK_BYTES = 1024 * 1024;
@@ -81,7 +87,10 @@ async function copyChecked(
   }
 }
 
-/** The bytes of a compressed file, decompressed as they are asked for. Throws release_damaged when they cannot be. */
+/**
+ * The bytes of a compressed file, decompressed as they are asked for. Throws release_damaged when
+ * they cannot be.
+ */
 export async function* decompressed(path: string, encoding: Encoding, name: string): AsyncGenerator<Uint8Array> {
   const decoder = await decoderOf(encoding);
   const feeding = pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), decoder).catch(() => {});

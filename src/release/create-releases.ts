@@ -37,7 +37,10 @@ export function createReleases(host: ReleaseHost): Releases {
   };
 }
 
-/** The changelog of this build. What it has under `Unreleased` is what this build brings, unless it has a section for its version. */
+/**
+ * The changelog of this build. What it has under `Unreleased` is what this build brings, unless it
+ * has a section for its version.
+ */
 function carriedChangelog(): readonly ChangelogEntry[] {
   const { builtAt, version } = buildInfo;
   const entries = changelogEntries(changelog);
@@ -69,7 +72,10 @@ async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<R
   }
 }
 
-/** Fetches the feed and remembers what is latest; for the process that nobody waits for. Rejects when it cannot be had. */
+/**
+ * Fetches the feed and remembers what is latest; for the process that nobody waits for. Rejects
+ * when it cannot be had.
+ */
 export async function refreshFeed(host: ReleaseHost): Promise<ReleaseFeed> {
   const files = openOrigin(host, undefined, LIST_STALL_MS);
   const now = host.clock.now();

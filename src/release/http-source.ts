@@ -1,4 +1,7 @@
-/** Files of a release host over HTTP: as many bytes as are wanted and no more, no step back from https, and no waiting for ever. */
+/**
+ * Files of a release host over HTTP: as many bytes as are wanted and no more, no step back from
+ * https, and no waiting for ever.
+ */
 
 import { NetworkError, transientNetwork, type WireFetch } from "../client/fetch.ts";
 import { type RetryPolicy, retryAfterMs, type Transient } from "../client/retry.ts";
@@ -36,8 +39,9 @@ class PassingError extends ReleaseError {
 }
 
 /**
- * The bytes of a file. Stops with an error as soon as there are more than `maxBytes`. After a failure that may pass, it goes on where it was. Throws
- * ReleaseError: release_not_found, release_unreachable, release_too_large, release_insecure.
+ * The bytes of a file. Stops with an error as soon as there are more than `maxBytes`. After a
+ * failure that may pass, it goes on where it was. Throws ReleaseError: release_not_found,
+ * release_unreachable, release_too_large, release_insecure.
  */
 export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
@@ -63,7 +67,10 @@ export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: nu
   }
 }
 
-/** The bytes of a file from `offset` on, in one attempt: a host that knows no ranges sends the ones before them too, and they are passed over. */
+/**
+ * The bytes of a file from `offset` on, in one attempt: a host that knows no ranges sends the ones
+ * before them too, and they are passed over.
+ */
 async function* bodyFrom(access: HttpAccess, url: string, offset: number, maxBytes: number): AsyncGenerator<Uint8Array> {
   const { origin, stallMs = STALL_MS } = access;
   const stall = new AbortController();

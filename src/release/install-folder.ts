@@ -1,6 +1,7 @@
 /**
- * The folder that builds are installed in: `svc-v<version>` for each of them, and `svc`, a link to the current one. On Windows `svc.exe` is a copy, because
- * links need rights there that people do not have.
+ * The folder that builds are installed in: `svc-v<version>` for each of them, and `svc`, a link to
+ * the current one. On Windows `svc.exe` is a copy, because links need rights there that people do
+ * not have.
  */
 
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
@@ -9,7 +10,10 @@ import { svcHome } from "../config/home.ts";
 import type { Surroundings } from "../context/context.ts";
 import { fileHash } from "./file-hash.ts";
 
-/** Beginning of the names of files that an update makes for itself. What a killed one left is removed by the next. */
+/**
+ * Beginning of the names of files that an update makes for itself. What a killed one left is
+ * removed by the next.
+ */
 export const TEMPORARY_PREFIX = ".svc-update-";
 
 /** The folder and the names in it. */
@@ -109,7 +113,8 @@ export async function currentVersion(folder: InstallFolder): Promise<string | un
 }
 
 /**
- * The build to go back to: the one that was current before, as long as it is there; else the newest older one.
+ * The build to go back to: the one that was current before, as long as it is there; else the newest
+ * older one.
  * @param current version that is current
  */
 export function previousVersion(folder: InstallFolder, current: string | undefined): string | undefined {

@@ -1,4 +1,6 @@
-/** Installations that something else keeps current: an update would be undone, or would break it. */
+/**
+ * Installations that something else keeps current: an update would be undone, or would break it.
+ */
 
 import { existsSync } from "node:fs";
 import { ReleaseError } from "./release-error.ts";

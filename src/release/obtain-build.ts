@@ -1,4 +1,7 @@
-/** Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as it is; whichever way, the result is the signed one. */
+/**
+ * Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as
+ * it is; whichever way, the result is the signed one.
+ */
 
 import { statSync } from "node:fs";
 import { freeBytes } from "../disk/folder-facts.ts";
@@ -44,7 +47,10 @@ interface Way {
 
 /** Room that has to stay free. */
 const SPARE_BYTES = 16 * 1024 * 1024;
-/** Reasons to try another way: the file is missing or not what it should be. Of a host that cannot be reached, no other file can be had either. */
+/**
+ * Reasons to try another way: the file is missing or not what it should be. Of a host that cannot
+ * be reached, no other file can be had either.
+ */
 const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
 
 /** Obtains the binary. Throws ReleaseError with the reason why the first way failed. */

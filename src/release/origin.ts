@@ -1,4 +1,7 @@
-/** Where releases come from: a host that serves files, or a folder. What is there is signed, so that neither has to be trusted. */
+/**
+ * Where releases come from: a host that serves files, or a folder. What is there is signed, so that
+ * neither has to be trusted.
+ */
 
 import { isAbsolute, resolve } from "node:path";
 import { buildInfo } from "../build-info.ts";
@@ -16,7 +19,10 @@ export interface Origin {
   readonly source: Source;
 }
 
-/** The place that was named: by `--from`, SVC_RELEASES, the note of the installation, or the build itself. Undefined when there is none. */
+/**
+ * The place that was named: by `--from`, SVC_RELEASES, the note of the installation, or the build
+ * itself. Undefined when there is none.
+ */
 export function findOrigin(
   from: string | undefined,
   surroundings: Pick<Surroundings, "env" | "homeDir" | "execPath" | "platform">,

@@ -1,4 +1,7 @@
-/** What was learned about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a small note for the daily look for a newer version. */
+/**
+ * What was learned about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a
+ * small note for the daily look for a newer version.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

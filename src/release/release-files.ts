@@ -12,7 +12,10 @@ export interface ReleaseFiles {
   readonly origin: Origin;
   /** What a file is called in messages. */
   nameOf(path: string): string;
-  /** The bytes of a file below the base, or of an https URL; an error as soon as there are more than `maxBytes`. */
+  /**
+   * The bytes of a file below the base, or of an https URL; an error as soon as there are more than
+   * `maxBytes`.
+   */
   open(path: string, maxBytes: number): AsyncIterable<Uint8Array>;
   /** A small file whole. */
   read(path: string, maxBytes: number): Promise<Uint8Array>;

@@ -14,7 +14,10 @@ export interface CurrentBuild extends BuildFacts {
   readonly path: string;
   /** What people run. */
   readonly link: string;
-  /** The svc that PATH leads to: `link` when it is this one, another path, or null when there is none. */
+  /**
+   * The svc that PATH leads to: `link` when it is this one, another path, or null when there is
+   * none.
+   */
   readonly found_on_path: string | null;
   /** False when it was current before. */
   readonly changed: boolean;
@@ -29,8 +32,9 @@ export interface Releases {
   /** Whether anybody has said where releases come from. */
   hasOrigin(from?: string): Promise<boolean>;
   /**
-   * The feed of the origin; when it cannot be had now, the one that was fetched last, with a note on stderr; when there is none either, undefined with a
-   * note. A feed that is there and not to be trusted is an error.
+   * The feed of the origin; when it cannot be had now, the one that was fetched last, with a note
+   * on stderr; when there is none either, undefined with a note. A feed that is there and not to be
+   * trusted is an error.
    */
   feed(from?: string): Promise<ReleaseFeed | undefined>;
   /** The feed of the origin now, or the reason why it cannot be had. */
@@ -45,6 +49,9 @@ export interface Releases {
   installed(): Promise<readonly InstalledBuild[]>;
   /** Builds that nobody needs for running svc or for going back. */
   prunable(): Promise<readonly InstalledBuild[]>;
-  /** Removes these builds, except what has become needed since they were listed. Resolves with those that are gone. */
+  /**
+   * Removes these builds, except what has become needed since they were listed. Resolves with those
+   * that are gone.
+   */
   prune(builds: readonly InstalledBuild[]): Promise<readonly InstalledBuild[]>;
 }

@@ -1,6 +1,7 @@
 /**
- * Telling the user about a newer version, after a command and from what is known already: the command has ended when this file is loaded, and what has to
- * be asked of a network is asked by another process that nobody waits for.
+ * Telling the user about a newer version, after a command and from what is known already: the
+ * command has ended when this file is loaded, and what has to be asked of a network is asked by
+ * another process that nobody waits for.
  */
 
 import { buildInfo } from "../build-info.ts";

@@ -1,4 +1,7 @@
-/** Documents with a signature beside them: read, checked against the key of this build, and checked to be what their signature says they are. */
+/**
+ * Documents with a signature beside them: read, checked against the key of this build, and checked
+ * to be what their signature says they are.
+ */
 
 import { buildInfo } from "../build-info.ts";
 import { type PublicKey, parsePublicKey, verify } from "../domain/release/minisign.ts";
@@ -29,8 +32,9 @@ export function trustedKey(): PublicKey {
 }
 
 /**
- * Reads and checks a document. Throws ReleaseError; the file is named in its message. A document and a signature that do not fit each other are read once
- * more, because the host may just have been replacing them.
+ * Reads and checks a document. Throws ReleaseError; the file is named in its message. A document
+ * and a signature that do not fit each other are read once more, because the host may just have
+ * been replacing them.
  */
 export async function readSigned<T>(...given: Parameters<typeof readOnce<T>>): Promise<T> {
   try {

@@ -1,4 +1,7 @@
-/** Making a build of the folder the current one, so that at every moment `svc` is the old build or the new one. */
+/**
+ * Making a build of the folder the current one, so that at every moment `svc` is the old build or
+ * the new one.
+ */
 
 import {
   closeSync,
@@ -45,7 +48,10 @@ export function placeBuild(folder: InstallFolder, temporary: string, version: st
   syncFolder(folder.path);
 }
 
-/** Makes a version the current one, and remembers which was before it. What `receipt` says is noted where nothing was noted before. */
+/**
+ * Makes a version the current one, and remembers which was before it. What `receipt` says is noted
+ * where nothing was noted before.
+ */
 export async function switchTo(folder: InstallFolder, version: string, receipt: Receipt): Promise<void> {
   adoptPlainFile(folder);
   const before = await currentVersion(folder);
@@ -115,7 +121,10 @@ function flush(path: string): void {
   }
 }
 
-/** Keeps a build that somebody put there by hand, in the place of the link: it gets its version's name too, so that one can go back to it. */
+/**
+ * Keeps a build that somebody put there by hand, in the place of the link: it gets its version's
+ * name too, so that one can go back to it.
+ */
 function adoptPlainFile(folder: InstallFolder): void {
   if (folder.windows || folder.running !== folder.link) return;
   try {

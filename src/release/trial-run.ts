@@ -14,7 +14,10 @@ export interface BuildFacts {
   readonly build_time: string;
 }
 
-/** Runs the build at `path`; resolves with what it says of itself. Throws release_does_not_run when it does not run, or is of another version. */
+/**
+ * Runs the build at `path`; resolves with what it says of itself. Throws release_does_not_run when
+ * it does not run, or is of another version.
+ */
 export async function tryBuild(
   path: string,
   version: string,

@@ -1,4 +1,7 @@
-/** Changing which build is current: installing one, going back, removing old ones. One process at a time does so. */
+/**
+ * Changing which build is current: installing one, going back, removing old ones. One process at a
+ * time does so.
+ */
 
 import { existsSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -228,7 +231,10 @@ function binaryFor({ version, targets }: ReleaseManifest, target: string) {
   throw new ReleaseError(machine, "release_target_missing", { hint: `The release has builds for ${Object.keys(targets).join(", ")}.` });
 }
 
-/** Runs `work` as the only update of the folder, with what killed ones left swept away. Says in words why the folder cannot be written. */
+/**
+ * Runs `work` as the only update of the folder, with what killed ones left swept away. Says in
+ * words why the folder cannot be written.
+ */
 async function holding<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
   try {
     return await locked(host, join(folder.path, ".svc-update.lock"), async () => {

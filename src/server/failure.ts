@@ -1,4 +1,7 @@
-/** Failures that the server means: each knows the Connect code it is answered with. Everything else that is thrown is a fault of the server. */
+/**
+ * Failures that the server means: each knows the Connect code it is answered with. Everything else
+ * that is thrown is a fault of the server.
+ */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { isOutOfSpace } from "../disk/disk-error.ts";
@@ -47,7 +50,10 @@ export function isDeadlinePassed(reason: unknown): boolean {
   return reason instanceof Failure && reason.kind === "deadline_exceeded";
 }
 
-/** What a caller is told when the disk had no room for what was to be kept in a folder; undefined when the error is another. */
+/**
+ * What a caller is told when the disk had no room for what was to be kept in a folder; undefined
+ * when the error is another.
+ */
 export function outOfSpace(error: unknown, folder: string): Failure | undefined {
   if (!isOutOfSpace(error)) return undefined;
   return new Failure("out_of_space", `No space is left on the device of ${folder}: nothing was kept.`, {

@@ -1,4 +1,7 @@
-/** Ids: a prefix that names the kind, then a UUIDv7 without dashes, so that ids sort by their time of creation. */
+/**
+ * Ids: a prefix that names the kind, then a UUIDv7 without dashes, so that ids sort by their time
+ * of creation.
+ */
 
 /** The kinds of things with ids. */
 export type IdPrefix = "team" | "prj" | "env" | "client" | "login" | "ses" | "upl" | "dpl" | "job" | "node" | "req";

@@ -1,4 +1,7 @@
-/** The server's log: one JSON object a line, `{"time", "level", "message", ...fields}`. Secrets are never passed to it. */
+/**
+ * The server's log: one JSON object a line, `{"time", "level", "message", ...fields}`. Secrets are
+ * never passed to it.
+ */
 
 import type { Clock } from "../context/clock.ts";
 

@@ -9,7 +9,10 @@ import { FEATURES_PER_CLASS, largeProject } from "./generate-project.ts";
 const FEATURES = 1_000;
 const DATA = join(import.meta.dir, "../../dist/flights.db");
 
-/** `svc apply --branch` of the example and of a large generated project, each to a branch of its own, with everything that a machine keeps warm. */
+/**
+ * `svc apply --branch` of the example and of a large generated project, each to a branch of its
+ * own, with everything that a machine keeps warm.
+ */
 export async function measureApply(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   await loadFlights(DATA);
   await sandbox.startServer({ FLIGHTS_SQLITE_PATH: DATA });

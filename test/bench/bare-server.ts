@@ -1,7 +1,7 @@
 /**
- * The least that could answer the benchmark's queries: `Bun.serve` with JSON in and out, and one read of 20 values from a SQLite file, or of
- * the amounts of an account, which it sums. Prints its port. Arguments: the file, which it makes, how many rows, and, to sum, a file with a table
- * `txn`.
+ * The least that could answer the benchmark's queries: `Bun.serve` with JSON in and out, and one
+ * read of 20 values from a SQLite file, or of the amounts of an account, which it sums. Prints its
+ * port. Arguments: the file, which it makes, how many rows, and, to sum, a file with a table `txn`.
  */
 
 import { Database } from "bun:sqlite";

@@ -1,16 +1,19 @@
 /**
- * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing is asserted about time.
+ * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
+ * is asserted about time.
  *
  *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [--rounds=5] [--json]
  *
- * `start`  cold start of `svc version` against a hello-world binary of the same runtime
- * `query`  online queries over HTTP against a bare server that reads as much from SQLite
- * `compute` one Python resolver, ten in a diamond, an aggregation over 1,000 children, four clients, and the engine's time, against a cached query
- * `translate` resolvers translated from Python against the same in Python, and one that cannot be, from one client and from sixteen
- * `bulk`   rows of bulk queries against single queries
- * `peer`   stored features against Feast's own server, which is installed from PyPI into `dist/feast-venv` the first time
- * `size`   checking and deploying projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
- * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500 resolvers
+ * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
+ * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
+ * Python resolver, ten in a diamond, an aggregation over 1,000 children, four clients, and the
+ * engine's time, against a cached query `translate` resolvers translated from Python against the
+ * same in Python, and one that cannot be, from one client and from sixteen `bulk`   rows of bulk
+ * queries against single queries `peer`   stored features against Feast's own server, which is
+ * installed from PyPI into `dist/feast-venv` the first time `size`   checking and deploying
+ * projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
+ * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500
+ * resolvers
  */
 
 import { Sandbox } from "../harness/sandbox.ts";

@@ -7,7 +7,10 @@ import type { Sandbox } from "../harness/sandbox.ts";
 const RETRY_MS = 0.5;
 const GIVE_UP_MS = 10_000;
 
-/** Starts a server on a data directory that it keeps, waits until `GET /health` is answered, stops it; milliseconds from the start to the answer. */
+/**
+ * Starts a server on a data directory that it keeps, waits until `GET /health` is answered, stops
+ * it; milliseconds from the start to the answer.
+ */
 export async function bootOnce(sandbox: Sandbox): Promise<number> {
   const port = await freePort();
   const started = performance.now();

@@ -24,7 +24,10 @@ const SUBJECTS: readonly Subject[] = [
   { name: "a diamond of ten in Python", key: "node.id", outputs: ["node.bottom"] },
 ];
 
-/** Rows of a bulk query, each against a query for that row alone. Queries follow each other at once: what one leaves to be written slows the next. */
+/**
+ * Rows of a bulk query, each against a query for that row alone. Queries follow each other at once:
+ * what one leaves to be written slows the next.
+ */
 export async function measureBulk(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const { "shop.py": _shop, "txn.svc.sql": _sql, ...diamond } = computeProject();
   const served = await serve(sandbox, { ...queryProject(), ...diamond });

@@ -1,4 +1,7 @@
-/** What every part that asks a server needs: a project on a server, requests to it, and the load client. */
+/**
+ * What every part that asks a server needs: a project on a server, requests to it, and the load
+ * client.
+ */
 
 import { join } from "node:path";
 import type { Sandbox } from "../harness/sandbox.ts";
@@ -19,7 +22,10 @@ export interface Served {
   json(path: string, bodies: readonly unknown[]): Requests;
 }
 
-/** Starts the server of a sandbox and applies a project to it. `env` is both the server's and the command line's. */
+/**
+ * Starts the server of a sandbox and applies a project to it. `env` is both the server's and the
+ * command line's.
+ */
 export async function serve(sandbox: Sandbox, files: Record<string, string>, env: Record<string, string> = {}): Promise<Served> {
   const url = new URL(await sandbox.startServer(env));
   const cwd = await sandbox.write(files);

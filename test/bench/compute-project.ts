@@ -8,8 +8,9 @@ export const SIDES = 8;
 const SIDE_NAMES = Array.from({ length: SIDES }, (_, index) => `side_${index}`);
 
 /**
- * `diamond.py`: a resolver that eight need, which one needs; their bodies loop, so that nothing but Python can run them. `sums.py`: the same in
- * arithmetic. `shop.py`: a sum over the rows that a SQL file gives.
+ * `diamond.py`: a resolver that eight need, which one needs; their bodies loop, so that nothing but
+ * Python can run them. `sums.py`: the same in arithmetic. `shop.py`: a sum over the rows that a SQL
+ * file gives.
  */
 export function computeProject(): Record<string, string> {
   return {
@@ -42,7 +43,10 @@ export function computeProject(): Record<string, string> {
   };
 }
 
-/** Ten resolvers: one at the top, eight beside each other, one at the bottom. `body` has the lines that sum some terms. */
+/**
+ * Ten resolvers: one at the top, eight beside each other, one at the bottom. `body` has the lines
+ * that sum some terms.
+ */
 function diamond(className: string, body: (terms: readonly string[]) => readonly string[]): string {
   const resolver = (name: string, parameters: readonly string[], terms: readonly string[]) => [
     "",

@@ -1,4 +1,7 @@
-/** Queries that compute: one Python resolver, ten in a diamond, an aggregation over children; alone and from four clients; the engine's time apart. */
+/**
+ * Queries that compute: one Python resolver, ten in a diamond, an aggregation over children; alone
+ * and from four clients; the engine's time apart.
+ */
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -19,7 +22,10 @@ interface Subject extends Requests {
   readonly fields: number;
 }
 
-/** Queries for one row against a cached one of the same run; the aggregation also against a bare server that sums the same rows. */
+/**
+ * Queries for one row against a cached one of the same run; the aggregation also against a bare
+ * server that sums the same rows.
+ */
 export async function measureComputing(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const shop = join(sandbox.root, "shop.db");
   writeShop(shop);

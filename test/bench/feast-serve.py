@@ -1,6 +1,7 @@
 """Feast's command line with one change: threads take turns at the SQLite online store.
 
-Its server reads from several threads over one connection, which fails under concurrent requests ("bad parameter or other API misuse").
+Its server reads from several threads over one connection, which fails under concurrent requests
+("bad parameter or other API misuse").
 """
 
 import threading

@@ -1,4 +1,5 @@
-"""Fills a Feast SQLite online store with the values in `views.json` of a folder, its one argument."""
+"""Fills a Feast SQLite online store with the values in `views.json` of a folder, its one argument.
+"""
 
 import json
 import sys

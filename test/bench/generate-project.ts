@@ -1,6 +1,6 @@
 /**
- * Writes projects for measuring. As a program: `bun test/bench/generate-project.ts <folder> [features]` writes one of that many features (default
- * 1,000).
+ * Writes projects for measuring. As a program: `bun test/bench/generate-project.ts <folder>
+ * [features]` writes one of that many features (default 1,000).
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,7 +8,9 @@ import { join } from "node:path";
 
 /** Features of a class, its key among them. */
 export const FEATURES_PER_CLASS = 20;
-/** Resolvers of a class: one for each two features; the last gives one, since the key needs none. */
+/**
+ * Resolvers of a class: one for each two features; the last gives one, since the key needs none.
+ */
 export const RESOLVERS_PER_CLASS = FEATURES_PER_CLASS / 2;
 const CLASSES_PER_MODULE = 5;
 const TYPES = ["float", "int", "str", "bool"] as const;
@@ -22,7 +24,8 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 }
 
 /**
- * A project of classes of 20 features: a key and 19 values of four types. Ten Python resolvers a class give them, most from a value that another gave.
+ * A project of classes of 20 features: a key and 19 values of four types. Ten Python resolvers a
+ * class give them, most from a value that another gave.
  */
 export function largeProject(features: number): Record<string, string> {
   const classes = Math.ceil(features / FEATURES_PER_CLASS);
@@ -62,8 +65,9 @@ function classesByFile(features: number): number[][] {
 }
 
 /**
- * A project of about that many features as people write them: classes of 20 to 40, with comments above some, four to a file beside their resolvers, one for
- * four features. `edition` is a number that one line of the first file has.
+ * A project of about that many features as people write them: classes of 20 to 40, with comments
+ * above some, four to a file beside their resolvers, one for four features. `edition` is a number
+ * that one line of the first file has.
  */
 export function sizedProject(features: number, edition: number): Record<string, string> {
   const files = classesByFile(features).map((numbers, file) => sizedFile(numbers, file, file === 0 ? edition : 0));
@@ -119,7 +123,10 @@ function outputsOf(number: number, group: number): number[] {
   return all.filter((output) => output < widthOf(number) - 1);
 }
 
-/** The same classes and functions without the SDK: dataclasses whose values have defaults, and functions that make one. `everything` imports all files. */
+/**
+ * The same classes and functions without the SDK: dataclasses whose values have defaults, and
+ * functions that make one. `everything` imports all files.
+ */
 export function plainProject(features: number): Record<string, string> {
   const files = classesByFile(features);
   const modules = files.map((numbers, file) => {
@@ -145,7 +152,10 @@ function plainClass(number: number): string[] {
   return ["", "@dataclass", `class ${className(number)}:`, "    id: int", ...values, "", ...functions.flat()];
 }
 
-/** A project for asking: 20 stored features of a profile, and one that a Python resolver computes at each query. */
+/**
+ * A project for asking: 20 stored features of a profile, and one that a Python resolver computes at
+ * each query.
+ */
 export function queryProject(): Record<string, string> {
   const stored = STORED_FEATURES.map((name, index) => `    ${name}: ${TYPES[index % TYPES.length]}`);
   const values = STORED_FEATURES.map((name, index) => `        ${name}=${expression(index, "id")},`);
@@ -185,7 +195,10 @@ export function queryProject(): Record<string, string> {
 /** Names of the stored features of `queryProject`. */
 export const STORED_FEATURES: readonly string[] = Array.from({ length: 20 }, (_, index) => `value_${pad(index)}`);
 
-/** A module `wide.py` with a class `Wide` of that many stored features, which resolvers of ten outputs give. */
+/**
+ * A module `wide.py` with a class `Wide` of that many stored features, which resolvers of ten
+ * outputs give.
+ */
 export function wideModule(features: number): Record<string, string> {
   const names = wideFeatures(features);
   const resolvers = Array.from({ length: Math.ceil(features / WIDE_OUTPUTS) }, (_, at) => {

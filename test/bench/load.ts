@@ -1,6 +1,7 @@
 /**
- * A load client: reads a `Load` as JSON from its standard input, sends that many requests over keep-alive connections, and prints `Latencies`. It speaks
- * HTTP/1.1 on bare sockets, so that what it costs itself stays small beside what it measures.
+ * A load client: reads a `Load` as JSON from its standard input, sends that many requests over
+ * keep-alive connections, and prints `Latencies`. It speaks HTTP/1.1 on bare sockets, so that what
+ * it costs itself stays small beside what it measures.
  */
 
 /** What to send where. */
@@ -21,7 +22,10 @@ export interface Latencies {
   readonly p50: number;
   readonly p99: number;
   readonly perSecond: number;
-  /** Median of the time that the answers themselves name, `meta.execution_duration_s`; 0 when they name none. */
+  /**
+   * Median of the time that the answers themselves name, `meta.execution_duration_s`; 0 when they
+   * name none.
+   */
   readonly engineP50: number;
   /** The first answer's body, base64, for the caller to look at. */
   readonly sample: string;

@@ -1,4 +1,7 @@
-/** The peer: Feast's own feature server, which serves the same stored values from its SQLite online store. */
+/**
+ * The peer: Feast's own feature server, which serves the same stored values from its SQLite online
+ * store.
+ */
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +28,10 @@ interface View {
   readonly columns: readonly { readonly name: string; readonly type: string; readonly values: readonly unknown[] }[];
 }
 
-/** `svc` against Feast, 20 features and 250, one client and sixteen. Without Feast there is one line that says why. */
+/**
+ * `svc` against Feast, 20 features and 250, one client and sixteen. Without Feast there is one line
+ * that says why.
+ */
 export async function measurePeer(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const missing = await installFeast();
   if (missing !== undefined) return [{ what: `skipped: ${FEAST} could not be installed`, value: missing }];
@@ -132,7 +138,10 @@ async function installFeast(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Fills an online store with the views' values and starts Feast's server on it: one worker that is never replaced, and no access log. */
+/**
+ * Fills an online store with the views' values and starts Feast's server on it: one worker that is
+ * never replaced, and no access log.
+ */
 async function startFeast(sandbox: Sandbox, views: readonly View[]): Promise<AsyncDisposable & { readonly port: number }> {
   const root = join(sandbox.root, "feast");
   await mkdir(root);

@@ -19,8 +19,9 @@ const STORED = STORED_FEATURES.map((name) => `profile.${name}`);
 const WITH_LIVE = [...STORED.slice(1), "profile.live"];
 
 /**
- * Twenty stored features, and nineteen with one that Python computes, through the JSON API and through Connect, against a bare server. One request at a time is
- * measured with client and servers on one CPU.
+ * Twenty stored features, and nineteen with one that Python computes, through the JSON API and
+ * through Connect, against a bare server. One request at a time is measured with client and servers
+ * on one CPU.
  */
 export async function measureQueries(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const { authorization, host, port } = await serve(sandbox, queryProject());

@@ -1,10 +1,13 @@
 /**
- * Asks a server of the compiled binary for hours and prints what it holds: memory, file descriptors, threads, workers and files, each minute, and their drift.
+ * Asks a server of the compiled binary for hours and prints what it holds: memory, file
+ * descriptors, threads, workers and files, each minute, and their drift.
  *
  *   bun build.ts --single && bun test/bench/soak.ts --minutes 60 --rate 150 [--ids 5000] [--every 60] [--json]
  *
- * `--rate` is queries a second, over all kinds: stored, computed in Python, translated, failing, printing. `--ids` is from how many rows they take theirs: the store keeps as many
- * rows in memory as it may, so that memory levels off only when all of them were asked for. Drift is from the first mark after a quarter of the time to the last, in percent.
+ * `--rate` is queries a second, over all kinds: stored, computed in Python, translated, failing,
+ * printing. `--ids` is from how many rows they take theirs: the store keeps as many rows in memory
+ * as it may, so that memory levels off only when all of them were asked for. Drift is from the
+ * first mark after a quarter of the time to the last, in percent.
  */
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
@@ -88,7 +91,9 @@ export interface Mark {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Runs a server under load in a sandbox, which may be set up before; the server is left running. */
+/**
+ * Runs a server under load in a sandbox, which may be set up before; the server is left running.
+ */
 export async function soak(sandbox: Sandbox, { seconds, rate, ids, everySeconds, onMark }: Soak): Promise<readonly Mark[]> {
   const { pid } = await sandbox.json<{ pid: number; url: string }>(["server", "start", "--detach", "--port", "0"]).then((started) => {
     sandbox.url = started.url;
@@ -147,7 +152,9 @@ export function driftOf(marks: readonly Mark[]): Readonly<Record<string, number>
   );
 }
 
-/** Memory, descriptors, threads and children of a process, from /proc; nothing where there is none. */
+/**
+ * Memory, descriptors, threads and children of a process, from /proc; nothing where there is none.
+ */
 function figuresOf(server: number): Record<string, number> {
   if (process.platform !== "linux") return {};
   const status = (pid: number, name: string): number =>

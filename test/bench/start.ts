@@ -8,8 +8,8 @@ import { interleave, type Line, median, milliseconds } from "./figures.ts";
 const STARTS_PER_ROUND = 10;
 
 /**
- * `svc version`, `svc --version`, `svc --help`, a command that asks a server once, and the start of a server up to its first answer, against a binary that
- * prints one line.
+ * `svc version`, `svc --version`, `svc --help`, a command that asks a server once, and the start of
+ * a server up to its first answer, against a binary that prints one line.
  */
 export async function measureStart(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const source = join(sandbox.root, "hello.ts");

@@ -1,4 +1,7 @@
-/** What translating Python resolvers gains: the same queries with and without it, and one that no translation helps, from one client and from sixteen. */
+/**
+ * What translating Python resolvers gains: the same queries with and without it, and one that no
+ * translation helps, from one client and from sixteen.
+ */
 
 import type { Sandbox } from "../harness/sandbox.ts";
 import { type Requests, sampleText, send, serve } from "./client.ts";

@@ -1,7 +1,9 @@
 /**
- * What a call of a Python resolver costs: one row at a time and pipelined, against a bare echo of as many bytes through the same kind of socket in
- * the same run. Run with `bun test/bench/worker.ts`. On Linux this process is bound to the first core and Python to the last: whether two processes
- * that take turns share a core changes the cost of an echo fivefold, and the ratio with it.
+ * What a call of a Python resolver costs: one row at a time and pipelined, against a bare echo of
+ * as many bytes through the same kind of socket in the same run. Run with `bun
+ * test/bench/worker.ts`. On Linux this process is bound to the first core and Python to the last:
+ * whether two processes that take turns share a core changes the cost of an echo fivefold, and the
+ * ratio with it.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

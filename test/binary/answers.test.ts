@@ -1,4 +1,7 @@
-/** What the binary makes of answers that are cut, broken, far too large or refused: never half a table, never for ever, never a storm. */
+/**
+ * What the binary makes of answers that are cut, broken, far too large or refused: never half a
+ * table, never for ever, never a storm.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AddressInfo } from "node:net";
@@ -46,7 +49,9 @@ const ANSWERS: Readonly<Record<string, Buffer>> = {
   CreateDeployment: bytesOf(CreateDeploymentResponseSchema, { deployment: QUEUED }),
 };
 
-/** A fault: the bytes that are sent instead of an answer, and what becomes of the connection then. */
+/**
+ * A fault: the bytes that are sent instead of an answer, and what becomes of the connection then.
+ */
 interface Fault {
   readonly bytes: (whole: Buffer, type: string) => Buffer | string;
   readonly after: "end" | "reset" | "hang";

@@ -1,4 +1,7 @@
-/** What the binary answers to input that cannot work: each message says what happened, where, and what to do next. */
+/**
+ * What the binary answers to input that cannot work: each message says what happened, where, and
+ * what to do next.
+ */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";

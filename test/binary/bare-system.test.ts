@@ -1,4 +1,7 @@
-/** The binary on a system that holds nothing but its libraries: a root folder with the loader, the C library and `/proc`. */
+/**
+ * The binary on a system that holds nothing but its libraries: a root folder with the loader, the C
+ * library and `/proc`.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";

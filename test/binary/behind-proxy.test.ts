@@ -1,4 +1,7 @@
-/** A real proxy in front of the server: everybody comes from this machine then, and gets in by credentials only. */
+/**
+ * A real proxy in front of the server: everybody comes from this machine then, and gets in by
+ * credentials only.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";

@@ -1,6 +1,8 @@
 /**
- * Data directories as releases wrote them, opened by this build: brought to its schema with a backup kept, and everything that was promised is there. Each is an
- * archive of a home folder in which `features.py` below was deployed and queried for the users 1 to 3, made with the binary of that release.
+ * Data directories as releases wrote them, opened by this build: brought to its schema with a
+ * backup kept, and everything that was promised is there. Each is an archive of a home folder in
+ * which `features.py` below was deployed and queried for the users 1 to 3, made with the binary of
+ * that release.
  */
 
 import { Database } from "bun:sqlite";

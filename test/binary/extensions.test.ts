@@ -1,4 +1,7 @@
-/** Extensions: `svc foo` runs `svc-foo` of PATH, and nothing else becomes a command by lying somewhere. */
+/**
+ * Extensions: `svc foo` runs `svc-foo` of PATH, and nothing else becomes a command by lying
+ * somewhere.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";

@@ -1,6 +1,8 @@
 /**
- * Writes, flushes and renames that fail at the k-th call, by strace: in a command that keeps a file, in a start of the server, and in a server that is deployed to. Whatever
- * fails says so; what was there before is readable afterwards, and nothing is applied by half. The spread of the calls that fail is fixed.
+ * Writes, flushes and renames that fail at the k-th call, by strace: in a command that keeps a
+ * file, in a start of the server, and in a server that is deployed to. Whatever fails says so; what
+ * was there before is readable afterwards, and nothing is applied by half. The spread of the calls
+ * that fail is fixed.
  */
 
 import { Database } from "bun:sqlite";
@@ -98,7 +100,10 @@ function copyOf(sandbox: Sandbox): Sandbox {
   return copy;
 }
 
-/** Starts the server in the foreground behind a wrapper; gives its address, or what it said when it ended. */
+/**
+ * Starts the server in the foreground behind a wrapper; gives its address, or what it said when it
+ * ended.
+ */
 async function startBehind(sandbox: Sandbox, wrapper: readonly string[]) {
   const child = Bun.spawn([...wrapper, sandbox.binary, "server", "start", "--port", "0", "--json"], {
     cwd: sandbox.work,

@@ -1,6 +1,6 @@
 /**
- * The main job on real data: the example project deployed by the compiled binary, its answers compared with figures computed from the same files by
- * other code.
+ * The main job on real data: the example project deployed by the compiled binary, its answers
+ * compared with figures computed from the same files by other code.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -57,7 +57,10 @@ function figures(keep: (i: number) => boolean): { count: number; mean: number | 
   return { count, mean: count > 0 ? sum / count : null, lateShare: count > 0 ? late / count : null };
 }
 
-/** Angle between two unit vectors by its tangent, which stays exact where the haversine formula and the arc cosine lose digits. */
+/**
+ * Angle between two unit vectors by its tangent, which stays exact where the haversine formula and
+ * the arc cosine lose digits.
+ */
 function milesBetween(a: AirportRow, b: AirportRow): number {
   const vector = ({ latitude, longitude }: AirportRow): [number, number, number] => {
     const [lat, lon] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];

@@ -1,4 +1,7 @@
-/** The binary with its data on a disk that is full: it stays up and answers, refuses what it cannot keep in words, and is whole again when there is room. */
+/**
+ * The binary with its data on a disk that is full: it stays up and answers, refuses what it cannot
+ * keep in words, and is whole again when there is room.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";

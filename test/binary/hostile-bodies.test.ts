@@ -1,4 +1,7 @@
-/** Bodies that mean harm, sent to the compiled binary: what they may cost the server is bounded, and others are answered meanwhile. */
+/**
+ * Bodies that mean harm, sent to the compiled binary: what they may cost the server is bounded, and
+ * others are answered meanwhile.
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -45,7 +48,10 @@ async function serverPid(): Promise<number> {
   return ((await Bun.file(join(sandbox.home, ".svc/data/server.json")).json()) as { pid: number }).pid;
 }
 
-/** Begins with a server that has not yet grown by what other tests sent it: what they left is collected in the runtime's own time. */
+/**
+ * Begins with a server that has not yet grown by what other tests sent it: what they left is
+ * collected in the runtime's own time.
+ */
 async function freshServer(): Promise<void> {
   await sandbox.svc(["server", "stop"]);
   await sandbox.startServer();

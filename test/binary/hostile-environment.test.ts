@@ -1,4 +1,7 @@
-/** The binary where files, variables and limits of its surroundings are against it: it works, or says in words why not. */
+/**
+ * The binary where files, variables and limits of its surroundings are against it: it works, or
+ * says in words why not.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
@@ -11,7 +14,10 @@ const faketime = [...new Bun.Glob("/usr/lib/*/faketime/libfaketime.so.1").scanSy
 const lacksMounts = lacksNamespaces("-rm");
 const lacksFaketime = lacks("libfaketime", faketime !== undefined);
 
-/** What no user may see: a stack of JavaScript, the runtime's own crash, an error that nobody foresaw. */
+/**
+ * What no user may see: a stack of JavaScript, the runtime's own crash, an error that nobody
+ * foresaw.
+ */
 const BROKEN = /\n\s+at .*[(:]\d+:\d+|fault in svc|panic|has crashed|TypeError|RangeError/;
 
 const PROJECT = {
@@ -72,14 +78,18 @@ test.skipIf(lacksProgram("strace"))("of a hostile working directory, nothing is 
   }
 });
 
-/** The path of a traced call, made absolute by the folder that strace shows behind the descriptor. */
+/**
+ * The path of a traced call, made absolute by the folder that strace shows behind the descriptor.
+ */
 function pathOf(line: string, cwd: string): string | undefined {
   const [, folder, path] = /\((?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"/.exec(line) ?? [];
   if (path === undefined) return undefined;
   return path.startsWith("/") ? path : join(folder ?? cwd, path);
 }
 
-/** The inspector's variables end the program: it takes no code from strings. The others do nothing. */
+/**
+ * The inspector's variables end the program: it takes no code from strings. The others do nothing.
+ */
 test("nothing that variables of the runtime name is loaded", async () => {
   const script = join(sandbox.root, "evil.js");
   const config = join(sandbox.root, "evil.toml");

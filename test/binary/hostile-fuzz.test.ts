@@ -1,6 +1,8 @@
 /**
- * Every method of the contract and every HTTP path of the compiled server, with bytes that are no request: random ones, valid ones that are cut or changed, and
- * nested bombs; as messages and as JSON, by strangers and by a caller. What is new in the contract or in the router is covered by itself.
+ * Every method of the contract and every HTTP path of the compiled server, with bytes that are no
+ * request: random ones, valid ones that are cut or changed, and nested bombs; as messages and as
+ * JSON, by strangers and by a caller. What is new in the contract or in the router is covered by
+ * itself.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -44,7 +46,10 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** Sends a body, and says how it was answered: by a status that is the caller's fault or none's, in time. */
+/**
+ * Sends a body, and says how it was answered: by a status that is the caller's fault or none's, in
+ * time.
+ */
 async function statusOf(method: string, path: string, headers: Record<string, string>, body?: Uint8Array<ArrayBuffer>): Promise<number> {
   const signal = AbortSignal.timeout(60_000);
   const response = await fetch(sandbox.url + path, { method, headers, signal, redirect: "manual", ...(body ? { body } : {}) });

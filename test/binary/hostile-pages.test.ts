@@ -1,4 +1,7 @@
-/** Every page that the compiled server links to, with markup in every text that a project, a request and a resolver can put there. */
+/**
+ * Every page that the compiled server links to, with markup in every text that a project, a request
+ * and a resolver can put there.
+ */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { callAuth, openSession, type TestSession } from "../harness/browser-session.ts";
@@ -71,7 +74,10 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** Elements and attributes that would run or load something; the page's own script and style are files of the server. */
+/**
+ * Elements and attributes that would run or load something; the page's own script and style are
+ * files of the server.
+ */
 const ALIVE =
   /<(?:svg|img|iframe|object|embed|base|meta http-equiv)\b|<script(?! type="module" src="\/assets\/)|\son\w+\s*=\s*(?!&)[^<]*>|(?:href|src|action)="\s*(?:javascript|data):/i;
 

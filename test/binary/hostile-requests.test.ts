@@ -1,4 +1,7 @@
-/** Requests to the compiled server that pretend: forged tokens, foreign hosts, two readings of one message, paths that climb, numbers that no number is. */
+/**
+ * Requests to the compiled server that pretend: forged tokens, foreign hosts, two readings of one
+ * message, paths that climb, numbers that no number is.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -162,7 +165,10 @@ describe("a request for another", () => {
 });
 
 describe("a message that may be read in two ways", () => {
-  /** What a second reader would take for a request of its own: it deletes nothing, and its answer would show. */
+  /**
+   * What a second reader would take for a request of its own: it deletes nothing, and its answer
+   * would show.
+   */
   const SMUGGLED = () => `GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
   const post = (...lines: string[]) => `POST /v1/query/online HTTP/1.1\r\nHost: ${host}\r\n${lines.join("\r\n")}\r\n\r\n`;
   const hex = (text: string) => text.length.toString(16);

@@ -1,6 +1,7 @@
 /**
- * Resolvers that hang, flood, crash and breed, and values at the limits: each failure names resolver, file and line, other queries are answered meanwhile,
- * the server is healthy afterwards, and nothing that was started outlives it.
+ * Resolvers that hang, flood, crash and breed, and values at the limits: each failure names
+ * resolver, file and line, other queries are answered meanwhile, the server is healthy afterwards,
+ * and nothing that was started outlives it.
  */
 
 import { Database } from "bun:sqlite";
@@ -247,7 +248,9 @@ async function query(inputs: Record<string, unknown>, outputs: readonly string[]
 
 const sha = (id: number) => new Bun.CryptoHasher("sha256").update(String(id)).digest("hex").slice(0, 8);
 
-/** Asks for other features again and again until `work` is done; each must be right, and answered. */
+/**
+ * Asks for other features again and again until `work` is done; each must be right, and answered.
+ */
 async function meanwhile<T>(work: Promise<T>): Promise<T> {
   let working = true;
   const done = work.finally(() => {
@@ -279,7 +282,9 @@ async function expectHealthy(): Promise<void> {
   expect(stdout).not.toContain("FAILED");
 }
 
-/** Command lines of running processes of this sandbox, found by their environment. Only Linux tells. */
+/**
+ * Command lines of running processes of this sandbox, found by their environment. Only Linux tells.
+ */
 function processes(): string[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").flatMap((pid) => {

@@ -1,6 +1,7 @@
 /**
- * The build for musl, run in a root file system whose C library is musl. Debian has no libstdc++ built for musl, so its own stands in: musl's loader
- * resolves names whatever their versions, and a small library brings the few that only glibc has.
+ * The build for musl, run in a root file system whose C library is musl. Debian has no libstdc++
+ * built for musl, so its own stands in: musl's loader resolves names whatever their versions, and a
+ * small library brings the few that only glibc has.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -16,7 +17,10 @@ const LOADER = `/lib/ld-musl-${arch}.so.1`;
 const LIBRARIES = ["libstdc++.so.6", "libgcc_s.so.1"].map((name) => join(`/usr/lib/${arch}-linux-gnu`, name));
 const GLIBC_LOADER = arch === "x86_64" ? "ld-linux-x86-64.so.2" : "ld-linux-aarch64.so.1";
 
-/** What libstdc++ and libgcc_s take from glibc alone. Destructors of a thread that ends are not called: those of a process that ends are not missed. */
+/**
+ * What libstdc++ and libgcc_s take from glibc alone. Destructors of a thread that ends are not
+ * called: those of a process that ends are not missed.
+ */
 const ONLY_IN_GLIBC = `
 typedef unsigned long size_t;
 char __libc_single_threaded = 0;

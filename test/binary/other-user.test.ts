@@ -1,4 +1,7 @@
-/** Another user of the same machine: everything that he can reach without the owner's files, he tries; none of it lets him in. */
+/**
+ * Another user of the same machine: everything that he can reach without the owner's files, he
+ * tries; none of it lets him in.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";

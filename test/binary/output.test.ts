@@ -1,4 +1,7 @@
-/** What becomes of stdout on the binary: readers that are slow or go away, disks that are full, a stdout that is closed. */
+/**
+ * What becomes of stdout on the binary: readers that are slow or go away, disks that are full, a
+ * stdout that is closed.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -37,7 +40,9 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Runs a script of bash in which `svc` is the binary. The server of the tests answers meanwhile. */
+/**
+ * Runs a script of bash in which `svc` is the binary. The server of the tests answers meanwhile.
+ */
 async function shell(script: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const child = Bun.spawn(["bash", "-c", `svc() { '${sandbox.binary}' "$@"; }\n${script}`], {
     cwd: sandbox.work,

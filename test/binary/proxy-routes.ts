@@ -1,13 +1,17 @@
 /**
- * Runs commands where this machine has an address beside loopback and no way to anywhere: a server on both addresses, a proxy, and one line of JSON for
- * each case on stdin (`{"env", "host"}`), with what came of it on stdout. `unshare -rn` has made the place.
+ * Runs commands where this machine has an address beside loopback and no way to anywhere: a server
+ * on both addresses, a proxy, and one line of JSON for each case on stdin (`{"env", "host"}`), with
+ * what came of it on stdout. `unshare -rn` has made the place.
  */
 
 import { WhoAmIResponseSchema } from "../../gen/svc/v1/auth_pb.ts";
 import { fakeServer, protoAnswer } from "../client/fake-server.ts";
 import { startCountingProxy } from "../harness/counting-proxy.ts";
 
-/** A case: variables, in which `PROXY` stands for the proxy's address and `PORT` for the server's port, and the host of the server. */
+/**
+ * A case: variables, in which `PROXY` stands for the proxy's address and `PORT` for the server's
+ * port, and the host of the server.
+ */
 export interface Route {
   readonly env: Readonly<Record<string, string>>;
   readonly host: string;

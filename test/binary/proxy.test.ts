@@ -1,4 +1,7 @@
-/** Proxies: which requests of the binary go through one, what a proxy sees, and what is said when it stands in the way. */
+/**
+ * Proxies: which requests of the binary go through one, what a proxy sees, and what is said when it
+ * stands in the way.
+ */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";

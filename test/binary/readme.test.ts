@@ -1,5 +1,6 @@
 /**
- * The README as a reader follows it: every fenced block, in its order, in one shell on one terminal of a new user's machine.
+ * The README as a reader follows it: every fenced block, in its order, in one shell on one terminal
+ * of a new user's machine.
  *
  *   ```console              a session: commands behind `$ `, continued behind `> `, and what they print; a line `...` stands for some lines left out
  *   ```python file: NAME    a file, by its path from the folder that the shell is in
@@ -67,7 +68,10 @@ function commandsOf({ line, text }: Block): Command[] {
   return commands;
 }
 
-/** The script that does what the blocks say. A server takes any free port in the place of the usual one. */
+/**
+ * The script that does what the blocks say. A server takes any free port in the place of the usual
+ * one.
+ */
 function script(): string {
   const steps = blocks.flatMap((block) => {
     const file = /^\w+ file: (.+)$/.exec(block.info)?.[1];
@@ -78,7 +82,10 @@ function script(): string {
   return ['svc() { if [ "$1 $2" = "server start" ]; then command svc "$@" --port 0; else command svc "$@"; fi; }', ...steps].join("\n");
 }
 
-/** Runs a script on a terminal, says yes to its questions, and resolves with all that came to the screen. */
+/**
+ * Runs a script on a terminal, says yes to its questions, and resolves with all that came to the
+ * screen.
+ */
 async function onTerminal(path: string, sandbox: Sandbox): Promise<string> {
   const decoder = new TextDecoder();
   const { promise: drained, resolve: drain } = Promise.withResolvers<void>();

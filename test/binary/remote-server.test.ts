@@ -1,4 +1,7 @@
-/** A server for other machines: over TLS with its own certificate, or without encryption where that was said. */
+/**
+ * A server for other machines: over TLS with its own certificate, or without encryption where that
+ * was said.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";

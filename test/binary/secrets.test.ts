@@ -1,4 +1,7 @@
-/** Secrets that every command is given, by flag, variable, config file and answer: none comes out again, and what was given in argv is warned of. */
+/**
+ * Secrets that every command is given, by flag, variable, config file and answer: none comes out
+ * again, and what was given in argv is warned of.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -50,7 +53,10 @@ function paths(tree: Readonly<Record<string, TreeEntry>>, above: readonly string
   });
 }
 
-/** Every spelling in which a secret could get out; of its base64, what stays the same wherever in a text it stands. */
+/**
+ * Every spelling in which a secret could get out; of its base64, what stays the same wherever in a
+ * text it stands.
+ */
 function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const shifted = [0, 1, 2].map((shift) =>

@@ -1,4 +1,7 @@
-/** The compiled server's beginnings and ends: killed in its work, started many times at once, deployed to from all sides, and asked to stop while it answers. */
+/**
+ * The compiled server's beginnings and ends: killed in its work, started many times at once,
+ * deployed to from all sides, and asked to stop while it answers.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";

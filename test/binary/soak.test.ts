@@ -1,4 +1,7 @@
-/** Half a minute of the soak that `test/bench/soak.ts` runs for hours: counts that may not grow with the queries, and files that have a bound. Nothing is said of time. */
+/**
+ * Half a minute of the soak that `test/bench/soak.ts` runs for hours: counts that may not grow with
+ * the queries, and files that have a bound. Nothing is said of time.
+ */
 
 import { expect, test } from "bun:test";
 import { driftOf, soak } from "../bench/soak.ts";

@@ -1,4 +1,7 @@
-/** Pipes, devices and huge files where svc expects a small text: said at once, with nothing read, and a first signal ends. */
+/**
+ * Pipes, devices and huge files where svc expects a small text: said at once, with nothing read,
+ * and a first signal ends.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";

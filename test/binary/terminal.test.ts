@@ -1,6 +1,6 @@
 /**
- * Ctrl-C and its like on a terminal, wherever a command can wait: the exit code, the terminal as it was, no files left, and the server told by the end of
- * the connection.
+ * Ctrl-C and its like on a terminal, wherever a command can wait: the exit code, the terminal as it
+ * was, no files left, and the server told by the end of the connection.
  */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
@@ -117,7 +117,10 @@ function leftovers(): string[] {
   return [...below(temporary), ...[sandbox.home, project].flatMap(below).filter((name) => /\.(tmp|part)$/.test(name))];
 }
 
-/** A place where a command waits: what is on the screen there, and which call the server does not answer. */
+/**
+ * A place where a command waits: what is on the screen there, and which call the server does not
+ * answer.
+ */
 interface Place {
   readonly args: readonly string[];
   readonly shows?: string;

@@ -1,4 +1,7 @@
-/** Whom the binary trusts: certificates that are right, and wrong in one way each. Every refusal names its reason, and no request is sent. */
+/**
+ * Whom the binary trusts: certificates that are right, and wrong in one way each. Every refusal
+ * names its reason, and no request is sent.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

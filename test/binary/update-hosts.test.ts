@@ -1,4 +1,7 @@
-/** Release hosts that misbehave: what an update says to it, what it keeps, and how much memory and disk it gives away. */
+/**
+ * Release hosts that misbehave: what an update says to it, what it keeps, and how much memory and
+ * disk it gives away.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -86,7 +89,10 @@ describe.skipIf(process.platform !== "linux")("floods", () => {
   const LEAST_MEMORY = 10 * 1024 * 1024;
   const MOST_MEMORY = 250 * 1024 * 1024;
 
-  /** The most memory that a process has had until now, in bytes; undefined when it has ended. What `wait` tells of it counts its parent's too. */
+  /**
+   * The most memory that a process has had until now, in bytes; undefined when it has ended. What
+   * `wait` tells of it counts its parent's too.
+   */
   function peakMemory(pid: number): number | undefined {
     try {
       return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? Number.NaN) * 1024 || undefined;
@@ -105,7 +111,9 @@ describe.skipIf(process.platform !== "linux")("floods", () => {
     return Uint8Array.from(Buffer.concat(parts));
   }
 
-  /** Runs an update that must be refused, and resolves with its code and the most memory it took. */
+  /**
+   * Runs an update that must be refused, and resolves with its code and the most memory it took.
+   */
   async function flooded(machine: InstalledMachine, from: string): Promise<{ code: string; memory: number }> {
     const child = Bun.spawn([machine.svc, "update", "--from", from, "--json"], {
       env: machine.env,

@@ -1,6 +1,7 @@
 /**
- * An update that is killed at each of its system calls: afterwards `svc` is the old build or the new one and runs, and the next update ends well and leaves
- * nothing behind. The new build is a script, so that only what surrounds it counts.
+ * An update that is killed at each of its system calls: afterwards `svc` is the old build or the
+ * new one and runs, and the next update ends well and leaves nothing behind. The new build is a
+ * script, so that only what surrounds it counts.
  */
 
 import { afterAll, expect, test } from "bun:test";
@@ -31,7 +32,10 @@ const feeds = new SmallFeeds(feed);
 const small = await feeds.spoiled();
 afterAll(() => feeds[Symbol.dispose]());
 
-/** Kills an update at the nth call of a class. Resolves with false when there were fewer calls, so that it came to its end. */
+/**
+ * Kills an update at the nth call of a class. Resolves with false when there were fewer calls, so
+ * that it came to its end.
+ */
 async function killAt(calls: string, nth: number): Promise<boolean> {
   using machine = new InstalledMachine(feed, ["v0.1.0"], { source: small.dir });
   const where = `call ${nth} of ${calls}`;

@@ -1,4 +1,7 @@
-/** Everything that an update must refuse: each with its own code and exit 1, and each time the build that was current still is. */
+/**
+ * Everything that an update must refuse: each with its own code and exit 1, and each time the build
+ * that was current still is.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, rmSync, writeFileSync } from "node:fs";

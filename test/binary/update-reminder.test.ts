@@ -1,4 +1,7 @@
-/** The daily look for a newer version: for people on a terminal only, after the command, and never in its way. */
+/**
+ * The daily look for a newer version: for people on a terminal only, after the command, and never
+ * in its way.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Updating on Windows, under Wine: `svc.exe` is a copy, and the one that runs cannot be replaced, but moved aside. */
+/**
+ * Updating on Windows, under Wine: `svc.exe` is a copy, and the one that runs cannot be replaced,
+ * but moved aside.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

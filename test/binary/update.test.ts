@@ -1,4 +1,7 @@
-/** Updating real builds from a real feed: the delta, the ways around it, going back, and what stays on the disk. */
+/**
+ * Updating real builds from a real feed: the delta, the ways around it, going back, and what stays
+ * on the disk.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";

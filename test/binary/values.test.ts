@@ -1,4 +1,7 @@
-/** Odd values as the binary shows them: exact in JSON, aligned in tables of every width, whatever they are made of. */
+/**
+ * Odd values as the binary shows them: exact in JSON, aligned in tables of every width, whatever
+ * they are made of.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { MessageInitShape } from "@bufbuild/protobuf";

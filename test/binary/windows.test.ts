@@ -1,4 +1,7 @@
-/** The Windows build under Wine: the command line against a project on its disks and a server on another machine. */
+/**
+ * The Windows build under Wine: the command line against a project on its disks and a server on
+ * another machine.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

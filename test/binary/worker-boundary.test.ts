@@ -1,4 +1,8 @@
-/** What code of a project reaches from a worker of the binary: it may end itself and its parent, but not the server; it sees no variable that was not handed on; and nothing that the server and it write is open to others. */
+/**
+ * What code of a project reaches from a worker of the binary: it may end itself and its parent, but
+ * not the server; it sees no variable that was not handed on; and nothing that the server and it
+ * write is open to others.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -210,7 +214,8 @@ test.skipIf(!isPosix)("it sees what Python needs and what was handed on, and no 
 });
 
 test.skipIf(!isPosix)("with umask 000 and an open data directory, nothing that was written is open to others", async () => {
-  // What Python copies into a virtual environment keeps its rights; it is closed with the folder of that environment.
+  // What Python copies into a virtual environment keeps its rights; it is closed with the folder of
+  // that environment.
   await value("files");
   expect(statSync(data).mode & 0o777).toBe(0o755);
   const below = (folder: string) =>

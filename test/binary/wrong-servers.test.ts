@@ -1,5 +1,6 @@
 /**
- * Servers that are none, or mean harm: whatever they answer, a command says one thing about it, goes to no other host, shows no secret, and steers no terminal.
+ * Servers that are none, or mean harm: whatever they answer, a command says one thing about it,
+ * goes to no other host, shows no secret, and steers no terminal.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -189,7 +190,10 @@ describe("an exchange that is answered with", () => {
 });
 
 describe("control characters on a terminal", () => {
-  /** CSI, OSC that sets the title and a link, BEL, a C1 CSI, backspaces, DEL, right-to-left, a carriage return and a clear screen. */
+  /**
+   * CSI, OSC that sets the title and a link, BEL, a C1 CSI, backspaces, DEL, right-to-left, a
+   * carriage return and a clear screen.
+   */
   const HOSTILE = "a\u001b[31mRED\u001b]0;owned\u0007\u001b]8;;http://evil.example\u001b\\x\u009b2Jb\b\b\u007f\u202ec\r\u001bc";
   /** What may stand on a screen: what svc itself draws, which is colour, cursor and line. */
   const OWN = /\u001b\[[0-9;]*[mKAGJ]|\u001b\[\?25[hl]|\u001b\[\?2026[hl]/g;

@@ -105,7 +105,10 @@ describe("scripts", () => {
 
   const env = () => ({ PATH: `${dir}:${process.env.PATH}`, HOME: dir, TERM: "dumb" });
 
-  /** What bash would offer for words split as its COMP_WORDBREAKS split them; the last is the one being typed. */
+  /**
+   * What bash would offer for words split as its COMP_WORDBREAKS split them; the last is the one
+   * being typed.
+   */
   function bash(...typed: string[]): string[] {
     const list = typed.map((word) => `'${word}'`).join(" ");
     const script = `source ${dir}/svc.bash

@@ -1,4 +1,7 @@
-/** A fake of the server's HTTP side, for faults that a real server does not have. It says what a test tells it to. */
+/**
+ * A fake of the server's HTTP side, for faults that a real server does not have. It says what a
+ * test tells it to.
+ */
 
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 

@@ -132,7 +132,10 @@ describe("login through the page", () => {
       /^Confirm it in a browser that is logged in to this server, or let its owner run `svc dashboard \/cli\/login_\w+`\.$/m,
     );
   });
-  /** Opens the address that a command asks to open: the entrance's code gives the session that decides. */
+  /**
+   * Opens the address that a command asks to open: the entrance's code gives the session that
+   * decides.
+   */
   const entering = (opened: string[]) => ({
     openUrl: async (url: string, options?: { privately?: string }) => {
       opened.push(`${options?.privately ?? "openly"} ${url}`);

@@ -1,4 +1,7 @@
-/** `svc lint` on files as people and machines really write them: any script, line ending and size, and some that are no text. */
+/**
+ * `svc lint` on files as people and machines really write them: any script, line ending and size,
+ * and some that are no text.
+ */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { symlinkSync } from "node:fs";
@@ -14,7 +17,10 @@ const HEAD = "from svc import SQLiteSource, online\nfrom svc.features import Dat
 const USER = `${HEAD}\n\n@features\nclass User:\n    id: int\n    name: str\n`;
 const EMPTY = { "features.py": "", "resolvers.py": "" };
 
-/** The places of the findings in the terminal, with their numbers, and of the same run the ranges in JSON. */
+/**
+ * The places of the findings in the terminal, with their numbers, and of the same run the ranges in
+ * JSON.
+ */
 async function lint(files: Record<string, string>, prepare: (folder: string) => void = () => undefined) {
   const cwd = writeProject({ ...EMPTY, ...files });
   prepare(cwd);

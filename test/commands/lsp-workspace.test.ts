@@ -1,4 +1,7 @@
-/** `svc lsp` and what happens around a document: folders, files that come and go, broken messages, the end. */
+/**
+ * `svc lsp` and what happens around a document: folders, files that come and go, broken messages,
+ * the end.
+ */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync } from "node:fs";

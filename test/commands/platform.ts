@@ -1,4 +1,7 @@
-/** The real embedded server in this process, a small real project, and commands run by `main` as the command line runs them. */
+/**
+ * The real embedded server in this process, a small real project, and commands run by `main` as the
+ * command line runs them.
+ */
 
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +59,10 @@ export interface Outcome {
   json(): unknown;
 }
 
-/** Runs a command of `src/commands` with its words, as `svc` would: `run("query", ["--in", "user.id=1"])`. */
+/**
+ * Runs a command of `src/commands` with its words, as `svc` would: `run("query", ["--in",
+ * "user.id=1"])`.
+ */
 export async function runCommand(
   path: string,
   words: readonly string[],

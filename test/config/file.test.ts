@@ -104,7 +104,10 @@ test("a broken file is not overwritten", async () => {
   expect(readdirSync(homeDir).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-/** Each waits for its turn by asking again and again: much more of them compute for long, and meet in no other way. */
+/**
+ * Each waits for its turn by asking again and again: much more of them compute for long, and meet
+ * in no other way.
+ */
 const WRITERS = 24;
 
 test(`${WRITERS} processes that write at once keep ${WRITERS} entries, and the file is whole at every moment`, async () => {

@@ -1,4 +1,7 @@
-/** The program as a process: streams, signals, terminals. Run from source; the binary's own tests do the same on what is shipped. */
+/**
+ * The program as a process: streams, signals, terminals. Run from source; the binary's own tests do
+ * the same on what is shipped.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Descriptors that were read when the program was bundled do what the generated ones do, and keep those out of a command that calls. */
+/**
+ * Descriptors that were read when the program was bundled do what the generated ones do, and keep
+ * those out of a command that calls.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -62,7 +65,10 @@ function scalarValue(type: ScalarType, seed: number) {
   }
 }
 
-/** A message with every field set, and of a oneof the case with the number `turn`; messages in it are empty below `depth`. */
+/**
+ * A message with every field set, and of a oneof the case with the number `turn`; messages in it
+ * are empty below `depth`.
+ */
 function filled(message: DescMessage, turn: number, depth = 3): MessageInitShape<DescMessage> {
   const one = (field: DescField): unknown => {
     if (field.message) return depth > 0 ? filled(field.message, turn, depth - 1) : {};
@@ -129,7 +135,9 @@ describe("the contract as plain facts", () => {
 });
 
 describe("what a command loads to call the server", () => {
-  /** Files in the chunks that come with a file, by the static imports of a bundle like the binary's. */
+  /**
+   * Files in the chunks that come with a file, by the static imports of a bundle like the binary's.
+   */
   const facts = { version: "", commit: "", builtAt: "", target: "", publicKey: "", releaseHost: "" };
   const bundle = Bun.build({ ...bundled(join(import.meta.dir, "../.."), facts), metafile: true }).then(({ metafile }) => {
     if (!metafile) throw new Error("the bundler told nothing");

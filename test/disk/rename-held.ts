@@ -1,4 +1,7 @@
-/** Renames over a file that is open: let go of after a moment, and never. Prints what came of it as JSON. Run by tests on a Windows machine. */
+/**
+ * Renames over a file that is open: let go of after a moment, and never. Prints what came of it as
+ * JSON. Run by tests on a Windows machine.
+ */
 
 import { closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

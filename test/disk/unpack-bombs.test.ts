@@ -1,4 +1,6 @@
-/** Archives that unpack to more than a machine has: they are refused before they take much of it. */
+/**
+ * Archives that unpack to more than a machine has: they are refused before they take much of it.
+ */
 
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Unpacks an archive that is made as it is read, and prints what came of it and the most memory that was used, as JSON. Arguments: which archive, and the target. */
+/**
+ * Unpacks an archive that is made as it is read, and prints what came of it and the most memory
+ * that was used, as JSON. Arguments: which archive, and the target.
+ */
 
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";

@@ -11,7 +11,10 @@ import {
   type SourceKind,
 } from "../../gen/svc/v1/graph_pb.ts";
 
-/** Features by class name. A feature is its name; `name->Class` is a has-one over `<name>_id`; `name=` has a default; `name*` is the primary key. */
+/**
+ * Features by class name. A feature is its name; `name->Class` is a has-one over `<name>_id`;
+ * `name=` has a default; `name*` is the primary key.
+ */
 export type Classes = Readonly<Record<string, string>>;
 
 let line = 0;

@@ -4,7 +4,10 @@ import { LatencyHistogram } from "../../src/domain/latency-histogram.ts";
 import { seeded } from "../harness/seed.ts";
 
 const PERCENTS = [0, 1, 50, 75, 90, 95, 99, 99.9, 100];
-/** Values of every size: small ones, powers of two and their neighbours, and whole numbers up to the largest. */
+/**
+ * Values of every size: small ones, powers of two and their neighbours, and whole numbers up to the
+ * largest.
+ */
 const latency = fc.oneof(
   fc.integer({ min: 0, max: 5000 }),
   fc.tuple(fc.integer({ min: 0, max: 52 }), fc.integer({ min: -2, max: 2 })).map(([power, off]) => Math.max(0, 2 ** power + off)),

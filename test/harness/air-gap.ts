@@ -1,4 +1,7 @@
-/** Two machines joined by one wire, without a way to anywhere else: two network namespaces of this machine, neither with a route. */
+/**
+ * Two machines joined by one wire, without a way to anywhere else: two network namespaces of this
+ * machine, neither with a route.
+ */
 
 import { lacks, lacksNamespaces, lacksProgram, lacksRight } from "./needs.ts";
 import type { Outcome, RunOptions } from "./sandbox.ts";

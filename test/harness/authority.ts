@@ -1,4 +1,7 @@
-/** Certificates for tests, made by openssl: an authority, and leaves that are right or wrong in one way. */
+/**
+ * Certificates for tests, made by openssl: an authority, and leaves that are right or wrong in one
+ * way.
+ */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

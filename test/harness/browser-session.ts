@@ -1,4 +1,6 @@
-/** A browser's session without a browser: both of its halves, got as the entrance page gets them. */
+/**
+ * A browser's session without a browser: both of its halves, got as the entrance page gets them.
+ */
 
 /** A session, and the headers with which it calls. */
 export interface TestSession {

@@ -1,4 +1,7 @@
-/** The twins of a command's context for tests: streams that remember what was written, a clock that only moves when told, and `main` in-process. */
+/**
+ * The twins of a command's context for tests: streams that remember what was written, a clock that
+ * only moves when told, and `main` in-process.
+ */
 
 import { tmpdir } from "node:os";
 import type { Tree } from "../../src/cli/resolve.ts";

@@ -1,18 +1,27 @@
-/** An HTTP proxy on loopback, for plain requests and for tunnels, that knows which names it leads to and keeps all that it was sent. */
+/**
+ * An HTTP proxy on loopback, for plain requests and for tunnels, that knows which names it leads to
+ * and keeps all that it was sent.
+ */
 
 import { connect, createServer, type Socket } from "node:net";
 
 /** A running proxy. */
 export interface CountingProxy {
   readonly url: string;
-  /** First lines of the requests that came, in order: `GET http://host/path HTTP/1.1`, `CONNECT host:443 HTTP/1.1`. */
+  /**
+   * First lines of the requests that came, in order: `GET http://host/path HTTP/1.1`, `CONNECT
+   * host:443 HTTP/1.1`.
+   */
   readonly requests: string[];
   /** All bytes that clients sent, as Latin-1: what somebody who runs the proxy can read. */
   readonly seen: () => string;
   stop(): Promise<void>;
 }
 
-/** What a proxy does with a request: leads it on, asks for credentials, answers with a page of its own, or closes the connection. */
+/**
+ * What a proxy does with a request: leads it on, asks for credentials, answers with a page of its
+ * own, or closes the connection.
+ */
 export type ProxyManner = "forward" | "credentials" | "page" | "close";
 
 const PAGE = "<html><title>Blocked by policy</title></html>";
@@ -21,7 +30,10 @@ const ANSWERS: Readonly<Record<Exclude<ProxyManner, "forward" | "close">, string
   page: `HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: ${PAGE.length}\r\nconnection: close\r\n\r\n${PAGE}`,
 };
 
-/** Starts a proxy on a free port. `upstreams` are ports of 127.0.0.1 by `host:port`; others are refused with 502. */
+/**
+ * Starts a proxy on a free port. `upstreams` are ports of 127.0.0.1 by `host:port`; others are
+ * refused with 502.
+ */
 export async function startCountingProxy(
   upstreams: Readonly<Record<string, number>>,
   manner: ProxyManner = "forward",

@@ -1,4 +1,6 @@
-/** A TCP proxy on loopback that cuts a connection in the middle of an upload, as a bad network does. */
+/**
+ * A TCP proxy on loopback that cuts a connection in the middle of an upload, as a bad network does.
+ */
 
 import type { Socket } from "bun";
 
@@ -19,7 +21,10 @@ interface Link {
   uploading: boolean;
 }
 
-/** Forwards to `target`; while `cutting`, a connection that PUTs is closed after `after` bytes of it. */
+/**
+ * Forwards to `target`; while `cutting`, a connection that PUTs is closed after `after` bytes of
+ * it.
+ */
 export function startCuttingProxy(target: string, after: number): CuttingProxy {
   const { hostname, port } = new URL(target);
   const listener = Bun.listen<Link>({

@@ -1,4 +1,7 @@
-/** An editor with a project of its own: it starts the language server as a process and speaks with it through the client library that editors use. */
+/**
+ * An editor with a project of its own: it starts the language server as a process and speaks with
+ * it through the client library that editors use.
+ */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";

@@ -7,7 +7,9 @@
 const PATIENCE_MS = 45_000;
 const POLL_MS = 5;
 
-/** Waits until a condition holds. Rejects with `what`, which names it, when it does not in the end. */
+/**
+ * Waits until a condition holds. Rejects with `what`, which names it, when it does not in the end.
+ */
 export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while (!(await holds())) {
@@ -30,7 +32,9 @@ export async function isPending(work: Promise<unknown>): Promise<boolean> {
   return pending;
 }
 
-/** Lets everything run that is ready in this process: promises, and two rounds of its event loop. */
+/**
+ * Lets everything run that is ready in this process: promises, and two rounds of its event loop.
+ */
 export async function turn(): Promise<void> {
   for (let round = 0; round < 2; round++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

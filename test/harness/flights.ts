@@ -1,5 +1,6 @@
 /**
- * The real data of the example project: 3,000,000 flights and the airports from the `vega-datasets` package, loaded into a SQLite file once.
+ * The real data of the example project: 3,000,000 flights and the airports from the `vega-datasets`
+ * package, loaded into a SQLite file once.
  */
 
 import { Database } from "bun:sqlite";
@@ -60,7 +61,10 @@ export async function readAirports(): Promise<AirportRow[]> {
   });
 }
 
-/** Makes the SQLite file unless it is there already; a load that was cut off leaves nothing. Returns the number of flights. */
+/**
+ * Makes the SQLite file unless it is there already; a load that was cut off leaves nothing. Returns
+ * the number of flights.
+ */
 export async function loadFlights(path: string): Promise<number> {
   if (await Bun.file(path).exists()) {
     const existing = new Database(path, { readonly: true });

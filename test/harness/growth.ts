@@ -1,6 +1,6 @@
 /**
- * How the cost of work grows with its size, in CPU time of this process: a claim that holds on a fast
- * and on a slow machine, and beside other programs.
+ * How the cost of work grows with its size, in CPU time of this process: a claim that holds on a
+ * fast and on a slow machine, and beside other programs.
  */
 
 const TIMES = 4;
@@ -12,8 +12,9 @@ const TRIES = 4;
 
 /**
  * Whether work of `size` costs no more than about four times as much as work of a quarter of it. A
- * garbage collection or a compilation can fall into one of the two, so a growth that is too large is
- * measured again: work that is quadratic is never found linear, and work that is linear is in the end.
+ * garbage collection or a compilation can fall into one of the two, so a growth that is too large
+ * is measured again: work that is quadratic is never found linear, and work that is linear is in
+ * the end.
  */
 export function isNearLinear(size: number, work: (size: number) => void): boolean {
   return Array.from({ length: TRIES }, (_, index) => index).some(() => {

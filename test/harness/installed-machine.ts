@@ -13,7 +13,9 @@ export class InstalledMachine implements Disposable {
   readonly bin: string;
   readonly svc: string;
 
-  /** `versions` are installed, the last of them is current. The folder's name can be made awkward. */
+  /**
+   * `versions` are installed, the last of them is current. The folder's name can be made awkward.
+   */
   constructor(
     readonly feed: TestFeed,
     versions: readonly string[] = ["v0.1.0"],
@@ -54,7 +56,10 @@ export class InstalledMachine implements Disposable {
     return { exitCode, stdout, stderr, pid: child.pid };
   }
 
-  /** Runs `svc ... --json`, which has to fail, and resolves with the code of its error and its exit code. */
+  /**
+   * Runs `svc ... --json`, which has to fail, and resolves with the code of its error and its exit
+   * code.
+   */
   async refusal(args: readonly string[], options: RunOptions = {}): Promise<{ code: string; message: string; exitCode: number }> {
     const { exitCode, stdout, stderr } = await this.run([...args, "--json"], options);
     if (stdout !== "") throw new Error(`svc ${args.join(" ")} was not refused: ${stdout}`);

@@ -1,4 +1,7 @@
-/** A real MariaDB for tests: data of its own in a temporary folder, on a free port, stopped by its process id. */
+/**
+ * A real MariaDB for tests: data of its own in a temporary folder, on a free port, stopped by its
+ * process id.
+ */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
@@ -32,7 +35,8 @@ export async function startMariadb(): Promise<TestMariadb> {
   if (!program || !install) throw new Error("MariaDB is not installed");
   const root = mkdtempSync(join(tmpdir(), "svc-mariadb-"));
   const data = join(root, "data");
-  // A server that starts removes every temporary table in its folder for them, also those of another that is being set up.
+  // A server that starts removes every temporary table in its folder for them, also those of
+  // another that is being set up.
   const temporary = join(root, "tmp");
   mkdirSync(temporary);
   const base = dirname(dirname(program));

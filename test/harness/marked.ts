@@ -1,4 +1,6 @@
-/** Fixtures with marked places: `«token»` in a source is a span that a finding must have exactly. */
+/**
+ * Fixtures with marked places: `«token»` in a source is a span that a finding must have exactly.
+ */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { Severity } from "../../gen/svc/v1/error_pb.ts";

@@ -1,6 +1,7 @@
 /**
- * What tests need of the machine besides Bun and Python. A test that needs what is absent is skipped, and the process says once what that is, in a line
- * that `test/run.ts` gathers. With SVC_TEST_REQUIRE_ALL=1 a program or library that is absent is an error instead.
+ * What tests need of the machine besides Bun and Python. A test that needs what is absent is
+ * skipped, and the process says once what that is, in a line that `test/run.ts` gathers. With
+ * SVC_TEST_REQUIRE_ALL=1 a program or library that is absent is an error instead.
  */
 
 /** Before the name of what is absent, on a line of its own. */
@@ -11,7 +12,10 @@ const NOT_IN_DEBIAN = ["pwsh"];
 
 const said = new Set<string>();
 
-/** Whether any of these programs cannot be found. `PATH` is searched, and the folders of servers, which are not on every user's. */
+/**
+ * Whether any of these programs cannot be found. `PATH` is searched, and the folders of servers,
+ * which are not on every user's.
+ */
 export function lacksProgram(...names: readonly string[]): boolean {
   return names.filter((name) => lacks(name, programPath(name) !== undefined)).length > 0;
 }
@@ -21,7 +25,10 @@ export function programPath(name: string): string | undefined {
   return Bun.which(name, { PATH: `${process.env.PATH ?? ""}:/usr/sbin:/usr/local/sbin` }) ?? undefined;
 }
 
-/** The opposite of `isThere`, which is whether a library or another part of the system with this name was found. */
+/**
+ * The opposite of `isThere`, which is whether a library or another part of the system with this
+ * name was found.
+ */
 export function lacks(name: string, isThere: boolean): boolean {
   if (!isThere && process.env.SVC_TEST_REQUIRE_ALL === "1" && !NOT_IN_DEBIAN.includes(name))
     throw new Error(`${name} is not installed, and SVC_TEST_REQUIRE_ALL=1 lets no test be skipped for that`);
@@ -37,7 +44,10 @@ export function lacksRight(name: string, isAllowed: boolean): boolean {
   return !isAllowed;
 }
 
-/** Whether namespaces cannot be made here; the words are those of `unshare`, such as `-rm` for mounts of one's own. */
+/**
+ * Whether namespaces cannot be made here; the words are those of `unshare`, such as `-rm` for
+ * mounts of one's own.
+ */
 export function lacksNamespaces(flags: string): boolean {
   const isLinux = process.platform === "linux";
   if (isLinux && lacksProgram("unshare")) return true;

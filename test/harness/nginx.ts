@@ -1,4 +1,7 @@
-/** A real nginx in front of a server, on free ports of 127.0.0.2: a name that the server does not have by itself. */
+/**
+ * A real nginx in front of a server, on free ports of 127.0.0.2: a name that the server does not
+ * have by itself.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

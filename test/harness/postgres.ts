@@ -1,4 +1,7 @@
-/** A real PostgreSQL for tests: a cluster of its own in a temporary folder, on a free port, stopped by its process id. */
+/**
+ * A real PostgreSQL for tests: a cluster of its own in a temporary folder, on a free port, stopped
+ * by its process id.
+ */
 
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -32,7 +35,10 @@ export interface PostgresOptions {
 
 const PASSWORD = "s3cret-of-test";
 const POLL_MS = 5;
-/** Between two signals. They are repeated because a postmaster before PostgreSQL 16 can miss that its child ended, and then sleeps for a minute. */
+/**
+ * Between two signals. They are repeated because a postmaster before PostgreSQL 16 can miss that
+ * its child ended, and then sleeps for a minute.
+ */
 const NUDGE_MS = 200;
 const LONGEST_START_MS = 60_000;
 
@@ -146,14 +152,20 @@ function textOf(path: string): string {
   }
 }
 
-/** What a postmaster writes of itself: its process id, and from a moment on its status, which is `ready` when it takes connections. */
+/**
+ * What a postmaster writes of itself: its process id, and from a moment on its status, which is
+ * `ready` when it takes connections.
+ */
 function readNote(path: string): { readonly pid: number; readonly status: string } | undefined {
   const lines = textOf(path).split("\n");
   const pid = Number(lines[0]);
   return pid > 0 ? { pid, status: lines[7]?.trim() ?? "" } : undefined;
 }
 
-/** Resolves when the server takes connections. Throws with its log when it has ended, or never began. */
+/**
+ * Resolves when the server takes connections. Throws with its log when it has ended, or never
+ * began.
+ */
 async function untilReady(note: string, log: string): Promise<void> {
   const failed = (why: string) => new Error(`PostgreSQL ${why}:\n${textOf(log)}`);
   let seen: number | undefined;

@@ -1,4 +1,7 @@
-/** Requests as bytes on a socket: no client tidies their headers, buffers their bodies or waits politely. */
+/**
+ * Requests as bytes on a socket: no client tidies their headers, buffers their bodies or waits
+ * politely.
+ */
 
 import { connect } from "node:net";
 
@@ -57,7 +60,10 @@ export function sendRaw(url: string, { method = "POST", path, headers = {}, body
   });
 }
 
-/** Sends bytes as they are and gives everything that comes back until the other side closes, or `enough` holds of it. A side that does neither is a failure. */
+/**
+ * Sends bytes as they are and gives everything that comes back until the other side closes, or
+ * `enough` holds of it. A side that does neither is a failure.
+ */
 export function sendBytes(
   url: string,
   bytes: string,

@@ -1,6 +1,7 @@
 /**
- * Three signed releases of the sources as they are, each with a delta from the one before it, published in a feed by `build.ts`. They are built once for all
- * test files, again when a source changes, and removed when the sources have changed and no process uses them any more.
+ * Three signed releases of the sources as they are, each with a delta from the one before it,
+ * published in a feed by `build.ts`. They are built once for all test files, again when a source
+ * changes, and removed when the sources have changed and no process uses them any more.
  */
 
 import { Database } from "bun:sqlite";
@@ -45,7 +46,10 @@ function machineTarget(): string {
   return `${os}-${arch}${baseline ? "-baseline" : ""}`;
 }
 
-/** Builds the feed for a target, or finds it built; without deltas where there is no zstd. It stays until this process ends. */
+/**
+ * Builds the feed for a target, or finds it built; without deltas where there is no zstd. It stays
+ * until this process ends.
+ */
 export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
   const sources = sourcesHash();
   const path = join(DIST, `${PREFIX}${sources}-${target}`);
@@ -63,7 +67,10 @@ export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
   return { dir: join(path, "feed"), key, publicKey: publicKeyText(key.public), target };
 }
 
-/** Feeds that this process uses: a read lock on a file of each, which ends with the process however it ends. */
+/**
+ * Feeds that this process uses: a read lock on a file of each, which ends with the process however
+ * it ends.
+ */
 const used = new Map<string, Database>();
 
 function use(path: string): void {
@@ -122,7 +129,10 @@ function sourcesHash(): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** A feed of one's own with the same files, to be changed: documents and binaries are links, so replace a file and never write into it. */
+/**
+ * A feed of one's own with the same files, to be changed: documents and binaries are links, so
+ * replace a file and never write into it.
+ */
 export function copyFeed(feed: TestFeed, dir: string): TestFeed {
   for (const entry of readdirSync(feed.dir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

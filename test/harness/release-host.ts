@@ -1,6 +1,6 @@
 /**
- * A release host: a folder served over http, or over https by a certificate of the tests' own authority. It counts what it serves and has faults where a
- * test wants them.
+ * A release host: a folder served over http, or over https by a certificate of the tests' own
+ * authority. It counts what it serves and has faults where a test wants them.
  */
 
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -31,7 +31,9 @@ export interface Served {
   readonly bytes: number;
 }
 
-/** The authority that every host's certificate is of; a program trusts it by the environment below. */
+/**
+ * The authority that every host's certificate is of; a program trusts it by the environment below.
+ */
 export class TestAuthority implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-ca-"));
   readonly certificate = join(this.folder, "localhost.crt");

@@ -1,4 +1,7 @@
-/** A real server on a free port and a folder of its own, with clients for its services. Everything it opens ends with it. */
+/**
+ * A real server on a free port and a folder of its own, with clients for its services. Everything
+ * it opens ends with it.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

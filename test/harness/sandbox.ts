@@ -1,5 +1,6 @@
 /**
- * A new user's machine: an empty HOME and the compiled binary copied alone into an empty folder. Everything a test starts here ends with it.
+ * A new user's machine: an empty HOME and the compiled binary copied alone into an empty folder.
+ * Everything a test starts here ends with it.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** A server in a process of its own, to be killed: `bun server-process.ts <folder>`. Prints its address and credentials as one line of JSON. */
+/**
+ * A server in a process of its own, to be killed: `bun server-process.ts <folder>`. Prints its
+ * address and credentials as one line of JSON.
+ */
 
 import { TestServer } from "./running-server.ts";
 

@@ -1,4 +1,7 @@
-/** A server that is watched while something is done to it: its memory, and how long it lets others wait. */
+/**
+ * A server that is watched while something is done to it: its memory, and how long it lets others
+ * wait.
+ */
 
 /** What was seen. */
 export interface Watched<T> {

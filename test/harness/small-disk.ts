@@ -1,4 +1,7 @@
-/** A small disk of its own at a folder, seen only by what is run through it, that can be filled and emptied. Linux; nothing needs root. */
+/**
+ * A small disk of its own at a folder, seen only by what is run through it, that can be filled and
+ * emptied. Linux; nothing needs root.
+ */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +41,10 @@ export class SmallDisk implements AsyncDisposable {
     return Bun.spawnSync([...this.wrapper, ...argv], { stdin: "ignore" }).stdout.toString();
   }
 
-  /** Takes all room that is left, in as many steps as it needs, because whoever uses the disk may still free some. */
+  /**
+   * Takes all room that is left, in as many steps as it needs, because whoever uses the disk may
+   * still free some.
+   */
   fill(): void {
     this.run("sh", "-c", 'cat /dev/zero >> "$0" 2>/dev/null', join(this.folder, "filler"));
   }

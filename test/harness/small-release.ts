@@ -1,6 +1,6 @@
 /**
- * Small signed releases, made of shell scripts, where what counts is not the binary but what surrounds it; and the documents of a feed, read, written and
- * signed.
+ * Small signed releases, made of shell scripts, where what counts is not the binary but what
+ * surrounds it; and the documents of a feed, read, written and signed.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -49,7 +49,10 @@ export function scriptBuild(version: string, body = ""): Buffer {
 
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** Adds a small release to a feed, and makes it the latest. `change` may spoil the manifest before it is signed. */
+/**
+ * Adds a small release to a feed, and makes it the latest. `change` may spoil the manifest before
+ * it is signed.
+ */
 export async function addSmallRelease(
   feed: TestFeed,
   version: string,

@@ -1,4 +1,7 @@
-/** A terminal on which the binary runs as the foreground job of a shell, as a person has it: what it shows, its keys, and its state before and after. */
+/**
+ * A terminal on which the binary runs as the foreground job of a shell, as a person has it: what it
+ * shows, its keys, and its state before and after.
+ */
 
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,9 @@
 /**
- * A Windows machine: Wine with a prefix of its own, and the Windows build of the binary in it. Its drive `Z:` is the file system of this machine.
+ * A Windows machine: Wine with a prefix of its own, and the Windows build of the binary in it. Its
+ * drive `Z:` is the file system of this machine.
  *
- * Bun's runtime takes random numbers from `bcryptprimitives.dll!ProcessPrng`, which Wine has since version 9; for older ones the function is built here.
+ * Bun's runtime takes random numbers from `bcryptprimitives.dll!ProcessPrng`, which Wine has since
+ * version 9; for older ones the function is built here.
  */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,7 +28,10 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
 }
 `;
 
-/** Whether Windows programs cannot run here: see `lacksProgram`. Wine runs the Windows build on x64 Linux only. */
+/**
+ * Whether Windows programs cannot run here: see `lacksProgram`. Wine runs the Windows build on x64
+ * Linux only.
+ */
 export const lacksWine = (): boolean =>
   process.platform !== "linux" || process.arch !== "x64" || lacksProgram("wine", "wineboot", "wineserver", COMPILER);
 
@@ -120,7 +125,10 @@ export class WineMachine implements AsyncDisposable {
     return this.run([this.exe, windowsPath(bundled)], { env: { BUN_BE_BUN: "1" } });
   }
 
-  /** Runs a Windows program to its end. Its output goes to files: what it leaves running in the background would hold a pipe open. */
+  /**
+   * Runs a Windows program to its end. Its output goes to files: what it leaves running in the
+   * background would hold a pipe open.
+   */
   async run(argv: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const [stdout, stderr] = [join(this.root, `${crypto.randomUUID()}.out`), join(this.root, `${crypto.randomUUID()}.err`)];
     const child = Bun.spawn(["wine", ...argv], {

@@ -1,4 +1,7 @@
-/** Bytes that may be messages, made from descriptors: valid ones, valid ones that are cut or changed, random ones, and bombs. */
+/**
+ * Bytes that may be messages, made from descriptors: valid ones, valid ones that are cut or
+ * changed, random ones, and bombs.
+ */
 
 import { type DescField, type DescMessage, fromBinary, ScalarType, toJsonString } from "@bufbuild/protobuf";
 

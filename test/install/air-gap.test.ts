@@ -1,4 +1,7 @@
-/** A team without a way to the network: one machine is the mirror, the others install, update, roll back and uninstall from it. */
+/**
+ * A team without a way to the network: one machine is the mirror, the others install, update, roll
+ * back and uninstall from it.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** A user's machine as the installer meets it: an empty HOME, the tools that a test wants there, and the shells that run the script. */
+/**
+ * A user's machine as the installer meets it: an empty HOME, the tools that a test wants there, and
+ * the shells that run the script.
+ */
 
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -26,7 +29,10 @@ export interface InstallOptions {
   readonly cwd?: string;
 }
 
-/** What a machine needs to download from a host of the tests, which is served with a certificate that openssl makes. */
+/**
+ * What a machine needs to download from a host of the tests, which is served with a certificate
+ * that openssl makes.
+ */
 export const DOWNLOADING = ["curl", "openssl"];
 
 /** Whether any of these tools is absent here, named as in `InstallOptions`. */
@@ -87,7 +93,9 @@ export class InstallMachine implements Disposable {
     return { pid: child.pid, ended };
   }
 
-  /** Puts a version there as the script would, without its cost: what runs is the feed's own file. */
+  /**
+   * Puts a version there as the script would, without its cost: what runs is the feed's own file.
+   */
   place(version: string): void {
     mkdirSync(this.dir, { recursive: true, mode: 0o755 });
     symlinkSync(join(this.feed.dir, "releases", version, `svc-${this.feed.target}`), join(this.dir, `svc-${version}`));
@@ -117,7 +125,10 @@ export class InstallMachine implements Disposable {
       .sort();
   }
 
-  /** A folder with links to the programs that the script needs, and to those named; `busybox:` before a name is busybox's, under that name. */
+  /**
+   * A folder with links to the programs that the script needs, and to those named; `busybox:`
+   * before a name is busybox's, under that name.
+   */
   toolbox(tools: readonly string[]): string {
     const folder = mkdtempSync(join(this.root, "tools-"));
     const onlyBusybox = tools.includes("busybox:*");

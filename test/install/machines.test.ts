@@ -1,4 +1,7 @@
-/** The installer on machines of many kinds: their shells, tools, folders, limits, and what is there before it comes. */
+/**
+ * The installer on machines of many kinds: their shells, tools, folders, limits, and what is there
+ * before it comes.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {

@@ -1,4 +1,7 @@
-/** What the installer puts beside the binary: manual pages and completions, where they are looked for, and only what is svc's goes again. */
+/**
+ * What the installer puts beside the binary: manual pages and completions, where they are looked
+ * for, and only what is svc's goes again.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

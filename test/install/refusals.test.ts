@@ -1,4 +1,7 @@
-/** What the installer refuses: each leaves the version before in its place and running, no other file, and one line that says why. */
+/**
+ * What the installer refuses: each leaves the version before in its place and running, no other
+ * file, and one line that says why.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Feeds that are wrong in one way: the tests' feed by links, with some files of v0.3.0 replaced and, where asked for, signed anew. */
+/**
+ * Feeds that are wrong in one way: the tests' feed by links, with some files of v0.3.0 replaced
+ * and, where asked for, signed anew.
+ */
 
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

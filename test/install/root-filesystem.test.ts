@@ -1,6 +1,6 @@
 /**
- * The installer and the binary in root file systems that hold next to nothing: busybox, a C library or none, /proc or not. Either svc starts, or one
- * line says what is missing.
+ * The installer and the binary in root file systems that hold next to nothing: busybox, a C library
+ * or none, /proc or not. Either svc starts, or one line says what is missing.
  */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -50,7 +50,9 @@ class RootFilesystem implements Disposable {
     writeFileSync(join(this.root, path), text, { mode: 0o755 });
   }
 
-  /** Runs a script as root of it. `mounts` is what is done before, outside; `$R` is the root there. */
+  /**
+   * Runs a script as root of it. `mounts` is what is done before, outside; `$R` is the root there.
+   */
   async run(script: string, mounts = 'mount -t proc proc "$R/proc"'): Promise<Outcome> {
     const child = Bun.spawn(
       [

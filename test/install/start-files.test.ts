@@ -1,4 +1,7 @@
-/** PATH: the file that the user's shell reads gets one line, once; new shells find svc by it; --uninstall takes exactly it away. */
+/**
+ * PATH: the file that the user's shell reads gets one line, once; new shells find svc by it;
+ * --uninstall takes exactly it away.
+ */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";

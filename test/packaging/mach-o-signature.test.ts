@@ -1,4 +1,7 @@
-/** Signatures of Mach-O files: of a small one written here, and of what the compiler makes for macOS. */
+/**
+ * Signatures of Mach-O files: of a small one written here, and of what the compiler makes for
+ * macOS.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +15,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const TEXT_BYTES = 0x6000;
 const LINKEDIT_BYTES = 0x1230;
 
-/** A file with the load commands that matter: __TEXT, __LINKEDIT at the end, and LC_CODE_SIGNATURE with `signature` zeros at the very end. */
+/**
+ * A file with the load commands that matter: __TEXT, __LINKEDIT at the end, and LC_CODE_SIGNATURE
+ * with `signature` zeros at the very end.
+ */
 function machO(signature: number): Buffer {
   const at = TEXT_BYTES + LINKEDIT_BYTES;
   const file = Buffer.alloc(at + signature);

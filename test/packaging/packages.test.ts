@@ -1,4 +1,7 @@
-/** The manifests of package managers and the CI action: well formed, complete, and with the sums of the files that are there. */
+/**
+ * The manifests of package managers and the CI action: well formed, complete, and with the sums of
+ * the files that are there.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -1,4 +1,7 @@
-/** Feeds: what is in them after publishing, what is refused, and that a reader never sees half of anything. */
+/**
+ * Feeds: what is in them after publishing, what is refused, and that a reader never sees half of
+ * anything.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -19,7 +19,10 @@ export interface SmallRelease {
   readonly expiresAt?: string;
 }
 
-/** Writes binaries, their `.gz`, their archives and the signed statements for every target, and returns the manifest. */
+/**
+ * Writes binaries, their `.gz`, their archives and the signed statements for every target, and
+ * returns the manifest.
+ */
 export async function writeSmallRelease({ dir, version, key, content, expiresAt }: SmallRelease): Promise<ReleaseManifest> {
   rmSync(dir, { recursive: true, force: true });
   mkdirSync(dir, { recursive: true });

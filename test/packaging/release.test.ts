@@ -1,6 +1,7 @@
 /**
- * Releases of this machine's target, built by `build.ts` in two copies of the sources, in folders of different depth: the same bytes, complete, signed,
- * and each compressed form and patch gives the binary back.
+ * Releases of this machine's target, built by `build.ts` in two copies of the sources, in folders
+ * of different depth: the same bytes, complete, signed, and each compressed form and patch gives
+ * the binary back.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -57,6 +58,7 @@ function copyOfSources(name: string): string {
     "gen",
     "build.ts",
     "package.json",
+    "bun.lock",
     "tsconfig.json",
     "LICENSE",
     "README.md",

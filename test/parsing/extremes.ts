@@ -1,6 +1,7 @@
 /**
- * Feeds one parser with what is far too deep or far too long, in a process of its own: a stack that overflows in native code ends a process, and a loop
- * without an end cannot be stopped from within. Prints each case before it is tried, and `done` at the end.
+ * Feeds one parser with what is far too deep or far too long, in a process of its own: a stack that
+ * overflows in native code ends a process, and a loop without an end cannot be stopped from within.
+ * Prints each case before it is tried, and `done` at the end.
  *
  *   bun test/parsing/extremes.ts <name of the parser>
  */

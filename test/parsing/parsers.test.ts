@@ -1,4 +1,7 @@
-/** Whatever a parser is given, it answers, or refuses in words: no crash, no error of another kind, no loop without an end. */
+/**
+ * Whatever a parser is given, it answers, or refuses in words: no crash, no error of another kind,
+ * no loop without an end.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Every parser of text that users, servers or other programs write: what it is fed with, and which errors it may answer with. */
+/**
+ * Every parser of text that users, servers or other programs write: what it is fed with, and which
+ * errors it may answer with.
+ */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Expressions from Python to values: the analyzer's tree, the rules of the function table at their places in the file, and the evaluator. */
+/**
+ * Expressions from Python to values: the analyzer's tree, the rules of the function table at their
+ * places in the file, and the evaluator.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

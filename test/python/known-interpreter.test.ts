@@ -13,7 +13,10 @@ let folder: string;
 let real: Interpreter;
 let runtime: string;
 let count = 0;
-/** Of each test: where what was found is kept, a folder on PATH, and a program there that notes its starts. */
+/**
+ * Of each test: where what was found is kept, a folder on PATH, and a program there that notes its
+ * starts.
+ */
 let cache: string;
 let bin: string;
 let program: string;

@@ -12,8 +12,8 @@ let wheels: string;
 /** PATH with the one interpreter and no uv. */
 let path: string;
 /**
- * The same with a uv that copies an environment that was made before. For tests of something else than
- * how one is made: `python -m venv` computes for seconds.
+ * The same with a uv that copies an environment that was made before. For tests of something else
+ * than how one is made: `python -m venv` computes for seconds.
  */
 let copying: string;
 let count = 0;

@@ -111,8 +111,9 @@ describe("a host that fails for a while", () => {
     `HTTP/1.1 ${status}\r\ncontent-length: ${length}\r\nconnection: close\r\n${more}\r\n`;
 
   /**
-   * Answers request after request by `answers`, the last one for all that follow. A connection closes after a whole answer, and when as many bytes of the
-   * file have arrived as `CUT` says. Returns what was asked for.
+   * Answers request after request by `answers`, the last one for all that follow. A connection
+   * closes after a whole answer, and when as many bytes of the file have arrived as `CUT` says.
+   * Returns what was asked for.
    */
   async function asking(answers: readonly ((offset: number) => Buffer | string)[]) {
     const offsets: number[] = [];

@@ -1,4 +1,6 @@
-/** The folder of builds: what is there, what is current, what was so before; also as Windows has it. */
+/**
+ * The folder of builds: what is there, what is current, what was so before; also as Windows has it.
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,6 @@
-/** A test that fails, for the test of the runner, which names this file; no run finds it by itself. */
+/**
+ * A test that fails, for the test of the runner, which names this file; no run finds it by itself.
+ */
 
 import { expect, test } from "bun:test";
 import { runs, seed } from "../harness/seed.ts";

@@ -23,7 +23,10 @@ export interface RunOptions {
 const LISTED_TIMES = 20;
 const MOST_SEEDS = 2 ** 31;
 
-/** Options from the words of a command line. Throws an error in words when one is unknown or no number. */
+/**
+ * Options from the words of a command line. Throws an error in words when one is unknown or no
+ * number.
+ */
 export function parseOptions(argv: readonly string[]): RunOptions {
   const { values, positionals } = parseArgs({
     args: [...argv],

@@ -7,7 +7,8 @@ const ASKED = "import sys; print(sys.executable)";
 /**
  * PATH of a run in a folder: tools of the dependencies first, which are found although no `bun run`
  * started it. A version manager's folder of scripts gives way to that of the interpreter which its
- * `python3` starts: each of its scripts computes longer than Python does, in every home that is new.
+ * `python3` starts: each of its scripts computes longer than Python does, in every home that is
+ * new.
  */
 export function programPath(root: string, path = process.env.PATH ?? ""): string {
   const python = Bun.which("python3", { PATH: path });

@@ -1,6 +1,7 @@
 /**
- * Which test files run at the same time, and in which order: the longest first, so that none of them is
- * the last to begin, and files that wait beside those that compute, so that no core is idle.
+ * Which test files run at the same time, and in which order: the longest first, so that none of
+ * them is the last to begin, and files that wait beside those that compute, so that no core is
+ * idle.
  */
 
 import { LONG_FILES } from "./long-files.ts";
@@ -27,7 +28,9 @@ export function schedule(paths: readonly string[], cores: number): readonly Lane
   ];
 }
 
-/** The same files in an order that a seed gives: what one file leaves behind meets other files then. */
+/**
+ * The same files in an order that a seed gives: what one file leaves behind meets other files then.
+ */
 export function shuffled(paths: readonly string[], seed: number): readonly string[] {
   const placed = paths.map((path) => ({ path, place: Bun.hash(`${seed} ${path}`) }));
   return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ path }) => path);

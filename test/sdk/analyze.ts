@@ -15,7 +15,10 @@ export function removeBytecode(): void {
   rmSync(bytecode, { recursive: true, force: true });
 }
 
-/** Flags of the interpreter: those that the toolchain uses, with the compiled package kept out of the source folder. */
+/**
+ * Flags of the interpreter: those that the toolchain uses, with the compiled package kept out of
+ * the source folder.
+ */
 export const PYTHON_FLAGS = ["-I", "-B", "-X", "utf8", "-X", `pycache_prefix=${bytecode}`];
 
 /** Folder of the fixture projects. */
@@ -38,7 +41,10 @@ export interface AnalyzeOptions {
 
 const runs = new Map<string, Promise<AnalyzerRun>>();
 
-/** Analyzes a fixture and reads the graph strictly. Equal calls share one run, so what it gives must not be changed. */
+/**
+ * Analyzes a fixture and reads the graph strictly. Equal calls share one run, so what it gives must
+ * not be changed.
+ */
 export function analyzeFixture(name: string, options: AnalyzeOptions = {}): Promise<AnalyzerRun> {
   const key = JSON.stringify([name, options]);
   const run = runs.get(key) ?? runAnalyzer(name, options);
@@ -79,7 +85,10 @@ async function runAnalyzer(name: string, options: AnalyzeOptions): Promise<Analy
   }
 }
 
-/** A finding in the form that the tests compare: `E142 resolvers.py:7:31 emial`, with the text that the span covers. */
+/**
+ * A finding in the form that the tests compare: `E142 resolvers.py:7:31 emial`, with the text that
+ * the span covers.
+ */
 export function placed(fixture: string, diagnostic: Diagnostic): string {
   const span = diagnostic.span;
   const letter = diagnostic.severity === Severity.WARNING ? "W" : "E";

@@ -1,4 +1,7 @@
-/** The analyzer on fixture projects: the graph of a sound one, and what every rule says of an unsound one. */
+/**
+ * The analyzer on fixture projects: the graph of a sound one, and what every rule says of an
+ * unsound one.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -1,4 +1,6 @@
-/** What each rule says of its fixture project: place with the text under the marker, message, label. */
+/**
+ * What each rule says of its fixture project: place with the text under the marker, message, label.
+ */
 
 /** A finding: `E110 features.py:5:7 UserProfile`, its message, its label. */
 export type ExpectedFinding = readonly [place: string, message: string, label: string];

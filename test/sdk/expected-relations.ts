@@ -1,4 +1,7 @@
-/** What each rule about relations, expressions and windows says of its fixture project: place with the text under the marker, message, label. */
+/**
+ * What each rule about relations, expressions and windows says of its fixture project: place with
+ * the text under the marker, message, label.
+ */
 
 import type { ExpectedFinding } from "./expected-findings.ts";
 

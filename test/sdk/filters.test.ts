@@ -1,4 +1,7 @@
-/** Filters of has-many rows mean the same to the SDK, which applies them in tests, and to the server, which is sent them as expressions. */
+/**
+ * Filters of has-many rows mean the same to the SDK, which applies them in tests, and to the
+ * server, which is sent them as expressions.
+ */
 
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -64,7 +67,10 @@ test.each(INTERPRETERS.map((item) => [item.version, item.path] as const))(
   },
 );
 
-/** Whether a row passes what a database would be asked for a filter, as far as it compares with bools: null passes nothing. */
+/**
+ * Whether a row passes what a database would be asked for a filter, as far as it compares with
+ * bools: null passes nothing.
+ */
 function passes(asked: RowTest, columns: ReadonlyMap<string, readonly FeatureValue[]>, row: number): boolean {
   if ("tests" in asked) return asked.tests[asked.kind === "all" ? "every" : "some"]((one) => passes(one, columns, row));
   const value = columns.get(asked.path)?.[row] ?? null;

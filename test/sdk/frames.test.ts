@@ -1,4 +1,7 @@
-/** DataFrames in signatures as the graph has them, on every supported Python: the operators in their brackets are read from rewritten code. */
+/**
+ * DataFrames in signatures as the graph has them, on every supported Python: the operators in their
+ * brackets are read from rewritten code.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Expression, type Graph, OutputShape } from "../../gen/svc/v1/graph_pb.ts";

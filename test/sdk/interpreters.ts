@@ -1,4 +1,7 @@
-/** Python interpreters of this machine, for the tests of the SDK: on PATH, else those that pyenv or uv have installed. */
+/**
+ * Python interpreters of this machine, for the tests of the SDK: on PATH, else those that pyenv or
+ * uv have installed.
+ */
 
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
@@ -27,7 +30,10 @@ function candidates(version: string): string[] {
   return found;
 }
 
-/** The program that a path starts, when it has that version: what pyenv puts on PATH is a script that takes longer than Python. */
+/**
+ * The program that a path starts, when it has that version: what pyenv puts on PATH is a script
+ * that takes longer than Python.
+ */
 function programOf(path: string, version: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const says = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)";

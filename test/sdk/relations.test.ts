@@ -1,4 +1,7 @@
-/** The analyzer on has-many relations, expressions and windows: what they become in the graph, and what is said of unsound ones. */
+/**
+ * The analyzer on has-many relations, expressions and windows: what they become in the graph, and
+ * what is said of unsound ones.
+ */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";

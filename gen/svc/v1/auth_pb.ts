@@ -71,7 +71,8 @@ export type CreateLoginSessionResponse = Message<"svc.v1.CreateLoginSessionRespo
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Shown by the command line and on the page, so that a person confirms his own login: two groups of four letters, `BCDF-GHJK`. It proves nothing.
+   * Shown by the command line and on the page, so that a person confirms his own login: two groups
+   * of four letters, `BCDF-GHJK`. It proves nothing.
    *
    * @generated from field: string user_code = 5;
    */
@@ -233,7 +234,8 @@ export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
  */
 export type CreateEntryRequest = Message<"svc.v1.CreateEntryRequest"> & {
   /**
-   * Page to go to, from its leading slash: path, query and fragment, at most 2,048 characters; empty = `/`.
+   * Page to go to, from its leading slash: path, query and fragment, at most 2,048 characters;
+   * empty = `/`.
    *
    * @generated from field: string path = 1;
    */
@@ -268,7 +270,8 @@ export type CreateEntryResponse = Message<"svc.v1.CreateEntryResponse"> & {
   code: string;
 
   /**
-   * Full address to open, `{dashboard_url}/enter#code=<code>&to=<path>`. What is behind `#` is sent to no server.
+   * Full address to open, `{dashboard_url}/enter#code=<code>&to=<path>`. What is behind `#` is sent
+   * to no server.
    *
    * @generated from field: string url = 2;
    */
@@ -346,7 +349,8 @@ export const RedeemEntryResponseSchema: GenMessage<RedeemEntryResponse> = /*@__P
   messageDesc(file_svc_v1_auth, 9);
 
 /**
- * A browser session. It ends twelve hours after its last use, thirty days after it began, when it is ended, and with its client.
+ * A browser session. It ends twelve hours after its last use, thirty days after it began, when it
+ * is ended, and with its client.
  *
  * @generated from message svc.v1.BrowserSession
  */
@@ -713,20 +717,25 @@ export const LoginSessionStatusSchema: GenEnum<LoginSessionStatus> = /*@__PURE__
   enumDesc(file_svc_v1_auth, 0);
 
 /**
- * Who is calling, how a command line gets its credentials and a browser its session, and how both are taken back.
+ * Who is calling, how a command line gets its credentials and a browser its session, and how both
+ * are taken back.
  *
- * A browser session has two halves: the cookie `svc_session_<port>` (HttpOnly, SameSite=Strict), and a page key that pages keep in their storage and send as the
- * header `svc-page-key`. A call with both is a call of the session, with the session's permissions; one half alone is none. A bearer token goes before a session.
+ * A browser session has two halves: the cookie `svc_session_<port>` (HttpOnly, SameSite=Strict),
+ * and a page key that pages keep in their storage and send as the header `svc-page-key`. A call
+ * with both is a call of the session, with the session's permissions; one half alone is none. A
+ * bearer token goes before a session.
  *
- * `POST /v1/oauth/token` gives a bearer token for client credentials (RFC 6749 section 4.4): a form or JSON, with the id and the secret in it or as HTTP Basic. A
- * `scope` asks for some of the client's permissions only.
+ * `POST /v1/oauth/token` gives a bearer token for client credentials (RFC 6749 section 4.4): a form
+ * or JSON, with the id and the secret in it or as HTTP Basic. A `scope` asks for some of the
+ * client's permissions only.
  *
  * @generated from service svc.v1.AuthService
  */
 export const AuthService: GenService<{
   /**
-   * Opens a login session. Somebody who is logged in in a browser as a client with the permission admin confirms it on the page
-   * `{dashboard_url}/cli/<login_session_id>`; it ends after ten minutes. RESOURCE_EXHAUSTED when too many wait already.
+   * Opens a login session. Somebody who is logged in in a browser as a client with the permission
+   * admin confirms it on the page `{dashboard_url}/cli/<login_session_id>`; it ends after ten
+   * minutes. RESOURCE_EXHAUSTED when too many wait already.
    *
    * @generated from rpc svc.v1.AuthService.CreateLoginSession
    */
@@ -736,7 +745,8 @@ export const AuthService: GenService<{
     output: typeof CreateLoginSessionResponseSchema;
   },
   /**
-   * The state of a login session, and once it is confirmed the credentials: they are given out once. NOT_FOUND when unknown.
+   * The state of a login session, and once it is confirmed the credentials: they are given out
+   * once. NOT_FOUND when unknown.
    *
    * @generated from rpc svc.v1.AuthService.GetLoginSession
    */
@@ -756,8 +766,9 @@ export const AuthService: GenService<{
     output: typeof WhoAmIResponseSchema;
   },
   /**
-   * Makes a one-time address that logs a browser in as the caller. It works for two minutes; of a client's unused ones the newest ten do. PERMISSION_DENIED for
-   * callers that are browser sessions themselves.
+   * Makes a one-time address that logs a browser in as the caller. It works for two minutes; of a
+   * client's unused ones the newest ten do. PERMISSION_DENIED for callers that are browser sessions
+   * themselves.
    *
    * @generated from rpc svc.v1.AuthService.CreateEntry
    */
@@ -767,8 +778,9 @@ export const AuthService: GenService<{
     output: typeof CreateEntryResponseSchema;
   },
   /**
-   * Opens a browser session with the code of an entry, once: sets its cookie and answers with its page key. A session that the request's cookie is of ends.
-   * NOT_FOUND when the code is unknown, used or too old.
+   * Opens a browser session with the code of an entry, once: sets its cookie and answers with its
+   * page key. A session that the request's cookie is of ends. NOT_FOUND when the code is unknown,
+   * used or too old.
    *
    * @generated from rpc svc.v1.AuthService.RedeemEntry
    */
@@ -778,7 +790,8 @@ export const AuthService: GenService<{
     output: typeof RedeemEntryResponseSchema;
   },
   /**
-   * Browser sessions: the client's own, with the permission admin those of all clients of the team; last used first.
+   * Browser sessions: the client's own, with the permission admin those of all clients of the team;
+   * last used first.
    *
    * @generated from rpc svc.v1.AuthService.ListSessions
    */
@@ -788,7 +801,8 @@ export const AuthService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends a browser session. NOT_FOUND when it is over, or another client's and the caller lacks the permission admin.
+   * Ends a browser session. NOT_FOUND when it is over, or another client's and the caller lacks the
+   * permission admin.
    *
    * @generated from rpc svc.v1.AuthService.EndSession
    */
@@ -798,7 +812,8 @@ export const AuthService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * Ends all browser sessions of the caller's client; asked by a session without the permission admin, that session alone.
+   * Ends all browser sessions of the caller's client; asked by a session without the permission
+   * admin, that session alone.
    *
    * @generated from rpc svc.v1.AuthService.EndSessions
    */
@@ -818,8 +833,9 @@ export const AuthService: GenService<{
     output: typeof ListClientsResponseSchema;
   },
   /**
-   * Takes a client's credentials back: its secret, its tokens, its entries and its browser sessions are refused from the next request on. Every client may delete
-   * itself; another one, or from a browser session, needs the permission admin, and is NOT_FOUND without it.
+   * Takes a client's credentials back: its secret, its tokens, its entries and its browser sessions
+   * are refused from the next request on. Every client may delete itself; another one, or from a
+   * browser session, needs the permission admin, and is NOT_FOUND without it.
    *
    * @generated from rpc svc.v1.AuthService.DeleteClient
    */

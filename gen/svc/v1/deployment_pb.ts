@@ -68,7 +68,8 @@ export type ValidateGraphResponse = Message<"svc.v1.ValidateGraphResponse"> & {
   diff?: DeploymentDiff | undefined;
 
   /**
-   * Project of the deployment that is live on the branch, or in the environment when none is named; empty when nothing is live there.
+   * Project of the deployment that is live on the branch, or in the environment when none is named;
+   * empty when nothing is live there.
    *
    * @generated from field: string live_project_name = 3;
    */
@@ -341,7 +342,8 @@ export type CreateDeploymentRequest = Message<"svc.v1.CreateDeploymentRequest"> 
   reset: boolean;
 
   /**
-   * Runtime of the environment in the project file, for example "python311"; empty = any supported Python.
+   * Runtime of the environment in the project file, for example "python311"; empty = any supported
+   * Python.
    *
    * @generated from field: string runtime = 10;
    */
@@ -656,7 +658,8 @@ export type WatchDeploymentResponse = Message<"svc.v1.WatchDeploymentResponse"> 
   deployment?: Deployment | undefined;
 
   /**
-   * What is being done, for example "analyzing" or "installing requests 2.32.3"; a line of the installer's log when it failed; empty for a heartbeat.
+   * What is being done, for example "analyzing" or "installing requests 2.32.3"; a line of the
+   * installer's log when it failed; empty for a heartbeat.
    *
    * @generated from field: string progress = 2;
    */
@@ -755,7 +758,8 @@ export const BranchSchema: GenMessage<Branch> = /*@__PURE__*/
  */
 export type GetSourceRequest = Message<"svc.v1.GetSourceRequest"> & {
   /**
-   * A branch name or a deployment id; empty = the latest deployment of the header `svc-branch`, else of the environment.
+   * A branch name or a deployment id; empty = the latest deployment of the header `svc-branch`,
+   * else of the environment.
    *
    * @generated from field: string target = 1;
    */
@@ -783,7 +787,8 @@ export type GetSourceResponse = Message<"svc.v1.GetSourceResponse"> & {
   deployment?: Deployment | undefined;
 
   /**
-   * Signed address to GET its bundle (a gzip-compressed tar) from, relative to the API server when it begins with `/`.
+   * Signed address to GET its bundle (a gzip-compressed tar) from, relative to the API server when
+   * it begins with `/`.
    *
    * @generated from field: string url = 2;
    */
@@ -907,8 +912,9 @@ export const DeploymentStatusSchema: GenEnum<DeploymentStatus> = /*@__PURE__*/
  */
 export const DeploymentService: GenService<{
   /**
-   * Checks a graph against this environment (sources, statements) and compares it with what is live. Changes nothing, but opens the databases that the
-   * graph names, which is why it needs more than reading.
+   * Checks a graph against this environment (sources, statements) and compares it with what is
+   * live. Changes nothing, but opens the databases that the graph names, which is why it needs more
+   * than reading.
    *
    * @generated from rpc svc.v1.DeploymentService.ValidateGraph
    */
@@ -918,7 +924,8 @@ export const DeploymentService: GenService<{
     output: typeof ValidateGraphResponseSchema;
   },
   /**
-   * Asks for a signed address to PUT a source bundle (a gzip-compressed tar) to. The upload is complete when its SHA-256 matches.
+   * Asks for a signed address to PUT a source bundle (a gzip-compressed tar) to. The upload is
+   * complete when its SHA-256 matches.
    *
    * @generated from rpc svc.v1.DeploymentService.CreateUpload
    */
@@ -928,8 +935,9 @@ export const DeploymentService: GenService<{
     output: typeof CreateUploadResponseSchema;
   },
   /**
-   * Deploys an uploaded bundle. Returns at once with the deployment in state QUEUED; WatchDeployment tells how it goes on. The
-   * server analyzes the bundle itself and does not trust the caller's graph. FAILED_PRECONDITION when the bundle was not uploaded whole.
+   * Deploys an uploaded bundle. Returns at once with the deployment in state QUEUED;
+   * WatchDeployment tells how it goes on. The server analyzes the bundle itself and does not trust
+   * the caller's graph. FAILED_PRECONDITION when the bundle was not uploaded whole.
    *
    * @generated from rpc svc.v1.DeploymentService.CreateDeployment
    */
@@ -959,7 +967,8 @@ export const DeploymentService: GenService<{
     output: typeof ListDeploymentsResponseSchema;
   },
   /**
-   * The states of a deployment as they come, until LIVE, FAILED or INACTIVE. Sends the present state first.
+   * The states of a deployment as they come, until LIVE, FAILED or INACTIVE. Sends the present
+   * state first.
    *
    * @generated from rpc svc.v1.DeploymentService.WatchDeployment
    */
@@ -979,8 +988,9 @@ export const DeploymentService: GenService<{
     output: typeof ListBranchesResponseSchema;
   },
   /**
-   * Finds the deployment that a branch name, a deployment id or nothing (that of the header `svc-branch`, else the live one) means, and signs an address
-   * of its source. NOT_FOUND when there is none, INVALID_ARGUMENT when it is of another branch than the header names.
+   * Finds the deployment that a branch name, a deployment id or nothing (that of the header
+   * `svc-branch`, else the live one) means, and signs an address of its source. NOT_FOUND when
+   * there is none, INVALID_ARGUMENT when it is of another branch than the header names.
    *
    * @generated from rpc svc.v1.DeploymentService.GetSource
    */

@@ -15,7 +15,8 @@ export const file_svc_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChJzdmMvdjEvZXJyb3IucHJvdG8SBnN2Yy52MSJYCgRTcGFuEgwKBGZpbGUYASABKAkSDAoEbGluZRgCIAEoBRIOCgZjb2x1bW4YAyABKAUSEAoIZW5kX2xpbmUYBCABKAUSEgoKZW5kX2NvbHVtbhgFIAEoBSLEAQoKRGlhZ25vc3RpYxIMCgRjb2RlGAEgASgFEiIKCHNldmVyaXR5GAIgASgOMhAuc3ZjLnYxLlNldmVyaXR5Eg8KB21lc3NhZ2UYAyABKAkSGgoEc3BhbhgEIAEoCzIMLnN2Yy52MS5TcGFuEg0KBWxhYmVsGAUgASgJEiQKB3JlbGF0ZWQYBiADKAsyEy5zdmMudjEuUmVsYXRlZFNwYW4SDAoEaGludBgHIAEoCRIUCgxyZXBsYWNlbWVudHMYCCADKAkiOgoLUmVsYXRlZFNwYW4SGgoEc3BhbhgBIAEoCzIMLnN2Yy52MS5TcGFuEg8KB21lc3NhZ2UYAiABKAkiXgoNRXhjZXB0aW9uSW5mbxIMCgRraW5kGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKc3RhY2t0cmFjZRgDIAEoCRIMCgRmaWxlGAQgASgJEgwKBGxpbmUYBSABKAUiuAIKC0Vycm9yRGV0YWlsEh8KBGNvZGUYASABKA4yES5zdmMudjEuRXJyb3JDb2RlEicKCGNhdGVnb3J5GAIgASgOMhUuc3ZjLnYxLkVycm9yQ2F0ZWdvcnkSDwoHbWVzc2FnZRgDIAEoCRIoCglleGNlcHRpb24YBCABKAsyFS5zdmMudjEuRXhjZXB0aW9uSW5mbxIPCgdmZWF0dXJlGAUgASgJEhAKCHJlc29sdmVyGAYgASgJEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbhIMCgRoaW50GAggASgJEi4KC3JldHJ5X2FmdGVyGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKC2RpYWdub3N0aWNzGAogAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMqTgoIU2V2ZXJpdHkSGAoUU0VWRVJJVFlfVU5TUEVDSUZJRUQQABISCg5TRVZFUklUWV9FUlJPUhABEhQKEFNFVkVSSVRZX1dBUk5JTkcQAiqBAQoNRXJyb3JDYXRlZ29yeRIeChpFUlJPUl9DQVRFR09SWV9VTlNQRUNJRklFRBAAEhoKFkVSUk9SX0NBVEVHT1JZX1JFUVVFU1QQARIYChRFUlJPUl9DQVRFR09SWV9GSUVMRBACEhoKFkVSUk9SX0NBVEVHT1JZX05FVFdPUksQAyqpAwoJRXJyb3JDb2RlEhoKFkVSUk9SX0NPREVfVU5TUEVDSUZJRUQQABIbChdFUlJPUl9DT0RFX1BBUlNFX0ZBSUxFRBABEiEKHUVSUk9SX0NPREVfUkVTT0xWRVJfTk9UX0ZPVU5EEAISHAoYRVJST1JfQ09ERV9JTlZBTElEX1FVRVJZEAMSIAocRVJST1JfQ09ERV9WQUxJREFUSU9OX0ZBSUxFRBAEEh4KGkVSUk9SX0NPREVfUkVTT0xWRVJfRkFJTEVEEAUSIQodRVJST1JfQ09ERV9SRVNPTFZFUl9USU1FRF9PVVQQBhIeChpFUlJPUl9DT0RFX1VQU1RSRUFNX0ZBSUxFRBAHEhgKFEVSUk9SX0NPREVfQ0FOQ0VMTEVEEAgSIAocRVJST1JfQ09ERV9ERUFETElORV9FWENFRURFRBAJEh4KGkVSUk9SX0NPREVfVU5BVVRIRU5USUNBVEVEEAoSGwoXRVJST1JfQ09ERV9VTkFVVEhPUklaRUQQCxIkCiBFUlJPUl9DT0RFX0lOVEVSTkFMX1NFUlZFUl9FUlJPUhAMYgZwcm90bzM", [file_google_protobuf_duration]);
 
 /**
- * A place in a project file. Lines and columns are 1-based and columns count Unicode code points; the end is exclusive.
+ * A place in a project file. Lines and columns are 1-based and columns count Unicode code points;
+ * the end is exclusive.
  *
  * @generated from message svc.v1.Span
  */
@@ -211,9 +212,11 @@ export const ExceptionInfoSchema: GenMessage<ExceptionInfo> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 3);
 
 /**
- * What every error carries beside its Connect code. Errors of plain HTTP are JSON that a client of Connect can read too: `code` (Connect's), `message`, `hint` when
- * there is a next step, `error` (what it is exactly, for example "body_too_large"; RFC 6749's code from the token exchange, beside its `error_description`), and
- * `errors`, every single thing that is wrong with the fields of this message, its code and category without their prefixes.
+ * What every error carries beside its Connect code. Errors of plain HTTP are JSON that a client of
+ * Connect can read too: `code` (Connect's), `message`, `hint` when there is a next step, `error`
+ * (what it is exactly, for example "body_too_large"; RFC 6749's code from the token exchange,
+ * beside its `error_description`), and `errors`, every single thing that is wrong with the fields
+ * of this message, its code and category without their prefixes.
  *
  * @generated from message svc.v1.ErrorDetail
  */

@@ -258,7 +258,8 @@ export const FeatureMetadataSchema: GenMessage<FeatureMetadata> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 8);
 
 /**
- * Everything a project defines: what the analyzer finds in Python together with the SQL file resolvers.
+ * Everything a project defines: what the analyzer finds in Python together with the SQL file
+ * resolvers.
  *
  * @generated from message svc.v1.Graph
  */
@@ -484,8 +485,8 @@ export type Feature = Message<"svc.v1.Feature"> & {
   description: string;
 
   /**
-   * How old a stored value may be to be served; absent or zero = never stored online. The largest Duration, 315576000000 s,
-   * stands for "never expires".
+   * How old a stored value may be to be served; absent or zero = never stored online. The largest
+   * Duration, 315576000000 s, stands for "never expires".
    *
    * @generated from field: google.protobuf.Duration max_staleness = 10;
    */
@@ -583,7 +584,8 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
   windowedBase: string;
 
   /**
-   * Whether fresh values go to the online store, as far as max_staleness lets them, and are served from it; absent = yes.
+   * Whether fresh values go to the online store, as far as max_staleness lets them, and are served
+   * from it; absent = yes.
    *
    * @generated from field: optional bool store_online = 10;
    */
@@ -597,7 +599,8 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
   storeOffline?: boolean | undefined;
 
   /**
-   * Whether a fresh null goes to the online store; absent = yes. If not, an older value stays there and is served until it is too old.
+   * Whether a fresh null goes to the online store; absent = yes. If not, an older value stays there
+   * and is served until it is too old.
    *
    * @generated from field: optional bool cache_nulls = 12;
    */
@@ -612,8 +615,8 @@ export const ScalarFeatureSchema: GenMessage<ScalarFeature> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 12);
 
 /**
- * A computation over the features of one row, without code. Evaluated by columns in the server; null rules and types of functions are those of the
- * function table (`src/domain/expressions`).
+ * A computation over the features of one row, without code. Evaluated by columns in the server;
+ * null rules and types of functions are those of the function table (`src/domain/expressions`).
  *
  * @generated from message svc.v1.Expression
  */
@@ -695,14 +698,16 @@ export const ExpressionSchema: GenMessage<Expression> = /*@__PURE__*/
  */
 export type FeatureReference = Message<"svc.v1.FeatureReference"> & {
   /**
-   * The path from the scope's class, names only, for example "total" or "account.bank.name"; the last may be a windowed name.
+   * The path from the scope's class, names only, for example "total" or "account.bank.name"; the
+   * last may be a windowed name.
    *
    * @generated from field: repeated string path = 1;
    */
   path: string[];
 
   /**
-   * How many brackets out the scope lies: 0 = the innermost `_` (the child row inside a filter, else the class's row).
+   * How many brackets out the scope lies: 0 = the innermost `_` (the child row inside a filter,
+   * else the class's row).
    *
    * @generated from field: int32 scope = 2;
    */
@@ -723,7 +728,8 @@ export const FeatureReferenceSchema: GenMessage<FeatureReference> = /*@__PURE__*
  */
 export type FunctionCall = Message<"svc.v1.FunctionCall"> & {
   /**
-   * Its name in the function table: operators are `add sub mul div floordiv mod pow neg eq ne lt le gt ge and or not`.
+   * Its name in the function table: operators are `add sub mul div floordiv mod pow neg eq ne lt le
+   * gt ge and or not`.
    *
    * @generated from field: string function = 1;
    */
@@ -998,7 +1004,8 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   span?: Span | undefined;
 
   /**
-   * SHA-256 of its source text, hex. A deployment's version number for the resolver counts the distinct hashes seen for its FQN.
+   * SHA-256 of its source text, hex. A deployment's version number for the resolver counts the
+   * distinct hashes seen for its FQN.
    *
    * @generated from field: string source_sha256 = 12;
    */
@@ -1035,33 +1042,39 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   outputShape: OutputShape;
 
   /**
-   * Whether a resolver of shape ROWS gives every row of its class, so that a row it does not give does not exist.
+   * Whether a resolver of shape ROWS gives every row of its class, so that a row it does not give
+   * does not exist.
    *
    * @generated from field: bool total = 16;
    */
   total: boolean;
 
   /**
-   * The has-many relation that a resolver of shape RELATION fills, for example "user.txns"; `outputs` are then the child's features.
+   * The has-many relation that a resolver of shape RELATION fills, for example "user.txns";
+   * `outputs` are then the child's features.
    *
    * @generated from field: string relation = 17;
    */
   relation: string;
 
   /**
-   * For a Python function that is no more than arithmetic, text and comparisons of its parameters: expressions with the same results, for every
-   * output, by FQN. References are the parameters' paths without the namespace. Functions and literals mean what they mean in Python, int and float
-   * kept apart, and the names are those of the evaluator of translations, not of the function table: operators are `add sub mul truediv floordiv
-   * mod pow neg pos not and or if eq ne lt le gt ge is among contains item slice`, `text` is an f-string, `after` computes its first argument and
-   * gives its second, `python` leaves the row to Python; builtins, methods and `math.` functions have their own names. A row whose result the
-   * evaluator is not sure of is computed by Python.
+   * For a Python function that is no more than arithmetic, text and comparisons of its parameters:
+   * expressions with the same results, for every output, by FQN. References are the parameters'
+   * paths without the namespace. Functions and literals mean what they mean in Python, int and
+   * float kept apart, and the names are those of the evaluator of translations, not of the function
+   * table: operators are `add sub mul truediv floordiv mod pow neg pos not and or if eq ne lt le gt
+   * ge is among contains item slice`, `text` is an f-string, `after` computes its first argument
+   * and gives its second, `python` leaves the row to Python; builtins, methods and `math.`
+   * functions have their own names. A row whose result the evaluator is not sure of is computed by
+   * Python.
    *
    * @generated from field: map<string, svc.v1.Expression> translated = 18;
    */
   translated: { [key: string]: Expression };
 
   /**
-   * Why a Python function that takes and gives values has no translation, for example "line 12: it loops"; empty when it has one.
+   * Why a Python function that takes and gives values has no translation, for example "line 12: it
+   * loops"; empty when it has one.
    *
    * @generated from field: string untranslated = 19;
    */
@@ -1119,7 +1132,8 @@ export type ResolverInput = Message<"svc.v1.ResolverInput"> & {
     case: "rows";
   } | {
     /**
-     * A table of features, one row per row of the batch: the resolver runs once for the whole batch.
+     * A table of features, one row per row of the batch: the resolver runs once for the whole
+     * batch.
      *
      * @generated from field: svc.v1.TableInput table = 5;
      */
@@ -1136,7 +1150,8 @@ export const ResolverInputSchema: GenMessage<ResolverInput> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 23);
 
 /**
- * Rows of a has-many relation passed to a resolver as a DataFrame, for example `User.txns[Txn.amount > 100, Txn.amount]`.
+ * Rows of a has-many relation passed to a resolver as a DataFrame, for example
+ * `User.txns[Txn.amount > 100, Txn.amount]`.
  *
  * @generated from message svc.v1.RowsInput
  */
@@ -1149,7 +1164,8 @@ export type RowsInput = Message<"svc.v1.RowsInput"> & {
   path: string;
 
   /**
-   * FQNs (or paths) of the child's features that are the columns; empty = its scalars that can be had.
+   * FQNs (or paths) of the child's features that are the columns; empty = its scalars that can be
+   * had.
    *
    * @generated from field: repeated string columns = 2;
    */
@@ -1219,7 +1235,8 @@ export type FeatureInput = Message<"svc.v1.FeatureInput"> & {
   path: string;
 
   /**
-   * Whether null may be passed: the resolver runs with null when the feature is null, missing or failed.
+   * Whether null may be passed: the resolver runs with null when the feature is null, missing or
+   * failed.
    *
    * @generated from field: bool optional = 2;
    */
@@ -1353,7 +1370,8 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
   star: boolean;
 
   /**
-   * Namespace of the class that the query gives rows of; what it gives of the class is in `columns`, or with `star` known only to the database.
+   * Namespace of the class that the query gives rows of; what it gives of the class is in
+   * `columns`, or with `star` known only to the database.
    *
    * @generated from field: string namespace = 9;
    */
@@ -1430,7 +1448,8 @@ export type SqlColumn = Message<"svc.v1.SqlColumn"> & {
   feature: string;
 
   /**
-   * Where the file names it, in the select list or in the header's `fields`; absent for one that the database added for a `*`.
+   * Where the file names it, in the select list or in the header's `fields`; absent for one that
+   * the database added for a `*`.
    *
    * @generated from field: svc.v1.Span span = 3;
    */
@@ -1529,7 +1548,8 @@ export const NamedQuerySchema: GenMessage<NamedQuery> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 32);
 
 /**
- * A data source declared in Python. Credentials are not part of it: they come from the integration of that name.
+ * A data source declared in Python. Credentials are not part of it: they come from the integration
+ * of that name.
  *
  * @generated from message svc.v1.DataSource
  */
@@ -1549,7 +1569,8 @@ export type DataSource = Message<"svc.v1.DataSource"> & {
   kind: SourceKind;
 
   /**
-   * Settings given in code that are not secret, for example `path`, `host`, `port`, `database`, `user`.
+   * Settings given in code that are not secret, for example `path`, `host`, `port`, `database`,
+   * `user`.
    *
    * @generated from field: map<string, string> settings = 3;
    */
@@ -1727,7 +1748,8 @@ export const SourceKindSchema: GenEnum<SourceKind> = /*@__PURE__*/
  */
 export const GraphService: GenService<{
   /**
-   * The whole graph of a deployment. NOT_FOUND when the deployment is unknown, FAILED_PRECONDITION when nothing is deployed yet.
+   * The whole graph of a deployment. NOT_FOUND when the deployment is unknown, FAILED_PRECONDITION
+   * when nothing is deployed yet.
    *
    * @generated from rpc svc.v1.GraphService.GetGraph
    */

@@ -153,8 +153,9 @@ export const HealthCheckStatusSchema: GenEnum<HealthCheckStatus> = /*@__PURE__*/
  */
 export const HealthService: GenService<{
   /**
-   * Without credentials: that the server answers, and its version; nothing is probed. With credentials, which need the permission READ: probes every part with
-   * a real read or write and reports each; never fails because of a part.
+   * Without credentials: that the server answers, and its version; nothing is probed. With
+   * credentials, which need the permission READ: probes every part with a real read or write and
+   * reports each; never fails because of a part.
    *
    * @generated from rpc svc.v1.HealthService.CheckHealth
    */

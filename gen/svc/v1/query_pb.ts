@@ -20,15 +20,20 @@ export const file_svc_v1_query: GenFile = /*@__PURE__*/
   fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUihwMKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkSEwoLcGxhbl9zdGFnZXMYCiABKAUSKwoFdHlwZXMYCyADKAsyHC5zdmMudjEuUXVlcnlNZXRhLlR5cGVzRW50cnkaPgoKVHlwZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5zdmMudjEuRGF0YVR5cGU6AjgBIoMBChBRdWVyeUJ1bGtSZXF1ZXN0EiMKBXF1ZXJ5GAEgASgLMhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBIhCgZpbnB1dHMYAiADKAsyES5zdmMudjEuQnVsa0lucHV0EicKA25vdxgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoJQnVsa0lucHV0Eg8KB2ZlYXR1cmUYASABKAkSIgoGdmFsdWVzGAIgAygLMhIuc3ZjLnYxLlF1ZXJ5SW5wdXQi3wEKEVF1ZXJ5QnVsa1Jlc3BvbnNlEgwKBHJvd3MYASABKAUSIwoHY29sdW1ucxgCIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uEiEKBnRhYmxlcxgDIAMoCzIRLnN2Yy52MS5CdWxrVGFibGUSIQoGZXJyb3JzGAQgAygLMhEuc3ZjLnYxLkJ1bGtFcnJvchIfCgRtZXRhGAUgASgLMhEuc3ZjLnYxLlF1ZXJ5TWV0YRIWCg5leHBsYWluX291dHB1dBgGIAEoCRIYChBpbmZlcnJlZF9vdXRwdXRzGAcgAygJIkgKCkJ1bGtDb2x1bW4SDQoFZmllbGQYASABKAkSHQoGdmFsdWVzGAIgAygLMg0uc3ZjLnYxLlZhbHVlEgwKBGhpdHMYAyADKAgiUAoJQnVsa1RhYmxlEg0KBWZpZWxkGAEgASgJEg8KB3BhcmVudHMYAiADKAUSIwoHY29sdW1ucxgDIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uIjwKCUJ1bGtFcnJvchILCgNyb3cYASABKAUSIgoFZXJyb3IYAiABKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwiQgoPR2V0VHJhY2VSZXF1ZXN0EhIKCHRyYWNlX2lkGAEgASgJSAASEgoIcXVlcnlfaWQYAiABKAlIAEIHCgV0cmFjZSI0ChBHZXRUcmFjZVJlc3BvbnNlEiAKBXNwYW5zGAEgAygLMhEuc3ZjLnYxLlRyYWNlU3BhbiL4AgoJVHJhY2VTcGFuEhAKCHRyYWNlX2lkGAEgASgJEg8KB3NwYW5faWQYAiABKAkSFgoOcGFyZW50X3NwYW5faWQYAyABKAkSIwoEa2luZBgEIAEoDjIVLnN2Yy52MS5UcmFjZVNwYW5LaW5kEgwKBG5hbWUYBSABKAkSLgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFZXJyb3IYCCABKAkSNQoKYXR0cmlidXRlcxgJIAMoCzIhLnN2Yy52MS5UcmFjZVNwYW4uQXR0cmlidXRlc0VudHJ5EhAKCHF1ZXJ5X2lkGAogASgJEhUKDWRlcGxveW1lbnRfaWQYCyABKAkaMQoPQXR0cmlidXRlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLAoYR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0EhAKCHF1ZXJ5X2lkGAEgASgJIj4KGUdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2USIQoGc3RhZ2VzGAEgAygLMhEuc3ZjLnYxLlBsYW5TdGFnZSJ4CglQbGFuU3RhZ2USDQoFc3RhZ2UYASABKAUSDAoEa2luZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIMCgRwYXRoGAQgASgJEgwKBHJvd3MYBSABKAUSDwoHY29sdW1ucxgGIAMoCRIPCgdvbWl0dGVkGAcgASgJImUKG0dldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVzdGFnZRgCIAEoBRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJbChxHZXRRdWVyeVJ1blN0YWdlUm93c1Jlc3BvbnNlEiIKBHJvd3MYASADKAsyFC5zdmMudjEuUGxhblN0YWdlUm93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKbAQoMUGxhblN0YWdlUm93EgsKA3JvdxgBIAEoBRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSMAoGZXJyb3JzGAMgAygLMiAuc3ZjLnYxLlBsYW5TdGFnZVJvdy5FcnJvcnNFbnRyeRotCgtFcnJvcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjgKFUdldFF1ZXJ5UnVuTG9nUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBSI7ChZHZXRRdWVyeVJ1bkxvZ1Jlc3BvbnNlEiEKBWxpbmVzGAEgAygLMhIuc3ZjLnYxLlJ1bkxvZ0xpbmUidQoKUnVuTG9nTGluZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsZXZlbBgCIAEoCRIOCgZsb2dnZXIYAyABKAkSEAoIcmVzb2x2ZXIYBCABKAkSDAoEdGV4dBgFIAEoCSrPAQoNVHJhY2VTcGFuS2luZBIfChtUUkFDRV9TUEFOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUUkFDRV9TUEFOX0tJTkRfR0FURVdBWRABEhgKFFRSQUNFX1NQQU5fS0lORF9QTEFOEAISFgoSVFJBQ0VfU1BBTl9LSU5EX09QEAMSGgoWVFJBQ0VfU1BBTl9LSU5EX1dPUktFUhAEEhcKE1RSQUNFX1NQQU5fS0lORF9TUUwQBRIZChVUUkFDRV9TUEFOX0tJTkRfU1RPUkUQBjKRBAoMUXVlcnlTZXJ2aWNlEkEKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIguItRgEkLUYgICABBJNCglRdWVyeUJ1bGsSGC5zdmMudjEuUXVlcnlCdWxrUmVxdWVzdBoZLnN2Yy52MS5RdWVyeUJ1bGtSZXNwb25zZSILiLUYBJC1GICAgBASRgoIR2V0VHJhY2USFy5zdmMudjEuR2V0VHJhY2VSZXF1ZXN0Ghguc3ZjLnYxLkdldFRyYWNlUmVzcG9uc2UiB5ACAYi1GAQSYQoRR2V0UXVlcnlSdW5TdGFnZXMSIC5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0GiEuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2UiB5ACAYi1GAQSagoUR2V0UXVlcnlSdW5TdGFnZVJvd3MSIy5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0GiQuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2UiB5ACAYi1GAQSWAoOR2V0UXVlcnlSdW5Mb2cSHS5zdmMudjEuR2V0UXVlcnlSdW5Mb2dSZXF1ZXN0Gh4uc3ZjLnYxLkdldFF1ZXJ5UnVuTG9nUmVzcG9uc2UiB5ACAYi1GARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
- * Request of Query. Names may be relative to the first input's namespace, absolute with a leading dot, or fully qualified;
- * windows in either spelling.
+ * Request of Query. Names may be relative to the first input's namespace, absolute with a leading
+ * dot, or fully qualified; windows in either spelling.
  *
- * The JSON query API, `POST /v1/query/online` and `/v1/query/bulk`, has these fields by these names; `inputs` is an object by feature, `tags` and the
- * `environment` lie in `context`. Fields that it does not know are refused unless they are null, "", [] or {}. Beside them it has `encoding_options`:
- * - `encode_structs_as_objects`, default true. Else a struct is a list of its fields' values, and whole rows of a has-many relation are
- *   {"columns": [names], "values": [for each column, a value per row]}; inputs may have that form, whatever the option.
- * - `encode_large_integers_as_numbers`, default false. Then an integer beyond 2^53 is text, and so is every other integer at its place in the output (the
- *   value itself, the items of lists, one field of structs), so that a column has one type. Lengths of time that are no exact number do the same.
+ * The JSON query API, `POST /v1/query/online` and `/v1/query/bulk`, has these fields by these
+ * names; `inputs` is an object by feature, `tags` and the `environment` lie in `context`. Fields
+ * that it does not know are refused unless they are null, "", [] or {}. Beside them it has
+ * `encoding_options`:
+ * - `encode_structs_as_objects`, default true. Else a struct is a list of its fields' values, and
+ *   whole rows of a has-many relation are {"columns": [names], "values": [for each column, a value
+ *   per row]}; inputs may have that form, whatever the option.
+ * - `encode_large_integers_as_numbers`, default false. Then an integer beyond 2^53 is text, and so
+ *   is every other integer at its place in the output (the value itself, the items of lists, one
+ *   field of structs), so that a column has one type. Lengths of time that are no exact number do
+ *   the same.
  *
  * @generated from message svc.v1.QueryRequest
  */
@@ -41,7 +46,8 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   inputs: QueryInput[];
 
   /**
-   * Features or namespaces wanted; empty = the namespace of the inputs, or the named query's outputs.
+   * Features or namespaces wanted; empty = the namespace of the inputs, or the named query's
+   * outputs.
    *
    * @generated from field: repeated string outputs = 2;
    */
@@ -76,7 +82,8 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   queryName: string;
 
   /**
-   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning, and versions that are no numbers before all that are.
+   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning, and
+   * versions that are no numbers before all that are.
    *
    * @generated from field: string query_name_version = 7;
    */
@@ -97,7 +104,8 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   now?: Timestamp | undefined;
 
   /**
-   * Planner options, by the names that `svc query --help` lists. They come before those of the named query; an option that there is not is refused.
+   * Planner options, by the names that `svc query --help` lists. They come before those of the
+   * named query; an option that there is not is refused.
    *
    * @generated from field: map<string, string> planner_options = 10;
    */
@@ -118,8 +126,9 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   includeMeta: boolean;
 
   /**
-   * Keep what every step gave, for GetQueryRunStages and the run's page, as long as the run is kept. Refused for more than 1,000 rows; of a step that
-   * gave more than 10,000 rows, or when the run's steps come to more than 32 MiB, only the figures are kept.
+   * Keep what every step gave, for GetQueryRunStages and the run's page, as long as the run is
+   * kept. Refused for more than 1,000 rows; of a step that gave more than 10,000 rows, or when the
+   * run's steps come to more than 32 MiB, only the figures are kept.
    *
    * @generated from field: bool store_plan_stages = 13;
    */
@@ -133,7 +142,8 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   trace: boolean;
 
   /**
-   * Deployment to ask; empty = that of the header `svc-deployment`, or the live one of the scope. INVALID_ARGUMENT when the header names another.
+   * Deployment to ask; empty = that of the header `svc-deployment`, or the live one of the scope.
+   * INVALID_ARGUMENT when the header names another.
    *
    * @generated from field: string deployment_id = 15;
    */
@@ -182,7 +192,8 @@ export type QueryInput = Message<"svc.v1.QueryInput"> & {
     case: "typed";
   } | {
     /**
-     * Text from a command line: decoded as JSON, or taken as it is when the feature is a string and the text is no JSON string.
+     * Text from a command line: decoded as JSON, or taken as it is when the feature is a string and
+     * the text is no JSON string.
      *
      * @generated from field: string text = 3;
      */
@@ -190,7 +201,8 @@ export type QueryInput = Message<"svc.v1.QueryInput"> & {
     case: "text";
   } | {
     /**
-     * Text that is never decoded: the server converts it to the feature's type from its plain spelling.
+     * Text that is never decoded: the server converts it to the feature's type from its plain
+     * spelling.
      *
      * @generated from field: string raw = 4;
      */
@@ -430,10 +442,12 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
   planStages: number;
 
   /**
-   * The type of each output, by its FQN or path. Rows of a has-many relation are a list of structs, an enumeration has the type of its values. A relation
-   * has none in a bulk answer all of whose rows were refused. The JSON query API has the same in `meta.types`: `int64`, `float64`, `string`, `bool`, `bytes`, `date`,
-   * `timestamp`, `duration`, `decimal` and `json`, {"type": "list", "items": <type>} (or "set"), and
-   * {"type": "struct", "fields": [{"name": ..., "type": <type>}]}.
+   * The type of each output, by its FQN or path. Rows of a has-many relation are a list of structs,
+   * an enumeration has the type of its values. A relation has none in a bulk answer all of whose
+   * rows were refused. The JSON query API has the same in `meta.types`: `int64`, `float64`,
+   * `string`, `bool`, `bytes`, `date`, `timestamp`, `duration`, `decimal` and `json`, {"type":
+   * "list", "items": <type>} (or "set"), and {"type": "struct", "fields": [{"name": ..., "type":
+   * <type>}]}.
    *
    * @generated from field: map<string, svc.v1.DataType> types = 11;
    */
@@ -468,8 +482,10 @@ export type QueryBulkRequest = Message<"svc.v1.QueryBulkRequest"> & {
   inputs: BulkInput[];
 
   /**
-   * The time to answer each row as of, as a query of that row alone with this `now` would: what was computed later is not seen, and windows end there.
-   * As many as there are rows, or one for all; empty = `query.now`, which must be absent otherwise. In the JSON query API `now` is then a list.
+   * The time to answer each row as of, as a query of that row alone with this `now` would: what was
+   * computed later is not seen, and windows end there. As many as there are rows, or one for all;
+   * empty = `query.now`, which must be absent otherwise. In the JSON query API `now` is then a
+   * list.
    *
    * @generated from field: repeated google.protobuf.Timestamp now = 3;
    */
@@ -877,7 +893,8 @@ export type PlanStage = Message<"svc.v1.PlanStage"> & {
   stage: number;
 
   /**
-   * Kind of the step: `python`, `sql`, `scan`, `join`, `expression`, `rows`, or `stored` for values read from the online store.
+   * Kind of the step: `python`, `sql`, `scan`, `join`, `expression`, `rows`, or `stored` for values
+   * read from the online store.
    *
    * @generated from field: string kind = 2;
    */
@@ -1003,8 +1020,8 @@ export const GetQueryRunStageRowsResponseSchema: GenMessage<GetQueryRunStageRows
  */
 export type PlanStageRow = Message<"svc.v1.PlanStageRow"> & {
   /**
-   * The row that it belongs to, from 0: of the query, or of the rows of the relation that the step worked on. Rows that a step of kind `rows` found name
-   * the row that they are of.
+   * The row that it belongs to, from 0: of the query, or of the rows of the relation that the step
+   * worked on. Rows that a step of kind `rows` found name the row that they are of.
    *
    * @generated from field: int32 row = 1;
    */
@@ -1193,16 +1210,19 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in plain JSON; its `context` may name the `environment`, the `branch` and
- * `tags`. An environment, a branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
+ * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in
+ * plain JSON; its `context` may name the `environment`, the `branch` and `tags`. An environment, a
+ * branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */
 export const QueryService: GenService<{
   /**
-   * Computes or serves features for one row. A wrong request fails as a whole with INVALID_ARGUMENT and an ErrorDetail; what fails while it runs
-   * is an error beside the data. Not idempotent: fresh values are stored. When the caller's deadline passes (`connect-timeout-ms`, which counts for the JSON
-   * API too, or `grpc-timeout`), what is there is answered, and every other feature has failed with ERROR_CODE_DEADLINE_EXCEEDED.
+   * Computes or serves features for one row. A wrong request fails as a whole with INVALID_ARGUMENT
+   * and an ErrorDetail; what fails while it runs is an error beside the data. Not idempotent: fresh
+   * values are stored. When the caller's deadline passes (`connect-timeout-ms`, which counts for
+   * the JSON API too, or `grpc-timeout`), what is there is answered, and every other feature has
+   * failed with ERROR_CODE_DEADLINE_EXCEEDED.
    *
    * @generated from rpc svc.v1.QueryService.Query
    */
@@ -1212,8 +1232,8 @@ export const QueryService: GenService<{
     output: typeof QueryResponseSchema;
   },
   /**
-   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a whole, and so does one whose deadline passes, with
-   * DEADLINE_EXCEEDED (504 from the JSON API).
+   * The same for many rows at once. Errors of rows are beside the data; a wrong request fails as a
+   * whole, and so does one whose deadline passes, with DEADLINE_EXCEEDED (504 from the JSON API).
    *
    * @generated from rpc svc.v1.QueryService.QueryBulk
    */
@@ -1223,7 +1243,8 @@ export const QueryService: GenService<{
     output: typeof QueryBulkResponseSchema;
   },
   /**
-   * The spans that a traced query left, by their start. NOT_FOUND when there are none: the query was not traced, or its trace is older than the log.
+   * The spans that a traced query left, by their start. NOT_FOUND when there are none: the query
+   * was not traced, or its trace is older than the log.
    *
    * @generated from rpc svc.v1.QueryService.GetTrace
    */
@@ -1233,7 +1254,8 @@ export const QueryService: GenService<{
     output: typeof GetTraceResponseSchema;
   },
   /**
-   * The stages that a query with store_plan_stages left, without their rows. NOT_FOUND when there are none.
+   * The stages that a query with store_plan_stages left, without their rows. NOT_FOUND when there
+   * are none.
    *
    * @generated from rpc svc.v1.QueryService.GetQueryRunStages
    */
@@ -1253,7 +1275,8 @@ export const QueryService: GenService<{
     output: typeof GetQueryRunStageRowsResponseSchema;
   },
   /**
-   * What the resolvers of a query printed and logged. Empty when that is nothing, when the run is older than the log, and for runs of other environments.
+   * What the resolvers of a query printed and logged. Empty when that is nothing, when the run is
+   * older than the log, and for runs of other environments.
    *
    * @generated from rpc svc.v1.QueryService.GetQueryRunLog
    */

@@ -53,8 +53,9 @@ function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureCh
 }
 
 /**
- * Tables under the titles `Added Resolvers`, `Added Features` and so on, and the plan in one line below them, where the question follows; one line when
- * nothing changes. Cached values that outlive their resolvers are named at the end. A terminal gets the beginning of long tables.
+ * Tables under the titles `Added Resolvers`, `Added Features` and so on, and the plan in one line
+ * below them, where the question follows; one line when nothing changes. Cached values that outlive
+ * their resolvers are named at the end. A terminal gets the beginning of long tables.
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
   if (diff.resolvers.length + diff.features.length === 0) return "No resolvers or features change.";

@@ -111,7 +111,10 @@ export function valueJson(value: Value | undefined): unknown {
   }
 }
 
-/** A value for a table's cell: text as it is, times without needless digits, lengths of time with units, everything else as JSON. */
+/**
+ * A value for a table's cell: text as it is, times without needless digits, lengths of time with
+ * units, everything else as JSON.
+ */
 export function valueText(value: Value | undefined): string {
   switch (value?.kind.case) {
     case "stringValue":
@@ -141,7 +144,10 @@ export interface FailureStyle {
   readonly stacks: boolean;
 }
 
-/** What failed, one line each, a failure that several features share once: `feature: message (resolver, file:line)`. */
+/**
+ * What failed, one line each, a failure that several features share once: `feature: message
+ * (resolver, file:line)`.
+ */
 export function failureLines(response: QueryResponse, style: FailureStyle): string[] {
   const all = [
     ...response.data.flatMap(({ error, field }) => (error ? [{ error, field }] : [])),
@@ -161,7 +167,10 @@ export function failureLines(response: QueryResponse, style: FailureStyle): stri
   });
 }
 
-/** An error in words: `message [resolver, file:line]`; further lines of a message, and a stack, are indented. */
+/**
+ * An error in words: `message [resolver, file:line]`; further lines of a message, and a stack, are
+ * indented.
+ */
 export function failureText(error: ErrorDetail, { stacks }: FailureStyle): string {
   const { exception } = error;
   const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");

@@ -58,7 +58,10 @@ function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataT
   return lists;
 }
 
-/** The answer as tables: one of the rows, under what was given for them, and one of each relation's rows. */
+/**
+ * The answer as tables: one of the rows, under what was given for them, and one of each relation's
+ * rows.
+ */
 export const bulkView = textView<BulkAnswer>(({ given, response, spans }, style) => {
   const { columns, errors, explainOutput, meta, rows, tables } = response;
   const failed = new Set(errors.map(({ row, error }) => `${row} ${error?.feature}`));

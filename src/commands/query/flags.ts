@@ -133,7 +133,9 @@ export function unrooted(feature: string): string {
   return rawName(feature).replace(/^\./, "");
 }
 
-/** Makes the request; reads the files that `@file(path)` names, relative to the working directory. */
+/**
+ * Makes the request; reads the files that `@file(path)` names, relative to the working directory.
+ */
 export async function queryRequest(context: Context, flags: QueryFlags): Promise<MessageInitShape<typeof QueryRequestSchema>> {
   return {
     inputs: await Promise.all(flags.in.map(([feature, text]) => queryInput(context, feature, text, flags.rawInputs))),
@@ -179,7 +181,10 @@ async function fileText({ flags, machine }: Context, feature: string, file: stri
   }
 }
 
-/** A value of the context is JSON when it can be read as that, else text. Integers are exact; throws UsageError for one beyond 64 bits. */
+/**
+ * A value of the context is JSON when it can be read as that, else text. Integers are exact; throws
+ * UsageError for one beyond 64 bits.
+ */
 function contextValue(key: string, text: string): FeatureValue {
   let value: FeatureValue;
   try {

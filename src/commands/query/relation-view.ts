@@ -1,4 +1,7 @@
-/** Rows of has-many relations in an answer: on a terminal a table below that of the features, elsewhere JSON in its cell. */
+/**
+ * Rows of has-many relations in an answer: on a terminal a table below that of the features,
+ * elsewhere JSON in its cell.
+ */
 
 import type { FeatureResult } from "../../../gen/svc/v1/query_pb.ts";
 import type { StructValue, Value } from "../../../gen/svc/v1/value_pb.ts";
@@ -26,7 +29,9 @@ export function countText(value: Value | undefined): string {
   return length === 1 ? "1 row" : `${length} rows`;
 }
 
-/** A table for each relation of an answer, under its name; empty when there is none, or no terminal. */
+/**
+ * A table for each relation of an answer, under its name; empty when there is none, or no terminal.
+ */
 export function relationTables(results: readonly FeatureResult[], style: Style): string {
   if (!style.isTTY) return "";
   return results

@@ -7,10 +7,16 @@ import type { Style } from "../../output/view.ts";
 
 /** Most lines of a tree. */
 const MAX_LINES = 200;
-/** Columns of the bars that show when a span began and how long it took, and of a terminal that has room for them. */
+/**
+ * Columns of the bars that show when a span began and how long it took, and of a terminal that has
+ * room for them.
+ */
 const BAR_WIDTH = 20;
 const WIDTH_FOR_BARS = 80;
-/** Columns below which a text that does not fit is not begun: errors stand below the table anyway, facts in --json. */
+/**
+ * Columns below which a text that does not fit is not begun: errors stand below the table anyway,
+ * facts in --json.
+ */
 const LEAST_ROOM = 12;
 /** Facts of a span that its label says already, or that are too long for a line. */
 const QUIET_FACTS = new Set([
@@ -49,8 +55,8 @@ interface Line {
 }
 
 /**
- * Spans as a tree: what was done, how long it took, rows in and out, the statements that databases were asked; on a terminal with bars of when. Empty without
- * spans.
+ * Spans as a tree: what was done, how long it took, rows in and out, the statements that databases
+ * were asked; on a terminal with bars of when. Empty without spans.
  */
 export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const known = new Set(spans.map(({ spanId }) => spanId));

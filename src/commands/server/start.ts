@@ -22,7 +22,10 @@ const LONGEST_DRAIN_MS = 3_600_000;
 const UNENCRYPTED =
   "other machines reach this server without encryption (--insecure-http): whoever can listen on the way reads secrets, tokens and data";
 
-/** A server that was started. Credentials are there when this start created them and nobody is logged in to it yet. */
+/**
+ * A server that was started. Credentials are there when this start created them and nobody is
+ * logged in to it yet.
+ */
 interface Started {
   readonly url: string;
   readonly pid: number;
@@ -30,7 +33,9 @@ interface Started {
   readonly detached: boolean;
   /** Folder of the releases that it serves. */
   readonly releases?: string;
-  /** Its address for other machines; null when they do not reach it, or by no name that is known. */
+  /**
+   * Its address for other machines; null when they do not reach it, or by no name that is known.
+   */
   readonly remote_url: string | null;
   /** Config file that now holds the login; null when a start changed nothing there. */
   readonly logged_in: string | null;
@@ -196,7 +201,10 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
   return { ...(JSON.parse(line) as Started), detached: true };
 }
 
-/** The words that start this program again: the binary itself, or the runtime and the entry file when run from source. */
+/**
+ * The words that start this program again: the binary itself, or the runtime and the entry file
+ * when run from source.
+ */
 function selfArgv(execPath: string): string[] {
   return Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/") || Bun.main.startsWith("B:\\~BUN\\")
     ? [execPath]
@@ -204,8 +212,8 @@ function selfArgv(execPath: string): string[] {
 }
 
 /**
- * Stores the first credentials as the default login, unless there is one. A stored login that this server takes, but at the address that it had before,
- * follows it to the new one.
+ * Stores the first credentials as the default login, unless there is one. A stored login that this
+ * server takes, but at the address that it had before, follows it to the new one.
  */
 async function logIn(
   { flags, http, surroundings }: Context,

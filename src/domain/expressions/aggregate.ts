@@ -24,7 +24,10 @@ function exactTotal(values: readonly FeatureValue[], operation: string): Int {
   );
 }
 
-/** Sum of floats with the lost low digits kept apart (Neumaier), as Python's `sum` has it from 3.12 on. */
+/**
+ * Sum of floats with the lost low digits kept apart (Neumaier), as Python's `sum` has it from 3.12
+ * on.
+ */
 function totalOfFloats(values: readonly number[]): number {
   let [sum, lost] = [0, 0];
   for (const value of values) {
@@ -70,13 +73,19 @@ export function variance(values: readonly FeatureValue[]): number | null {
   return totalOfFloats(squares) / (values.length - 1);
 }
 
-/** The variance of a sample of ints, correctly rounded from the exact one, as Python's `statistics.variance`; null of fewer than two values. */
+/**
+ * The variance of a sample of ints, correctly rounded from the exact one, as Python's
+ * `statistics.variance`; null of fewer than two values.
+ */
 export function varianceOfInts(values: readonly Int[]): number | null {
   const ratio = exactVariance(values);
   return ratio && divInt(ratio.top, ratio.bottom);
 }
 
-/** The standard deviation of a sample of ints: the root of the exact variance, correctly rounded; null of fewer than two values. */
+/**
+ * The standard deviation of a sample of ints: the root of the exact variance, correctly rounded;
+ * null of fewer than two values.
+ */
 export function deviationOfInts(values: readonly Int[]): number | null {
   const ratio = exactVariance(values);
   return ratio && rootOfRatio(ratio.top, ratio.bottom);
@@ -104,7 +113,10 @@ function exactVariance(values: readonly Int[]): { readonly top: bigint; readonly
   return { top: count * squares - sum * sum, bottom: count * (count - 1n) };
 }
 
-/** Bits of which a root is taken: twice a float's and some more, so that rounding to odd and then to a float is rounding once. */
+/**
+ * Bits of which a root is taken: twice a float's and some more, so that rounding to odd and then to
+ * a float is rounding once.
+ */
 const ROOT_BITS = 109;
 
 /** The correctly rounded root of a ratio of integers that are not negative, the second positive. */

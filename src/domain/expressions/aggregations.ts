@@ -1,4 +1,6 @@
-/** The aggregations of the function table: what `_.txns[_.amount, ...]` can be put together with. */
+/**
+ * The aggregations of the function table: what `_.txns[_.amount, ...]` can be put together with.
+ */
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../value.ts";
@@ -10,7 +12,10 @@ import { divInt } from "./integer.ts";
 import { checkedLength, meanLength, totalLength } from "./length.ts";
 import { type Match, matchSignature, parseSignature, type Signature } from "./types.ts";
 
-/** Puts the values of the chosen child rows together; null values are left out before unless `keepsNulls`. */
+/**
+ * Puts the values of the chosen child rows together; null values are left out before unless
+ * `keepsNulls`.
+ */
 export type Fold = (values: readonly FeatureValue[]) => FeatureValue;
 
 /** An aggregation of the table. */
@@ -23,7 +28,10 @@ export interface AggregationDefinition {
   readonly needsColumn: boolean;
   /** Whether null values of the column are given to the fold. */
   readonly keepsNulls: boolean;
-  /** Whether the order of the rows matters: by feature time when the class has one, else as they come. */
+  /**
+   * Whether the order of the rows matters: by feature time when the class has one, else as they
+   * come.
+   */
   readonly isOrdered: boolean;
   readonly overloads: readonly { readonly signature: Signature; readonly fold: Fold }[];
 }
@@ -155,7 +163,10 @@ export const AGGREGATIONS: ReadonlyMap<string, AggregationDefinition> = new Map(
   ]),
 );
 
-/** The way to aggregate a column of a type; undefined when there is none. Without a column the rows are counted. */
+/**
+ * The way to aggregate a column of a type; undefined when there is none. Without a column the rows
+ * are counted.
+ */
 export function chooseFold(
   aggregation: AggregationDefinition,
   column: DataType,

@@ -1,10 +1,12 @@
 /**
  * Rules about expressions, by the function table:
  * - 130 error: `_.x` names nothing in its scope.
- * - 131 error: the types of arguments do not fit the function, or that of the expression does not fit the feature's annotation.
+ * - 131 error: the types of arguments do not fit the function, or that of the expression does not
+ *   fit the feature's annotation.
  * - 132 error: an aggregation needs exactly one column.
  * - 133 error: an unknown function or aggregation.
- * - 136 warning: the expression may be null and the feature is neither optional nor has it a default.
+ * - 136 warning: the expression may be null and the feature is neither optional nor has it a
+ *   default.
  */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
@@ -33,7 +35,10 @@ export function checkExpression(expression: Expression, scope: ExpressionScope, 
   return { ...(typed && { type: typed.type }), nullable: typed?.nullable ?? true, diagnostics: [...diagnostics] };
 }
 
-/** Checks the expressions of all features and of what resolvers take. Windows of one feature that say the same say it once. */
+/**
+ * Checks the expressions of all features and of what resolvers take. Windows of one feature that
+ * say the same say it once.
+ */
 export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   const index = new GraphIndex(graph);
   const features = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => checkFeature(index, set, feature)));

@@ -15,7 +15,10 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Negative, zero or positive for two values of one type that has an order; integers and floats are compared exactly. NaN is after all numbers. */
+/**
+ * Negative, zero or positive for two values of one type that has an order; integers and floats are
+ * compared exactly. NaN is after all numbers.
+ */
 export function compareValues(a: FeatureValue, b: FeatureValue): number {
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   const [x, y] = [a as number | bigint, b as number | bigint];
@@ -24,7 +27,9 @@ export function compareValues(a: FeatureValue, b: FeatureValue): number {
   return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
 }
 
-/** Whether two values are equal, part by part; NaN equals nothing, and null parts equal each other. */
+/**
+ * Whether two values are equal, part by part; NaN equals nothing, and null parts equal each other.
+ */
 export function equalValues(a: FeatureValue, b: FeatureValue): boolean {
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object")
     return typeof a === typeof b ? a === b : looselyEqual(a, b);

@@ -58,7 +58,10 @@ export function equalDecimal(a: FeatureValue, b: FeatureValue): boolean {
   return typeof a === "string" && typeof b === "string" ? compareDecimal(a, b) === 0 : a === b;
 }
 
-/** A text that is the same for equal numbers and differs for others, never longer than what was given. */
+/**
+ * A text that is the same for equal numbers and differs for others, never longer than what was
+ * given.
+ */
 export function canonicalDecimal(a: string): string {
   const [mantissa = "", exponent = "0"] = a.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace(/^[+-]/, "").split(".");

@@ -4,8 +4,9 @@ import type { FeatureValue } from "../value.ts";
 import { parseSignature, type Signature } from "./types.ts";
 
 /**
- * Computes the result of one row. It is given the values of the arguments, int widened to float where the signature says float, and throws
- * EvaluationError when the row can have no value. Of a lazy function the arguments are functions that give the value or throw the argument's error.
+ * Computes the result of one row. It is given the values of the arguments, int widened to float
+ * where the signature says float, and throws EvaluationError when the row can have no value. Of a
+ * lazy function the arguments are functions that give the value or throw the argument's error.
  */
 export type RowFunction = (...values: never[]) => FeatureValue;
 
@@ -36,9 +37,15 @@ export interface FunctionDefinition {
   readonly parameters: readonly string[];
   /** Absent = a null argument gives null. With a rule the code is given nulls. */
   readonly nulls?: NullRule;
-  /** Whether arguments are computed only when they count, so that the error of one that does not is none. */
+  /**
+   * Whether arguments are computed only when they count, so that the error of one that does not is
+   * none.
+   */
   readonly lazy?: boolean;
-  /** Looks at arguments that are constants (others are undefined) before any row is computed; throws EvaluationError when they can never be right. */
+  /**
+   * Looks at arguments that are constants (others are undefined) before any row is computed; throws
+   * EvaluationError when they can never be right.
+   */
   readonly checkConstants?: (values: readonly (FeatureValue | undefined)[]) => void;
   /** The signatures; the one that needs the fewest conversions is taken, the first of equals. */
   readonly overloads: readonly Overload[];

@@ -1,4 +1,7 @@
-/** Arithmetic on floats where Python's rules differ from JavaScript's. NaN and the infinities follow IEEE 754; what Python refuses is an error. */
+/**
+ * Arithmetic on floats where Python's rules differ from JavaScript's. NaN and the infinities follow
+ * IEEE 754; what Python refuses is an error.
+ */
 
 import { EvaluationError } from "./evaluation-error.ts";
 
@@ -27,7 +30,10 @@ export function floordivFloat(a: number, b: number): number {
   return quotient - floor > 0.5 ? floor + 1 : floor;
 }
 
-/** The power. A negative base with a fraction as exponent, and zero with a negative exponent, are errors. */
+/**
+ * The power. A negative base with a fraction as exponent, and zero with a negative exponent, are
+ * errors.
+ */
 export function powFloat(a: number, b: number): number {
   if (a === 1 || b === 0) return 1;
   if (a === 0 && b < 0) throw new EvaluationError(`zero to the power of ${b}`);
@@ -46,7 +52,10 @@ export function roundHalfEven(a: number): number {
   return floor % 2 === 0 ? floor : floor + 1;
 }
 
-/** The nearest number with so many digits behind the point, judged by the exact value, halves to even, as Python's `round(x, n)`. */
+/**
+ * The nearest number with so many digits behind the point, judged by the exact value, halves to
+ * even, as Python's `round(x, n)`.
+ */
 export function roundDigits(a: number, digits: number): number {
   if (digits < 0 || digits > 60) throw new EvaluationError(`cannot round to ${digits} digits: 0 to 60 are possible`);
   if (a === 0 || !Number.isFinite(a) || Math.abs(a) >= 2 ** 53) return a;

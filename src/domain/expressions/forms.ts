@@ -1,5 +1,6 @@
 /**
- * What `svc.functions` says in Python otherwise than the function table does: functions that are written there and make calls of the table, and chains.
+ * What `svc.functions` says in Python otherwise than the function table does: functions that are
+ * written there and make calls of the table, and chains.
  */
 
 /** A function of `svc.functions` with the Python that makes its calls. */
@@ -19,7 +20,9 @@ export interface FunctionForm {
   readonly result: string;
 }
 
-/** Functions that the table does not have: each call of one is a call of a function of the table. */
+/**
+ * Functions that the table does not have: each call of one is a call of a function of the table.
+ */
 export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
   [
     {
@@ -34,7 +37,10 @@ export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
   ].map((form) => [form.name, form]),
 );
 
-/** How functions of the table are called where that is more than a call with its arguments: parameters and result in Python, by name. */
+/**
+ * How functions of the table are called where that is more than a call with its arguments:
+ * parameters and result in Python, by name.
+ */
 export const CALLS: ReadonlyMap<string, Pick<FunctionForm, "parameters" | "result">> = new Map([
   ["when", { parameters: "condition: Any, then: Any = LEFT_OUT, *more: Any", result: "when_call(condition, then, more)" }],
 ]);

@@ -1,10 +1,13 @@
 /**
- * The function table: every operator and function of expressions with its signatures, its rule about null, its documentation and its code. The type
- * checker, the evaluator, the Python module `svc.functions` and the documentation come from it.
+ * The function table: every operator and function of expressions with its signatures, its rule
+ * about null, its documentation and its code. The type checker, the evaluator, the Python module
+ * `svc.functions` and the documentation come from it.
  *
- * Rules for all of them, unless an entry says otherwise: a null argument gives null; int is widened to float or decimal where one is wanted; an error in an
- * argument is the error of the result. Floats follow IEEE 754 (NaN and infinities are values), with the exceptions that Python makes: division by
- * zero and functions outside of their domain are errors of the row. An int beyond 64 bits is an error, never another number.
+ * Rules for all of them, unless an entry says otherwise: a null argument gives null; int is widened
+ * to float or decimal where one is wanted; an error in an argument is the error of the result.
+ * Floats follow IEEE 754 (NaN and infinities are values), with the exceptions that Python makes:
+ * division by zero and functions outside of their domain are errors of the row. An int beyond 64
+ * bits is an error, never another number.
  */
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
@@ -26,7 +29,10 @@ export const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
     .map((entry) => [entry.name, entry]),
 );
 
-/** The signature that fits the arguments with the fewest conversions, the first of equals; undefined when none fits. */
+/**
+ * The signature that fits the arguments with the fewest conversions, the first of equals; undefined
+ * when none fits.
+ */
 export function chooseOverload(
   definition: FunctionDefinition,
   argumentTypes: readonly DataType[],

@@ -1,4 +1,7 @@
-/** Arithmetic on 64-bit integers, exact: a result outside of 64 bits is an error of the row, never another number. */
+/**
+ * Arithmetic on 64-bit integers, exact: a result outside of 64 bits is an error of the row, never
+ * another number.
+ */
 
 import { normalizeInt } from "../value.ts";
 import type { Int } from "./definition.ts";

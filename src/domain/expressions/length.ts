@@ -1,4 +1,6 @@
-/** Lengths of time in microseconds, exact: a number where that is safe, else a bigint, as ints are. */
+/**
+ * Lengths of time in microseconds, exact: a number where that is safe, else a bigint, as ints are.
+ */
 
 import { LONGEST_MICROS, normalizeInt } from "../value.ts";
 import type { Int } from "./definition.ts";
@@ -33,7 +35,10 @@ export function timesLength(a: Int, count: Int): Int {
   return checkedLength(BigInt(a) * BigInt(count));
 }
 
-/** A length times a float, or divided by one: computed exactly and rounded to the microsecond, halves to the even one, as in Python. */
+/**
+ * A length times a float, or divided by one: computed exactly and rounded to the microsecond,
+ * halves to the even one, as in Python.
+ */
 export function scaleLength(a: Int, factor: number, operation: "mul" | "div"): Int {
   if (operation === "div" && factor === 0) throw new EvaluationError("division by zero");
   if (!Number.isFinite(factor)) throw new EvaluationError(`${operation} of a length of time and ${factor}`);
@@ -56,7 +61,10 @@ export function secondsOf(micros: Int): number {
   return divInt(micros, SECOND);
 }
 
-/** The length of so many seconds, to the microsecond, halves to the even one. Throws for NaN, the infinities and more than 10,000 years. */
+/**
+ * The length of so many seconds, to the microsecond, halves to the even one. Throws for NaN, the
+ * infinities and more than 10,000 years.
+ */
 export function lengthOfSeconds(seconds: number): Int {
   if (!Number.isFinite(seconds)) throw new EvaluationError(`a length of time of ${seconds} seconds`);
   const whole = Math.trunc(seconds);

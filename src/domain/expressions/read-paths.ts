@@ -5,8 +5,9 @@ import type { GraphIndex } from "../graph-index.ts";
 import { type ExpressionScope, resolveRelation, resolveValue } from "./scope.ts";
 
 /**
- * Paths from the namespace of the class, each once: features (`user.total`, `user.account.rating`), relations that are aggregated (`user.txns`) and
- * what is read of their rows (`user.txns.amount`). What leads nowhere is left out: it is a finding of rule 130.
+ * Paths from the namespace of the class, each once: features (`user.total`, `user.account.rating`),
+ * relations that are aggregated (`user.txns`) and what is read of their rows (`user.txns.amount`).
+ * What leads nowhere is left out: it is a finding of rule 130.
  */
 export function readPaths(expression: Expression, set: FeatureSet, index: GraphIndex): string[] {
   const paths = new Set<string>();

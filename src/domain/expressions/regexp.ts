@@ -1,6 +1,7 @@
 /**
- * Regular expressions whose time grows with the text and the pattern only, so that a pattern from outside cannot stop the server: all states are
- * followed at once, none is tried again. The syntax is Python's without back-references, look-around and named groups.
+ * Regular expressions whose time grows with the text and the pattern only, so that a pattern from
+ * outside cannot stop the server: all states are followed at once, none is tried again. The syntax
+ * is Python's without back-references, look-around and named groups.
  */
 
 import { EvaluationError } from "./evaluation-error.ts";
@@ -44,7 +45,10 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", 
 
 let latest: { readonly source: string; readonly pattern: LinearPattern } | undefined;
 
-/** Compiles a pattern; throws EvaluationError that says what is wrong with it. The one compiled last is kept. */
+/**
+ * Compiles a pattern; throws EvaluationError that says what is wrong with it. The one compiled last
+ * is kept.
+ */
 export function compileLinear(source: string): LinearPattern {
   if (latest?.source === source) return latest.pattern;
   if (source.length > LONGEST) throw new EvaluationError(`the pattern is too large: more than ${LONGEST} characters`);

@@ -1,4 +1,6 @@
-/** What the names in an expression mean: paths from the class of the row that it is computed for. */
+/**
+ * What the names in an expression mean: paths from the class of the row that it is computed for.
+ */
 
 import type { Feature, FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";

@@ -37,7 +37,10 @@ function jaro(left: readonly string[], right: readonly string[]): number {
   return (matches / left.length + matches / right.length + (matches - swapped / 2) / matches) / 3;
 }
 
-/** Jaro-Winkler similarity, 0 to 1: up to four equal signs at the beginning count 0.1 each of what is missing. */
+/**
+ * Jaro-Winkler similarity, 0 to 1: up to four equal signs at the beginning count 0.1 each of what
+ * is missing.
+ */
 export function jaroWinkler(a: string, b: string): number {
   const [left, right] = [codePoints(a), codePoints(b)];
   const similarity = jaro(left, right);
@@ -68,7 +71,10 @@ function ratio(left: readonly string[], right: readonly string[]): number {
   return (200 * (previous[right.length] as number)) / total;
 }
 
-/** The best likeness, 0 to 100, of the shorter text with a part of the longer one that is as long, or shorter at the ends. */
+/**
+ * The best likeness, 0 to 100, of the shorter text with a part of the longer one that is as long,
+ * or shorter at the ends.
+ */
 export function partialRatio(a: string, b: string): number {
   const [x, y] = [codePoints(a), codePoints(b)];
   const best = (short: readonly string[], long: readonly string[]): number => {

@@ -16,7 +16,10 @@ export function textLength(text: string): number {
   return SURROGATE.test(text) ? [...text].length : text.length;
 }
 
-/** The part from one code point up to another, with Python's rules for slices: negative counts from the end, too far is cut. */
+/**
+ * The part from one code point up to another, with Python's rules for slices: negative counts from
+ * the end, too far is cut.
+ */
 export function sliceText(text: string, start: number, end: number | undefined): string {
   return SURROGATE.test(text) ? [...text].slice(start, end).join("") : text.slice(start, end);
 }
@@ -33,7 +36,10 @@ export function trimEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** Whether a text has the form of a pattern in which `%` stands for any text and `_` for one code point; `\` takes their meaning away. */
+/**
+ * Whether a text has the form of a pattern in which `%` stands for any text and `_` for one code
+ * point; `\` takes their meaning away.
+ */
 export function isLike(text: string, pattern: string): boolean {
   const wanted: (string | 0 | 1)[] = [];
   const signs = codePoints(pattern);

@@ -1,10 +1,16 @@
-/** Types of expressions: how they are written in the function table, and how arguments are matched with parameters. */
+/**
+ * Types of expressions: how they are written in the function table, and how arguments are matched
+ * with parameters.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { type DataType, DataTypeSchema, ListTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { type FeatureValue, typeName } from "../value.ts";
 
-/** Types of parameters and results as the table writes them: a type, `any`, a variable such as `T`, or a list of one of these. */
+/**
+ * Types of parameters and results as the table writes them: a type, `any`, a variable such as `T`,
+ * or a list of one of these.
+ */
 export type Pattern =
   | { readonly kind: "type"; readonly type: DataType }
   | { readonly kind: "variable"; readonly name: string }
@@ -14,7 +20,9 @@ export type Pattern =
 /** What a function takes and gives. */
 export interface Signature {
   readonly parameters: readonly Pattern[];
-  /** Pattern of the arguments after `parameters`, any number of them; undefined = none may follow. */
+  /**
+   * Pattern of the arguments after `parameters`, any number of them; undefined = none may follow.
+   */
   readonly rest: Pattern | undefined;
   readonly result: Pattern;
   /** Whether the result may be null even when no argument is: the `?` behind the result. */
@@ -52,7 +60,10 @@ export function typeWords(type: DataType): string {
   return isNullType(type) ? "null" : typeName(type);
 }
 
-/** Reads a signature: parameters with commas between them, `->`, the result. `...` behind the last parameter repeats it. */
+/**
+ * Reads a signature: parameters with commas between them, `->`, the result. `...` behind the last
+ * parameter repeats it.
+ */
 export function parseSignature(text: string): Signature {
   const [left = "", right = ""] = text.split("->").map((side) => side.trim());
   const words = left === "" ? [] : left.split(",").map((word) => word.trim());
@@ -82,7 +93,10 @@ export interface Match {
   readonly result: DataType;
   /** The type that each argument is brought to; undefined = it is taken as it is. */
   readonly parameters: readonly (DataType | undefined)[];
-  /** How much the arguments are widened: 1 for each from int to float, 2 for each from int to decimal. */
+  /**
+   * How much the arguments are widened: 1 for each from int to float, 2 for each from int to
+   * decimal.
+   */
   readonly cost: number;
 }
 
@@ -149,14 +163,20 @@ function plain(type: DataType): DataType {
   return type.kind.case === "enum" ? primitive(type.kind.value.base) : type;
 }
 
-/** The least type that both can be brought to: int and float make float, int and decimal decimal, null goes with every type. Undefined when there is none. */
+/**
+ * The least type that both can be brought to: int and float make float, int and decimal decimal,
+ * null goes with every type. Undefined when there is none.
+ */
 export function joinTypes(left: DataType, right: DataType): DataType | undefined {
   if (widening(left, right) !== undefined) return plain(right);
   if (widening(right, left) !== undefined) return plain(left);
   return undefined;
 }
 
-/** How far a type is from another: 0 = its values are values of it, more = ints are widened to float or decimal, undefined = it does not fit. */
+/**
+ * How far a type is from another: 0 = its values are values of it, more = ints are widened to float
+ * or decimal, undefined = it does not fit.
+ */
 export function widening(from: DataType, to: DataType): number | undefined {
   if (isNullType(from)) return 0;
   const [source, target] = [from.kind, to.kind];

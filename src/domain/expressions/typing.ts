@@ -1,4 +1,7 @@
-/** Giving every part of an expression its type. What does not fit is a finding; the evaluator is made from the typed tree. */
+/**
+ * Giving every part of an expression its type. What does not fit is a finding; the evaluator is
+ * made from the typed tree.
+ */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Aggregation, Expression, FeatureReference, FunctionCall } from "../../../gen/svc/v1/graph_pb.ts";
@@ -51,9 +54,14 @@ export type TypedExpression = Typed &
         readonly filters: readonly TypedExpression[];
         readonly column: TypedExpression | undefined;
         readonly widened: DataType | undefined;
-        /** Path of the child's feature time, when the order of rows matters and the class has one. */
+        /**
+         * Path of the child's feature time, when the order of rows matters and the class has one.
+         */
         readonly order: string | undefined;
-        /** Whether an optional has-one relation leads to the rows, so that there may be no row that has any. */
+        /**
+         * Whether an optional has-one relation leads to the rows, so that there may be no row that
+         * has any.
+         */
         readonly isOptional: boolean;
       }
     | { readonly kind: "now" }
@@ -198,7 +206,10 @@ class Typist {
   }
 }
 
-/** `_.x == None` asks whether it is null, as in Python; comparisons with values that turn out to be null are null. */
+/**
+ * `_.x == None` asks whether it is null, as in Python; comparisons with values that turn out to be
+ * null are null.
+ */
 function askedForNull(name: string, typed: readonly TypedExpression[]): TypedExpression | undefined {
   if (name !== "eq" && name !== "ne") return undefined;
   const values = typed.filter((argument) => !isNullType(argument.type));

@@ -12,7 +12,9 @@ export interface ChangelogEntry {
 
 const HEADING = /^## +\[?(v?\d+\.\d+\.\d+|Unreleased)\]?(?:\s*[-–(]+\s*(\d{4}-\d\d-\d\d)\)?)?\s*$/i;
 
-/** The entries of a changelog, in its order. What stands above the first heading belongs to none. */
+/**
+ * The entries of a changelog, in its order. What stands above the first heading belongs to none.
+ */
 export function changelogEntries(markdown: string): ChangelogEntry[] {
   const entries: { version: string; published_at: string | null; lines: string[] }[] = [];
   for (const line of markdown.split(/\r?\n/)) {

@@ -1,7 +1,8 @@
 /**
- * The manifest of a release: what was built, and the size and SHA-256 of every file, so that whoever has checked its signature can check all the rest.
- * Its ideas are those of The Update Framework (theupdateframework.github.io/specification): an expiry against being held back, a version against being
- * rolled back, sizes against endless downloads.
+ * The manifest of a release: what was built, and the size and SHA-256 of every file, so that
+ * whoever has checked its signature can check all the rest. Its ideas are those of The Update
+ * Framework (theupdateframework.github.io/specification): an expiry against being held back, a
+ * version against being rolled back, sizes against endless downloads.
  */
 
 /** A file beside the manifest. */
@@ -41,7 +42,9 @@ export interface ReleaseManifest {
   readonly built_at: string;
   /** RFC 3339, UTC: from then on this manifest is no longer taken for the latest. */
   readonly expires_at: string;
-  /** The oldest build that can update itself to this one; older ones are told to run the installer. */
+  /**
+   * The oldest build that can update itself to this one; older ones are told to run the installer.
+   */
   readonly min_version: string;
   /** By target name. */
   readonly targets: Readonly<Record<string, ReleaseBinary>>;
@@ -79,13 +82,18 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const VERSION = /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;
 
-/** `v<major>.<minor>.<patch>` of a version as typed, with or without `v`; undefined when it is none. */
+/**
+ * `v<major>.<minor>.<patch>` of a version as typed, with or without `v`; undefined when it is none.
+ */
 export function releaseVersion(text: string): string | undefined {
   const version = text.startsWith("v") ? text : `v${text}`;
   return VERSION.test(version) ? version : undefined;
 }
 
-/** Reads a manifest strictly. Throws ReleaseFormatError. Whether to believe it is for the caller: check the signature first. */
+/**
+ * Reads a manifest strictly. Throws ReleaseFormatError. Whether to believe it is for the caller:
+ * check the signature first.
+ */
 export function parseManifest(text: string): ReleaseManifest {
   const fields = parseObject(text, "manifest");
   checkFormat(fields, "manifest");

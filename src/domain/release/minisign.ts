@@ -1,6 +1,7 @@
 /**
- * Signatures in minisign's format (jedisct1.github.io/minisign): Ed25519 over the BLAKE2b-512 of a file, and over that signature with its trusted comment.
- * `minisign -V` checks what is signed here, and the other way round.
+ * Signatures in minisign's format (jedisct1.github.io/minisign): Ed25519 over the BLAKE2b-512 of a
+ * file, and over that signature with its trusted comment. `minisign -V` checks what is signed here,
+ * and the other way round.
  */
 
 const PKCS8_ED25519 = Uint8Array.from(Buffer.from("302e020100300506032b657004220420", "hex"));

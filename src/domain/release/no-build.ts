@@ -1,4 +1,7 @@
-/** What is said to people who look for a build that there is none of: a release has it under the build's name, and a mirror answers with it. */
+/**
+ * What is said to people who look for a build that there is none of: a release has it under the
+ * build's name, and a mirror answers with it.
+ */
 
 /** Of 32-bit Windows. */
 export const NO_BUILD_FOR_386 = {

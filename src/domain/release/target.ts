@@ -2,7 +2,10 @@
 
 /** What one build is for. */
 export interface ReleaseTarget {
-  /** `<os>-<arch>`, with `-musl` for a C library other than glibc and `-baseline` for x64 processors without AVX2. */
+  /**
+   * `<os>-<arch>`, with `-musl` for a C library other than glibc and `-baseline` for x64 processors
+   * without AVX2.
+   */
   readonly name: string;
   readonly os: "linux" | "darwin" | "windows";
   readonly arch: "amd64" | "arm64" | "386";
@@ -24,7 +27,10 @@ export const RELEASE_TARGETS: readonly ReleaseTarget[] = [
   { name: "windows-arm64", os: "windows", arch: "arm64", bun: "bun-windows-arm64" },
 ];
 
-/** A machine in the words of targets, for a build that is for none of them: `linux-amd64` of Node's `linux` and `x64`. */
+/**
+ * A machine in the words of targets, for a build that is for none of them: `linux-amd64` of Node's
+ * `linux` and `x64`.
+ */
 export function platformName(platform: string, arch: string): string {
   return `${platform === "win32" ? "windows" : platform}-${arch === "x64" ? "amd64" : arch}`;
 }
@@ -34,7 +40,9 @@ export function releaseFileName(target: string): string {
   return target.startsWith("windows-") ? `svc-${target}.exe` : plainFileName(target);
 }
 
-/** The name under which every target is found, without knowing what executables are called on it. */
+/**
+ * The name under which every target is found, without knowing what executables are called on it.
+ */
 export function plainFileName(target: string): string {
   return `svc-${target}`;
 }

@@ -1,6 +1,7 @@
 /**
- * The trusted comment of a release's signatures. It names what is signed, so that a signature of one thing is never taken for one of another, and
- * repeats version and expiry for readers that know no JSON.
+ * The trusted comment of a release's signatures. It names what is signed, so that a signature of
+ * one thing is never taken for one of another, and repeats version and expiry for readers that know
+ * no JSON.
  */
 
 /** What a signature is of: a manifest, SHA256SUMS, or the feed's index. */

@@ -1,6 +1,6 @@
 /**
- * The Python module of rules, `svc._diagnostics.rules`, written from the table: numbers and the sentences that
- * the analyzer says.
+ * The Python module of rules, `svc._diagnostics.rules`, written from the table: numbers and the
+ * sentences that the analyzer says.
  */
 
 import { type Message, PLACEHOLDER, type Rule } from "./rule.ts";

@@ -1,4 +1,7 @@
-/** Which features a query's columns fill: shared by the static reading of a SQL file and by the server, which learns the columns of `*`. */
+/**
+ * Which features a query's columns fill: shared by the static reading of a SQL file and by the
+ * server, which learns the columns of `*`.
+ */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureSet, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
@@ -6,7 +9,10 @@ import { closestNames } from "../closest.ts";
 import { finding } from "../finding.ts";
 import { STAR_COLUMNS, UNKNOWN_OUTPUT } from "../rules/sql-files.ts";
 
-/** The feature of a class that a column's name means: as it is written, else in another case; a leading `<namespace>.` is dropped. */
+/**
+ * The feature of a class that a column's name means: as it is written, else in another case; a
+ * leading `<namespace>.` is dropped.
+ */
 export function featureOfColumn(column: string, set: FeatureSet): FeatureSet["features"][number] | undefined {
   const name = column.startsWith(`${set.namespace}.`) ? column.slice(set.namespace.length + 1) : column;
   const exact = set.features.find((feature) => feature.name === name);
@@ -37,9 +43,10 @@ function quoteList(names: readonly string[], of = names.length): string {
 }
 
 /**
- * Completes a `select *` resolver with the columns that the database names (rule 158): columns that fill no feature are ignored, those given in the
- * header's `fields` and named in the select list stay. Call it on the server, for a resolver whose `sql.star` is set, before planning; the resolver
- * is changed in place. The findings name the columns that were looked for and are missing.
+ * Completes a `select *` resolver with the columns that the database names (rule 158): columns that
+ * fill no feature are ignored, those given in the header's `fields` and named in the select list
+ * stay. Call it on the server, for a resolver whose `sql.star` is set, before planning; the
+ * resolver is changed in place. The findings name the columns that were looked for and are missing.
  */
 export function completeStar(resolver: Resolver, columns: readonly string[], set: FeatureSet): Diagnostic[] {
   if (resolver.body.case !== "sql") return [];

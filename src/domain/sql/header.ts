@@ -1,13 +1,14 @@
 /**
- * The header of a SQL file resolver: YAML in the `--` lines before the body. Lines that are no YAML entry are its docstring:
+ * The header of a SQL file resolver: YAML in the `--` lines before the body. Lines that are no YAML
+ * entry are its docstring:
  *
  *     -- Users of the app.              docstring
  *     -- resolves: User                 entry; keys in any case
  *     -- tags:                          entry that goes on in deeper lines
  *     --   - team:risk
  *
- * A line begins an entry when it reads `word:` with a known key, or with another lower-case word (an unknown key, finding 152); `Note:` and the
- * other words of `PROSE` are docstring.
+ * A line begins an entry when it reads `word:` with a known key, or with another lower-case word
+ * (an unknown key, finding 152); `Note:` and the other words of `PROSE` are docstring.
  */
 
 import { closestNames } from "../closest.ts";
@@ -137,7 +138,9 @@ interface Origin {
   readonly end: number;
 }
 
-/** Parts the comment lines into YAML, whose entries are brought to one indentation, and docstring. */
+/**
+ * Parts the comment lines into YAML, whose entries are brought to one indentation, and docstring.
+ */
 function splitYaml(lines: readonly Line[]): { yaml: string; origins: Origin[]; doc: string[] } {
   let yaml = "";
   const origins: Origin[] = [];
@@ -164,7 +167,10 @@ function splitYaml(lines: readonly Line[]): { yaml: string; origins: Origin[]; d
   return { yaml, origins, doc };
 }
 
-/** Whether a value goes on in deeper lines: nothing yet, a block scalar, or a bracket that is not closed. */
+/**
+ * Whether a value goes on in deeper lines: nothing yet, a block scalar, or a bracket that is not
+ * closed.
+ */
 function staysOpen(value: string): boolean {
   const count = (signs: RegExp): number => value.match(signs)?.length ?? 0;
   return value === "" || /^[|>&]/.test(value) || count(/[[{]/g) > count(/[\]}]/g);

@@ -128,7 +128,10 @@ export class SqlFileLinker {
     return lines.span(start, start + (/^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1));
   }
 
-  /** Bytes that are no UTF-8 were read as the sign that stands for them: the database would be sent another text than is written. */
+  /**
+   * Bytes that are no UTF-8 were read as the sign that stands for them: the database would be sent
+   * another text than is written.
+   */
   #checkEncoding(): void {
     const at = this.file.text.search(/[\ufffd\0]/);
     if (at < 0) return;
@@ -155,7 +158,10 @@ export class SqlFileLinker {
     }
   }
 
-  /** Whether an absent key is worth a finding: not when the header is no YAML, nor when it is there but misspelt. */
+  /**
+   * Whether an absent key is worth a finding: not when the header is no YAML, nor when it is there
+   * but misspelt.
+   */
   #mayMiss(key: HeaderKey): boolean {
     const { problems, entries } = this.#header;
     return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));

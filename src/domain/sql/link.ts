@@ -1,4 +1,7 @@
-/** SQL file resolvers: from the files' text and the features that Python defines to resolvers and findings. Pure. */
+/**
+ * SQL file resolvers: from the files' text and the features that Python defines to resolvers and
+ * findings. Pure.
+ */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
@@ -15,8 +18,8 @@ export interface SqlFile {
 }
 
 /**
- * How far the graph can be trusted for what it does not hold. The analyzer's graph is whole unless its findings say otherwise; a graph made from
- * Python text alone may be open in places.
+ * How far the graph can be trusted for what it does not hold. The analyzer's graph is whole unless
+ * its findings say otherwise; a graph made from Python text alone may be open in places.
  */
 export interface Knowledge {
   /** Whether a class that is not in the graph does not exist. */
@@ -26,8 +29,9 @@ export interface Knowledge {
 }
 
 /**
- * Reads SQL files as resolvers of a graph and checks them: rules 146, 148, 149, 150, 151, 152, 153, 155, 157, 158. A file with errors gives no
- * resolver. `graph.resolvers` are the Python ones, whose names may not be taken again.
+ * Reads SQL files as resolvers of a graph and checks them: rules 146, 148, 149, 150, 151, 152, 153,
+ * 155, 157, 158. A file with errors gives no resolver. `graph.resolvers` are the Python ones, whose
+ * names may not be taken again.
  */
 export function linkSqlFiles(
   files: readonly SqlFile[],

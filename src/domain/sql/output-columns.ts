@@ -52,7 +52,9 @@ export class ColumnReader {
     return true;
   }
 
-  /** The columns that fill features of a class. `fieldsNode` is the header's `fields`, for places. */
+  /**
+   * The columns that fill features of a class. `fieldsNode` is the header's `fields`, for places.
+   */
   read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
     for (const item of this.list.items) if (!item.star) this.#readItem(item, set);
     this.#unmatchedFields(set, fieldsNode);
@@ -60,7 +62,10 @@ export class ColumnReader {
     return this.#columns;
   }
 
-  /** Without a feature among the placeholders, rows are matched by the primary key, which must therefore be a column. */
+  /**
+   * Without a feature among the placeholders, rows are matched by the primary key, which must
+   * therefore be a column.
+   */
   checkKey(set: FeatureSet): void {
     const hasKey = this.#columns.some((column) => column.feature === set.primaryKey);
     if (hasKey || this.list.star || set.primaryKey === "" || this.report.hasErrors) return;
@@ -95,7 +100,9 @@ export class ColumnReader {
     this.#columns.push(create(SqlColumnSchema, { column, feature: feature.fqn, span: report.spanInBody(item.nameStart, item.nameEnd) }));
   }
 
-  /** Entries of `fields` whose column is not in the select list: with a `*` they are taken on trust. */
+  /**
+   * Entries of `fields` whose column is not in the select list: with a `*` they are taken on trust.
+   */
   #unmatchedFields(set: FeatureSet, node: YamlNode | undefined): void {
     const { list, report } = this;
     for (const field of this.fields) {

@@ -56,7 +56,10 @@ export class PlaceholderReader {
     this.report.sayInBody(BAD_PLACEHOLDER.inText({ placeholder: inside[0] }), start, start + inside[0].length);
   }
 
-  /** The path of a placeholder from its namespace, empty for `now`; undefined after a finding, and when it is not known. */
+  /**
+   * The path of a placeholder from its namespace, empty for `now`; undefined after a finding, and
+   * when it is not known.
+   */
   #path({ start, end, open, text }: SqlScanner): string | undefined {
     if (open) {
       this.report.sayInBody(BAD_PLACEHOLDER.open(), start, start + 2);
@@ -108,7 +111,10 @@ export class PlaceholderReader {
   }
 }
 
-/** A resolver's inputs: what its placeholders name, once each; the primary key when they name no feature. */
+/**
+ * A resolver's inputs: what its placeholders name, once each; the primary key when they name no
+ * feature.
+ */
 export function inputsOf(parameters: readonly SqlParameter[], set: FeatureSet): ResolverInput[] {
   const paths = [...new Set(parameters.map((parameter) => parameter.path))];
   const features = paths.filter((path) => path !== "");

@@ -1,6 +1,7 @@
 /**
- * The output columns of a query, found without parsing SQL: the select list of the first member of the outermost query, behind CTEs and opening
- * parentheses. It never throws; what it cannot understand it reports as unknown.
+ * The output columns of a query, found without parsing SQL: the select list of the first member of
+ * the outermost query, behind CTEs and opening parentheses. It never throws; what it cannot
+ * understand it reports as unknown.
  */
 
 import { identifierName, type SqlDialect, SqlScanner, type TokenKind } from "./tokenize.ts";
@@ -19,14 +20,20 @@ export interface SelectItem {
   readonly nameEnd: number;
   /** The name was in quotes, so that its case counts. */
   readonly quoted: boolean;
-  /** The name is not written as a name but derived from a function or a cast, as PostgreSQL does; other databases may name it otherwise. */
+  /**
+   * The name is not written as a name but derived from a function or a cast, as PostgreSQL does;
+   * other databases may name it otherwise.
+   */
   readonly derived: boolean;
 }
 
 /** What is known of a query's columns. */
 export interface SelectList {
   readonly items: readonly SelectItem[];
-  /** True when there are columns that the items do not tell: a `*`, or a statement without a select list that was understood. */
+  /**
+   * True when there are columns that the items do not tell: a `*`, or a statement without a select
+   * list that was understood.
+   */
   readonly star: boolean;
   /** The statement's first word when it is no query (`update`, `delete`), lower case. */
   readonly verb: string;
@@ -187,7 +194,10 @@ class SelectListReader {
   }
 }
 
-/** Reads one item of the list: keeps its first and last pieces at the list's own depth, not what is inside of brackets. */
+/**
+ * Reads one item of the list: keeps its first and last pieces at the list's own depth, not what is
+ * inside of brackets.
+ */
 class ItemReader {
   #start = -1;
   #end = -1;
@@ -206,7 +216,10 @@ class ItemReader {
     return this.#start < 0;
   }
 
-  /** Whether a word that ends most lists goes on with the expression here: `is distinct from`, `within group`, `t.order`, or an alias behind `as`. */
+  /**
+   * Whether a word that ends most lists goes on with the expression here: `is distinct from`,
+   * `within group`, `t.order`, or an alias behind `as`.
+   */
   continuesWith(word: string, before: string): boolean {
     const last = this.#last.at(-1);
     if (word === "from" && before === "distinct") return !this.isEmpty;

@@ -1,10 +1,13 @@
-/** What a database's driver must know of a statement's text: how many parameters it has, and where it ends. */
+/**
+ * What a database's driver must know of a statement's text: how many parameters it has, and where
+ * it ends.
+ */
 
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 /**
- * Number of parameters of a bound statement: the highest `$n`, or how many `?` there are. Strings, quoted names and
- * comments are passed over, as the dialect has them.
+ * Number of parameters of a bound statement: the highest `$n`, or how many `?` there are. Strings,
+ * quoted names and comments are passed over, as the dialect has them.
  */
 export function countParameters(statement: string, dialect: SqlDialect | undefined): number {
   const scanner = new SqlScanner(statement, dialect);
@@ -19,7 +22,10 @@ export function countParameters(statement: string, dialect: SqlDialect | undefin
   return count;
 }
 
-/** A statement without the semicolon, blanks and comments after its end, so that it can stand in parentheses. */
+/**
+ * A statement without the semicolon, blanks and comments after its end, so that it can stand in
+ * parentheses.
+ */
 export function withoutTerminator(statement: string, dialect: SqlDialect | undefined): string {
   const scanner = new SqlScanner(statement, dialect);
   let end = 0;

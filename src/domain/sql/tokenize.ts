@@ -1,12 +1,17 @@
 /**
- * Tokens of SQL, of whatever dialect: enough to find placeholders and output columns, and not more. It never throws, takes any text, and its work
- * is linear in the text.
+ * Tokens of SQL, of whatever dialect: enough to find placeholders and output columns, and not more.
+ * It never throws, takes any text, and its work is linear in the text.
  */
 
-/** What a token is. `word` is a keyword or an unquoted identifier; `quoted` an identifier in quotes. */
+/**
+ * What a token is. `word` is a keyword or an unquoted identifier; `quoted` an identifier in quotes.
+ */
 export type TokenKind = "word" | "quoted" | "string" | "number" | "placeholder" | "comment" | "punctuation";
 
-/** Dialects whose quoting differs. Without one the reading is PostgreSQL's, and what other dialects add to it. */
+/**
+ * Dialects whose quoting differs. Without one the reading is PostgreSQL's, and what other dialects
+ * add to it.
+ */
 export type SqlDialect = "postgresql" | "mysql" | "sqlite";
 
 /** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing sign is missing. */
@@ -23,7 +28,10 @@ const NUMBER = /(?:\d[\w.]*|\.\d\w*)/y;
 const DOLLAR_TAG = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]{0,62})?\$/y;
 const STRING_PREFIX = /^(?:e|n|b|x|u&)$/i;
 
-/** Reads one token after the other; nothing is kept, so that a text of any length costs its own size only. */
+/**
+ * Reads one token after the other; nothing is kept, so that a text of any length costs its own size
+ * only.
+ */
 export class SqlScanner {
   kind: TokenKind = "punctuation";
   start = 0;
@@ -185,7 +193,9 @@ export function tokenize(text: string, dialect?: SqlDialect): Token[] {
   return tokens;
 }
 
-/** The name that an identifier token stands for: quotes taken off and doubled quotes made single. */
+/**
+ * The name that an identifier token stands for: quotes taken off and doubled quotes made single.
+ */
 export function identifierName(token: string): string {
   const quote = token[0] as string;
   const close = quote === "[" ? "]" : quote;

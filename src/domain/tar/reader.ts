@@ -1,6 +1,7 @@
 /**
- * Reading a tar archive that is not trusted, as a stream: plain files and folders below one root, each path once and in its plain form, within limits
- * on number and size. Anything else refuses the whole archive. Where the entries are written to is the caller's business.
+ * Reading a tar archive that is not trusted, as a stream: plain files and folders below one root,
+ * each path once and in its plain form, within limits on number and size. Anything else refuses the
+ * whole archive. Where the entries are written to is the caller's business.
  */
 
 import { isPortableName } from "../portable-name.ts";
@@ -16,14 +17,19 @@ export interface ArchiveLimits {
   readonly maxEntries: number;
   /** Bytes of all files, unpacked. */
   readonly maxBytes: number;
-  /** Take names that differ in case for the same, and refuse those that Windows reads in another way (`CON`, `a:b`, `a.`). Default false. */
+  /**
+   * Take names that differ in case for the same, and refuse those that Windows reads in another way
+   * (`CON`, `a:b`, `a.`). Default false.
+   */
   readonly portableNames?: boolean;
 }
 
 /** 50,000 entries and 1 GiB. */
 export const ARCHIVE_LIMITS: ArchiveLimits = { maxEntries: 50_000, maxBytes: 1024 * 1024 * 1024 };
 
-/** A file or folder of an archive. Folders that an archive leaves out come before what is in them. */
+/**
+ * A file or folder of an archive. Folders that an archive leaves out come before what is in them.
+ */
 export type ArchiveEntry =
   | { readonly kind: "folder"; readonly path: string }
   | {
@@ -97,7 +103,10 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
   }
 }
 
-/** Throws ArchiveRefused when `readArchive` would refuse an archive of files with these paths, whatever is in them. */
+/**
+ * Throws ArchiveRefused when `readArchive` would refuse an archive of files with these paths,
+ * whatever is in them.
+ */
 export function checkPaths(paths: Iterable<string>, limits: ArchiveLimits = ARCHIVE_LIMITS): void {
   const seen = new Entries(limits);
   for (const path of paths) {

@@ -1,4 +1,7 @@
-/** Writing tar archives: POSIX ustar (IEEE 1003.1), with pax headers for names that it cannot hold. The same entries give the same bytes. */
+/**
+ * Writing tar archives: POSIX ustar (IEEE 1003.1), with pax headers for names that it cannot hold.
+ * The same entries give the same bytes.
+ */
 
 /** A file of an archive. Folders are made of the paths. */
 export interface TarFile {
@@ -30,7 +33,10 @@ export function tarEntry({ path, content, mode, time }: TarFile): Uint8Array[] {
   return parts;
 }
 
-/** The name as ustar holds it: 100 bytes, behind a prefix of 155; undefined when it does not fit or is not ASCII. */
+/**
+ * The name as ustar holds it: 100 bytes, behind a prefix of 155; undefined when it does not fit or
+ * is not ASCII.
+ */
 function splitName(path: string): { name: string; prefix: string } | undefined {
   if (!/^[\x20-\x7e]+$/.test(path)) return undefined;
   if (path.length <= 100) return { name: path, prefix: "" };

@@ -1,4 +1,7 @@
-/** Which findings an editor shows: the analyzer's for text that it has seen, the text's own for what was written since. */
+/**
+ * Which findings an editor shows: the analyzer's for text that it has seen, the text's own for what
+ * was written since.
+ */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { mergeFindings } from "../../domain/finding.ts";

@@ -1,4 +1,7 @@
-/** Messages of the language server protocol on a stream of bytes: a header with the length, an empty line, JSON. */
+/**
+ * Messages of the language server protocol on a stream of bytes: a header with the length, an empty
+ * line, JSON.
+ */
 
 import { CliError } from "../../errors/cli-error.ts";
 

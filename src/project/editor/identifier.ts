@@ -13,7 +13,10 @@ export function nameFrom(text: string, offset: number): string {
   return /^\p{ID_Continue}*/u.exec(text.slice(offset, offset + LONGEST))?.[0] ?? "";
 }
 
-/** The names of the path `a.b.c` that ends where the text ends; the last may be empty or the beginning of one. */
+/**
+ * The names of the path `a.b.c` that ends where the text ends; the last may be empty or the
+ * beginning of one.
+ */
 export function pathBefore(text: string): string[] {
   return (/[\p{ID_Continue}.]*$/u.exec(text.slice(-LONGEST))?.[0] ?? "").split(".");
 }

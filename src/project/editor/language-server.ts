@@ -1,4 +1,7 @@
-/** The language server: one project, live findings, completion, hover, names and their places, renaming. It speaks through `send` and hears through `receive`. */
+/**
+ * The language server: one project, live findings, completion, hover, names and their places,
+ * renaming. It speaks through `send` and hears through `receive`.
+ */
 
 import { dirname } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -194,7 +197,10 @@ export class LanguageServer {
     };
   }
 
-  /** Loads the project of the first folder that has one; the projects of the others are named as not served. */
+  /**
+   * Loads the project of the first folder that has one; the projects of the others are named as not
+   * served.
+   */
   private async loadFirst(folders: readonly string[]): Promise<void> {
     const found = await Promise.allSettled(folders.map((dir) => this.deps.openProject(dir)));
     const at = Math.max(

@@ -1,4 +1,7 @@
-/** Where the names of a project's classes, features and resolvers are written, over all of its files. */
+/**
+ * Where the names of a project's classes, features and resolvers are written, over all of its
+ * files.
+ */
 
 import { GraphIndex } from "../../domain/graph-index.ts";
 import { isSqlFile } from "../../domain/source-file.ts";

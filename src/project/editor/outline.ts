@@ -1,4 +1,7 @@
-/** What a document defines, and what a project does: feature classes with their features, and resolvers. */
+/**
+ * What a document defines, and what a project does: feature classes with their features, and
+ * resolvers.
+ */
 
 import { isSqlFile, sqlResolverFqn } from "../../domain/source-file.ts";
 import type { LspRange } from "../../output/diagnostic.ts";
@@ -44,7 +47,10 @@ export function documentSymbols(occurrences: Occurrences, path: string, text: st
   });
 }
 
-/** The definitions of the project whose names hold the characters of a query in their order, as `SymbolInformation`. */
+/**
+ * The definitions of the project whose names hold the characters of a query in their order, as
+ * `SymbolInformation`.
+ */
 export function workspaceSymbols(texts: ProjectTexts, occurrences: Occurrences, query: string): unknown[] {
   const wanted = [...query.toLowerCase()];
   const found: unknown[] = [];
@@ -95,7 +101,10 @@ function definitions(occurrences: Occurrences, path: string): Occurrence[] {
     .filter(({ from, symbol: { definition }, isDefinition, spelled }) => isDefinition && spelled === "python" && from === definition.from);
 }
 
-/** The whole statement that a name is defined in, decorators included and the lines behind it left out. */
+/**
+ * The whole statement that a name is defined in, decorators included and the lines behind it left
+ * out.
+ */
 function statementOf({ from, to, symbol: { module } }: Occurrence): { readonly from: number; readonly to: number } {
   let node: PythonNode | null = module.tree.resolve(from, 1);
   while (node && !/^(?:Class|Function)Definition$|^AssignStatement$/.test(node.name)) node = node.parent;

@@ -1,4 +1,7 @@
-/** What an editor's messages carry, checked where a broken one would otherwise be taken for something else. */
+/**
+ * What an editor's messages carry, checked where a broken one would otherwise be taken for
+ * something else.
+ */
 
 import type { LspPosition, LspRange } from "../../output/diagnostic.ts";
 import { filePath } from "./project-texts.ts";

@@ -57,7 +57,10 @@ function members(
   return [...found.values()];
 }
 
-/** `User.account.name` in Python; the class may be imported under another name, or be reached through its module. */
+/**
+ * `User.account.name` in Python; the class may be imported under another name, or be reached
+ * through its module.
+ */
 function pythonPath(vocabulary: Vocabulary, text: string, names: readonly string[]): Meaning | undefined {
   const spelled = (feature: FeatureSet["features"][number]) => vocabulary.attribute(feature);
   for (const [at, name] of names.entries()) {

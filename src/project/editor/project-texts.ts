@@ -86,7 +86,10 @@ export class ProjectTexts {
     return this.#named(analyzedFiles(this.#paths()));
   }
 
-  /** The Python and SQL files of the project, tests and scripts beside those that are analyzed, as they stand. */
+  /**
+   * The Python and SQL files of the project, tests and scripts beside those that are analyzed, as
+   * they stand.
+   */
   allFiles(): NamedText[] {
     return this.#named([...this.#paths()].filter(isRead).sort());
   }

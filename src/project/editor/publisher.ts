@@ -12,7 +12,10 @@ export class Publisher {
   /** @param send takes the parameters of `textDocument/publishDiagnostics` */
   constructor(private readonly send: (params: unknown) => void) {}
 
-  /** Tells the findings of all files, and of files that had some that there are none. A finding without a place is the project file's. */
+  /**
+   * Tells the findings of all files, and of files that had some that there are none. A finding
+   * without a place is the project file's.
+   */
   publish(texts: ProjectTexts, findings: readonly Diagnostic[]): void {
     const { root, configPath } = texts.project;
     const config = configPath.slice(root.length + 1);

@@ -383,7 +383,10 @@ function withLocals(around: Surroundings, locals: ReadonlyMap<string, ClassModel
   return locals.size > 0 ? { ...around, locals: new Map([...around.locals, ...locals]) } : around;
 }
 
-/** The names that the body of a function, or a comprehension, binds; what a function imports is left out. */
+/**
+ * The names that the body of a function, or a comprehension, binds; what a function imports is left
+ * out.
+ */
 function boundIn(node: PythonNode, text: string): Map<string, undefined> {
   const bound = new Map<string, undefined>();
   const bind = (target: PythonNode | null): void => {

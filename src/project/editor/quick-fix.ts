@@ -19,7 +19,10 @@ export interface QuickFixRequest {
   readonly byVersion: boolean;
 }
 
-/** The code actions for the findings that touch a part of a file. One that has no rival is preferred. */
+/**
+ * The code actions for the findings that touch a part of a file. One that has no rival is
+ * preferred.
+ */
 export function quickFixes(
   texts: ProjectTexts,
   findings: readonly Diagnostic[],

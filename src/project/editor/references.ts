@@ -1,4 +1,7 @@
-/** What an editor is answered about all places of a name: references, highlights, and what renaming changes. */
+/**
+ * What an editor is answered about all places of a name: references, highlights, and what renaming
+ * changes.
+ */
 
 import type { LspRange } from "../../output/diagnostic.ts";
 import type { Occurrences } from "./occurrences.ts";

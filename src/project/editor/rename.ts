@@ -1,4 +1,7 @@
-/** Renaming a class, a feature or a resolver everywhere at once. What could change anything but the name is refused. */
+/**
+ * Renaming a class, a feature or a resolver everywhere at once. What could change anything but the
+ * name is refused.
+ */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { namespaceOf } from "../../domain/name.ts";
@@ -57,8 +60,8 @@ export function checkRenamable({ symbol, spelled }: Occurrence, text: string): v
 }
 
 /**
- * The edits by file that give what stands at a place another name. The project with them has no finding that it has not now, and the same places name the
- * symbol. Throws RenameRefused.
+ * The edits by file that give what stands at a place another name. The project with them has no
+ * finding that it has not now, and the same places name the symbol. Throws RenameRefused.
  */
 export function renameEdits(at: Occurrence, newName: string, input: RenameInput): Map<string, Edit[]> {
   const { occurrences } = input;
@@ -133,7 +136,10 @@ function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { m
     );
 }
 
-/** Refuses what cannot be seen in whole: names that are bound in several ways, files that are not read, and what may mean something else. */
+/**
+ * Refuses what cannot be seen in whole: names that are bound in several ways, files that are not
+ * read, and what may mean something else.
+ */
 function checkPlaces(
   { definition, module, name, owner, queryName = name }: ProjectSymbol,
   { index, unread }: Occurrences,

@@ -24,7 +24,9 @@ export class RpcError extends Error {
   }
 }
 
-/** Answers one method. What it returns is the result of a request; of a notification it is dropped. */
+/**
+ * Answers one method. What it returns is the result of a request; of a notification it is dropped.
+ */
 export type Handler = (params: Readonly<Record<string, unknown>>) => unknown;
 
 /** What an editor is spoken to with. */
@@ -37,8 +39,8 @@ export interface RpcConnection {
 }
 
 /**
- * Makes the connection. `find` gives the handler of a method, throws RpcError when it must not be called now, and gives undefined for methods that do
- * not exist.
+ * Makes the connection. `find` gives the handler of a method, throws RpcError when it must not be
+ * called now, and gives undefined for methods that do not exist.
  */
 export function createRpc(
   send: (message: unknown) => void,

@@ -86,7 +86,10 @@ class SqlReader {
     }
   }
 
-  /** Columns by the features that they fill: those of the header's `fields`, and the others by their own name. */
+  /**
+   * Columns by the features that they fill: those of the header's `fields`, and the others by their
+   * own name.
+   */
   #columns(owner: ClassModel): void {
     const { bodyStart } = this.#header;
     const fields = readSettings(this.#header, () => undefined).fields ?? [];
@@ -118,7 +121,10 @@ class SqlReader {
     return symbol;
   }
 
-  /** Whether an item is `t.amount as amount`, so that the name stands for the same value wherever it is. */
+  /**
+   * Whether an item is `t.amount as amount`, so that the name stands for the same value wherever it
+   * is.
+   */
   #aliasesItself({ start, nameStart, name = "" }: SelectItem): boolean {
     if (nameStart - start > LONGEST_COLUMN) return false;
     const written = this.text.slice(this.#header.bodyStart + start, this.#header.bodyStart + nameStart);
@@ -127,7 +133,10 @@ class SqlReader {
     return last !== null && identifierName(last[0]).toLowerCase() === name.toLowerCase() && QUALIFIERS.test(before.slice(0, last.index));
   }
 
-  /** Where the query may use names that its select list gives: surely in `order by`, perhaps in `group by` and conditions. */
+  /**
+   * Where the query may use names that its select list gives: surely in `order by`, perhaps in
+   * `group by` and conditions.
+   */
   #uses(aliases: ReadonlyMap<string, ProjectSymbol>, items: readonly SelectItem[]): void {
     const { bodyStart } = this.#header;
     const [start, end] = [items[0]?.start ?? 0, items.at(-1)?.end ?? 0];

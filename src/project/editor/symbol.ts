@@ -1,11 +1,17 @@
-/** What of a project has a name that is written in many places: feature classes, features and resolvers. */
+/**
+ * What of a project has a name that is written in many places: feature classes, features and
+ * resolvers.
+ */
 
 import { relationOf, windowOf } from "../lint/annotation.ts";
 import { type ClassModel, type FieldModel, literalText, type ProjectModel, type ResolverModel } from "../lint/project-model.ts";
 import type { Expression } from "../lint/python-expression.ts";
 import type { ClassField, PythonClass, PythonFunction, PythonModule } from "../lint/python-module.ts";
 
-/** A feature class, a feature or a resolver. Every one has two names, which are one unless `name=` sets them apart. */
+/**
+ * A feature class, a feature or a resolver. Every one has two names, which are one unless `name=`
+ * sets them apart.
+ */
 export interface ProjectSymbol {
   readonly kind: "class" | "feature" | "resolver";
   /** What defines it. Two symbols are the same when it is the same object. */
@@ -15,7 +21,10 @@ export interface ProjectSymbol {
   readonly owner?: ClassModel;
   /** Its name in Python. */
   readonly name: string;
-  /** Its name in queries: the namespace of a class, the last part of an FQN. Undefined when only running the code tells. */
+  /**
+   * Its name in queries: the namespace of a class, the last part of an FQN. Undefined when only
+   * running the code tells.
+   */
   readonly queryName: string | undefined;
   /** The value of `name=`. */
   readonly nameOption: Expression | undefined;
@@ -33,7 +42,10 @@ export interface Occurrence {
   readonly isDefinition: boolean;
   /** A column of SQL or an entry of `fields`, which fills the feature. */
   readonly isColumn?: boolean;
-  /** For a column of SQL whose name is the database's and is to stay: the offset at which `as` and the feature's name can be put. */
+  /**
+   * For a column of SQL whose name is the database's and is to stay: the offset at which `as` and
+   * the feature's name can be put.
+   */
   readonly aliasAt?: number;
   /** SQL alone does not tell whether this name is the feature's column or one of the database. */
   readonly isUncertain?: boolean;
@@ -112,7 +124,10 @@ export class SymbolIndex {
     return owner.fields.get(name) ?? windowOf(owner, name);
   }
 
-  /** The feature that a part of a path is called in queries, such as `amount`, `fails__600__` or `fails[10m]`. */
+  /**
+   * The feature that a part of a path is called in queries, such as `amount`, `fails__600__` or
+   * `fails[10m]`.
+   */
   queried(owner: ClassModel, written: string): FieldModel | undefined {
     const fields = [...owner.fields.values()];
     const base = written.replace(/__\d+__$|\[.*\]$/, "");
@@ -132,7 +147,8 @@ export class SymbolIndex {
 }
 
 /**
- * The occurrences in a path such as `user.account.balance`, which begins at an offset with the name of a class; undefined when it leads nowhere.
+ * The occurrences in a path such as `user.account.balance`, which begins at an offset with the name
+ * of a class; undefined when it leads nowhere.
  * @param root the class that the first part stands for, and which of its names that is
  */
 export function pathOccurrences(

@@ -1,9 +1,15 @@
-/** Places in a text as editors say them: 0-based lines and UTF-16 units, which JavaScript counts too. */
+/**
+ * Places in a text as editors say them: 0-based lines and UTF-16 units, which JavaScript counts
+ * too.
+ */
 
 import type { Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { LspPosition, LspRange } from "../../output/diagnostic.ts";
 
-/** Offset of a position; what lies outside of the text is taken to the end of its line, or to that of the text. */
+/**
+ * Offset of a position; what lies outside of the text is taken to the end of its line, or to that
+ * of the text.
+ */
 export function offsetOf(text: string, { line, character }: LspPosition): number {
   let start = 0;
   for (let at = 0; at < line; at++) {

@@ -1,4 +1,7 @@
-/** What a project's names mean while it is being edited: the analyzer's last graph, and over it what the text says now. */
+/**
+ * What a project's names mean while it is being edited: the analyzer's last graph, and over it what
+ * the text says now.
+ */
 
 import type { Feature, FeatureSet, Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { nameFrom } from "./identifier.ts";
@@ -24,7 +27,8 @@ export class Vocabulary {
 
   /**
    * @param written the graph of the text as it stands
-   * @param analyzed the analyzer's last graph, which knows types and what resolvers produce; it may be behind the text
+   * @param analyzed the analyzer's last graph, which knows types and what resolvers produce; it may
+   * be behind the text
    */
   constructor(
     written: Graph,
@@ -68,7 +72,10 @@ export class Vocabulary {
       : undefined;
   }
 
-  /** The feature's name in Python: the attribute at its place, which `feature(name=...)` may set apart from its name in queries. */
+  /**
+   * The feature's name in Python: the attribute at its place, which `feature(name=...)` may set
+   * apart from its name in queries.
+   */
   attribute(feature: Feature): string {
     const known = this.#attributes.get(feature);
     if (known !== undefined) return known;
@@ -89,7 +96,9 @@ export class Vocabulary {
     return written.trim().replace(/^(["'])(.*)\1$/, "$2");
   }
 
-  /** Follows names through relations, from a class. `spelled` says how a feature is called there. */
+  /**
+   * Follows names through relations, from a class. `spelled` says how a feature is called there.
+   */
   follow(set: FeatureSet, names: readonly string[], spelled: (feature: Feature) => string): Meaning | undefined {
     let meaning: Meaning = { kind: "class", set };
     for (const name of names) {

@@ -16,7 +16,10 @@ interface TextEdit {
   readonly newText: string;
 }
 
-/** A `WorkspaceEdit`: by document and version for editors that know those, so that an edit of a text that has changed since is refused; else by URI. */
+/**
+ * A `WorkspaceEdit`: by document and version for editors that know those, so that an edit of a text
+ * that has changed since is refused; else by URI.
+ */
 export function workspaceEdit(texts: ProjectTexts, edits: ReadonlyMap<string, readonly Edit[]>, byVersion: boolean): unknown {
   const changed = [...edits].map(([path, list]): { uri: string; version: number | null; edits: TextEdit[] } => {
     const ranges = rangesOf(texts.text(path) ?? "", list);

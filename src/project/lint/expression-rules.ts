@@ -1,6 +1,6 @@
 /**
- * Rules about expressions of `_` that their text shows: 133, unknown functions; 134, operators that Python decides at once; 135, expressions in
- * resolvers; 180, windows.
+ * Rules about expressions of `_` that their text shows: 133, unknown functions; 134, operators that
+ * Python decides at once; 135, expressions in resolvers; 180, windows.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";

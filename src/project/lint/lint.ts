@@ -1,6 +1,7 @@
 /**
- * Lint without Python: what the text of a project's files proves. It reads every Python and SQL file, and keeps silent about what only running the code
- * could tell, so that an error it reports is one.
+ * Lint without Python: what the text of a project's files proves. It reads every Python and SQL
+ * file, and keeps silent about what only running the code could tell, so that an error it reports
+ * is one.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -24,7 +25,10 @@ import { staticGraph } from "./static-graph.ts";
 
 /** What is linted. */
 export interface LintInput {
-  /** The project's files by path relative to the root; what is neither Python nor SQL is passed over. */
+  /**
+   * The project's files by path relative to the root; what is neither Python nor SQL is passed
+   * over.
+   */
   readonly files: readonly { readonly path: string; readonly text: string }[];
   /** Runtime of the environment, such as `python311`; undefined = any. */
   readonly runtime?: string;
@@ -34,7 +38,10 @@ export interface LintInput {
   readonly skipDrivers?: boolean;
   /** Metadata that must be there (rule 192). */
   readonly policy?: MetadataPolicy;
-  /** What earlier runs with the same runtime have read; files whose text is the same are not read again. */
+  /**
+   * What earlier runs with the same runtime have read; files whose text is the same are not read
+   * again.
+   */
   readonly known?: Map<string, ReadFile>;
 }
 
@@ -46,7 +53,9 @@ export interface ReadFile {
   readonly module?: PythonModule;
 }
 
-/** Larger Python files are taken to be generated and are not read; what they define is then unknown. */
+/**
+ * Larger Python files are taken to be generated and are not read; what they define is then unknown.
+ */
 const LARGEST_FILE = 1_048_576;
 
 /** Lints a project's files. Never throws; the findings are in the order of file and line. */

@@ -1,4 +1,7 @@
-/** Rule 146: values of decorators and of `feature(...)` that are literals and wrong. What is computed is left alone. */
+/**
+ * Rule 146: values of decorators and of `feature(...)` that are literals and wrong. What is
+ * computed is left alone.
+ */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { SCHEDULE_GRAMMAR, scheduleProblem } from "../../domain/cron.ts";

@@ -1,4 +1,7 @@
-/** What a resolver can return instead of what it does: examples for finding 143 that have nothing against them themselves. The analyzer gives the same. */
+/**
+ * What a resolver can return instead of what it does: examples for finding 143 that have nothing
+ * against them themselves. The analyzer gives the same.
+ */
 
 import { type FeaturePath, readAnnotation, relationOf } from "./annotation.ts";
 import type { ClassModel, FieldModel, ProjectModel, ResolverModel } from "./project-model.ts";
@@ -15,7 +18,9 @@ export class OutputAdvice {
     readonly inputs: readonly FeaturePath[],
   ) {}
 
-  /** What to write behind `->`, with a verb; undefined when the text of the files does not show it. */
+  /**
+   * What to write behind `->`, with a verb; undefined when the text of the files does not show it.
+   */
   example(): string | undefined {
     const [first] = this.inputs;
     const owner = first?.root ?? this.#newest();
@@ -42,7 +47,10 @@ export class OutputAdvice {
     return isWhole ? `write '-> Features[${owner.definition.name}]', or name its features` : this.example();
   }
 
-  /** The attributes of a class that the resolver can produce, in the order of definition; undefined when the class is not fully understood. */
+  /**
+   * The attributes of a class that the resolver can produce, in the order of definition; undefined
+   * when the class is not fully understood.
+   */
   freeFeatures(owner: ClassModel): string[] | undefined {
     const fields = [...owner.fields.values()];
     const readings = new Map(fields.map((field) => [field, readAnnotation(this.model, owner.module, field.source.annotation)]));
@@ -66,7 +74,10 @@ export class OutputAdvice {
       .map(({ attribute }) => attribute);
   }
 
-  /** What to return instead of a has-one relation; undefined when its join is not plain to see: a foreign key of its own class, and one only. */
+  /**
+   * What to return instead of a has-one relation; undefined when its join is not plain to see: a
+   * foreign key of its own class, and one only.
+   */
   ofRelation({ root, field, relation }: FeaturePath): string | undefined {
     if (field.source.value || !root.complete) return undefined;
     const taken = this.#taken();
@@ -116,7 +127,10 @@ function isMarked(field: FieldModel): boolean {
   return option?.kind === "bool" && option.value;
 }
 
-/** Whether a feature is computed by an expression: whatever stands to the right of `=` that is no constant. */
+/**
+ * Whether a feature is computed by an expression: whatever stands to the right of `=` that is no
+ * constant.
+ */
 function isExpression({ source: { value }, options, windows }: FieldModel): boolean {
   if (options.some(({ name }) => name === "expression")) return true;
   if (value === undefined || windows !== undefined) return false;

@@ -1,4 +1,6 @@
-/** Rule 192: metadata that the project asks of features and resolvers (`validation:` in svc.yaml). */
+/**
+ * Rule 192: metadata that the project asks of features and resolvers (`validation:` in svc.yaml).
+ */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";

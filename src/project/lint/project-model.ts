@@ -1,4 +1,7 @@
-/** The feature classes and names of a whole project, as the text of its Python files says. What it cannot know it says so. */
+/**
+ * The feature classes and names of a whole project, as the text of its Python files says. What it
+ * cannot know it says so.
+ */
 
 import { namespaceOf, parseWindow } from "../../domain/name.ts";
 import type { Expression, Keyword } from "./python-expression.ts";
@@ -14,7 +17,10 @@ export interface FieldModel {
   readonly options: readonly Keyword[];
   /** The value is something whose effect is not understood: a call of a helper, `**options`. */
   readonly open: boolean;
-  /** The windows of `windowed(...)` in seconds, as far as they are literals; undefined when it is not written so. */
+  /**
+   * The windows of `windowed(...)` in seconds, as far as they are literals; undefined when it is
+   * not written so.
+   */
   readonly windows: readonly number[] | undefined;
 }
 
@@ -111,7 +117,9 @@ export class ProjectModel {
     return !this.whole || this.modules.some((module) => module.open || mentionsFeatures(module));
   }
 
-  /** The SDK's name that a dotted name stands for, such as `features` for `svc.features.features`. */
+  /**
+   * The SDK's name that a dotted name stands for, such as `features` for `svc.features.features`.
+   */
   sdkName(module: PythonModule, path: readonly string[]): string | undefined {
     const [first, ...rest] = path;
     const item = first === undefined ? undefined : module.imports.get(first);
@@ -273,7 +281,10 @@ function isClassVariable(annotation: Expression): boolean {
   return dottedPath(core)?.at(-1) === "ClassVar";
 }
 
-/** Whether a module uses the decorator otherwise than above a class at the top level, or under another name. */
+/**
+ * Whether a module uses the decorator otherwise than above a class at the top level, or under
+ * another name.
+ */
 function mentionsFeatures(module: PythonModule): boolean {
   const written = module.definitions
     .filter((item) => item.kind === "class")

@@ -1,4 +1,7 @@
-/** Expressions of Python as far as annotations, decorators and defaults need them; everything else is `other`. */
+/**
+ * Expressions of Python as far as annotations, decorators and defaults need them; everything else
+ * is `other`.
+ */
 
 import { parser } from "@lezer/python";
 
@@ -18,7 +21,10 @@ export type Expression = Placed &
     | { readonly kind: "member"; readonly object: Expression; readonly name: string; readonly nameFrom: number }
     | { readonly kind: "subscript"; readonly object: Expression; readonly items: readonly Expression[] }
     | { readonly kind: "call"; readonly callee: Expression; readonly call: Arguments }
-    /** `value` is undefined when only running it tells (formatted, escaped, bytes); `quoted` is the annotation in it. */
+    /**
+     * `value` is undefined when only running it tells (formatted, escaped, bytes); `quoted` is the
+     * annotation in it.
+     */
     | { readonly kind: "string"; readonly value: string | undefined; readonly quoted: Expression | undefined }
     | { readonly kind: "number"; readonly text: string }
     | { readonly kind: "none" }
@@ -50,7 +56,10 @@ const DEEPEST = 40;
 const LONGEST_QUOTED = 2000;
 const SIGNS = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp", "*", "**"]);
 
-/** Reads a node. `shift` is added to offsets: the text of a quoted annotation stands elsewhere in the file. */
+/**
+ * Reads a node. `shift` is added to offsets: the text of a quoted annotation stands elsewhere in
+ * the file.
+ */
 export function readExpression(node: PythonNode, text: string, shift = 0, depth = 0): Expression {
   const place = { from: node.from + shift, to: node.to + shift };
   const other = { ...place, kind: "other" } as const;

@@ -14,7 +14,9 @@ export interface Import {
 
 /** A decorator. */
 export interface Decorator {
-  /** `features` or `svc.features.features` as written, by segment; empty when it is no plain name. */
+  /**
+   * `features` or `svc.features.features` as written, by segment; empty when it is no plain name.
+   */
   readonly path: readonly string[];
   readonly call: Arguments;
 }
@@ -82,7 +84,10 @@ export interface PythonModule {
   readonly names: ReadonlySet<string>;
   /** Modules that all names are taken from, with `import *`. */
   readonly stars: readonly string[];
-  /** More names may exist than are written: a star import, `globals()`, `exec`, or text that was not understood. */
+  /**
+   * More names may exist than are written: a star import, `globals()`, `exec`, or text that was not
+   * understood.
+   */
   readonly open: boolean;
   /** The tree of the file; its offsets are those of the text. */
   readonly tree: PythonNode;

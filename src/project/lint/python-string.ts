@@ -18,13 +18,16 @@ export function stringEnd(text: string, from: number, quote: string): number | u
 /** How a formatted string ended. */
 export interface FormattedEnd {
   readonly end: number;
-  /** It holds its own quotes again inside of a replacement field, which Python reads from 3.12 on. */
+  /**
+   * It holds its own quotes again inside of a replacement field, which Python reads from 3.12 on.
+   */
   readonly reusesQuotes: boolean;
 }
 
 /**
- * End of a formatted string, read as Python 3.12 does: replacement fields hold any expression, strings with the same quotes included. Undefined when
- * it is not closed or nested too deeply; the caller then reads it as older Pythons do.
+ * End of a formatted string, read as Python 3.12 does: replacement fields hold any expression,
+ * strings with the same quotes included. Undefined when it is not closed or nested too deeply; the
+ * caller then reads it as older Pythons do.
  */
 export function formattedEnd(text: string, from: number, quote: string, isRaw: boolean, depth = 0): FormattedEnd | undefined {
   let at = from;

@@ -1,4 +1,7 @@
-/** Syntax that tokens in a row prove wrong (101), syntax that is newer than the runtime (104), and text that the tree parser can read. */
+/**
+ * Syntax that tokens in a row prove wrong (101), syntax that is newer than the runtime (104), and
+ * text that the tree parser can read.
+ */
 
 import { type PythonToken, type PythonTokens, type SyntaxProblem, tokenizePython } from "./python-tokens.ts";
 
@@ -15,7 +18,10 @@ export interface NewerSyntax {
 export interface PythonSyntax {
   readonly problem: SyntaxProblem | undefined;
   readonly newer: readonly NewerSyntax[];
-  /** The text with what the tree parser stumbles over replaced by something of the same length and meaning. */
+  /**
+   * The text with what the tree parser stumbles over replaced by something of the same length and
+   * meaning.
+   */
   readonly parseable: string;
 }
 

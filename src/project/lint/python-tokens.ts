@@ -1,6 +1,6 @@
 /**
- * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Whatever it reports, Python 3.10 to 3.13 refuse too; much that
- * they refuse it does not see.
+ * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Whatever it
+ * reports, Python 3.10 to 3.13 refuse too; much that they refuse it does not see.
  */
 
 import { formattedEnd, stringEnd } from "./python-string.ts";
@@ -102,7 +102,9 @@ class PythonTokenizer {
     throw new Refused({ message, start, end });
   }
 
-  /** Reads the blanks at the beginning of a logical line; false when the line is empty or a comment. */
+  /**
+   * Reads the blanks at the beginning of a logical line; false when the line is empty or a comment.
+   */
   #indentation(): boolean {
     if (this.tokens.length > 0 && this.tokens.at(-1)?.kind !== "newline") return true;
     const start = this.#at;

@@ -1,7 +1,8 @@
 /**
- * Rule 194: a data source needs a driver that the requirements do not name. The server reads SQLite, PostgreSQL and MySQL itself, for which nothing need
- * be installed. Sources of other kinds are read by Python with a driver of the maker's, so the requirements must hold that package, or the SDK with the
- * extra of that name (`svc[snowflake]`).
+ * Rule 194: a data source needs a driver that the requirements do not name. The server reads
+ * SQLite, PostgreSQL and MySQL itself, for which nothing need be installed. Sources of other kinds
+ * are read by Python with a driver of the maker's, so the requirements must hold that package, or
+ * the SDK with the extra of that name (`svc[snowflake]`).
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -46,7 +47,10 @@ export function requirementFindings(model: ProjectModel, places: Places, require
   );
 }
 
-/** Names of a requirements file, normalized, extras of the SDK as `svc[x]`; undefined when it includes what is not at hand. */
+/**
+ * Names of a requirements file, normalized, extras of the SDK as `svc[x]`; undefined when it
+ * includes what is not at hand.
+ */
 export function requirementNames(text: string): Set<string> | undefined {
   const names = new Set<string>();
   for (const raw of text.split(/\r?\n/)) {

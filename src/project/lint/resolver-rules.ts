@@ -18,7 +18,10 @@ interface Input {
   readonly path: FeaturePath;
 }
 
-/** Checks every resolver by itself, their names against each other, and the features that named queries name. */
+/**
+ * Checks every resolver by itself, their names against each other, and the features that named
+ * queries name.
+ */
 export function resolverFindings(model: ProjectModel, places: Places): Diagnostic[] {
   return [
     ...model.resolvers.flatMap((resolver) => [

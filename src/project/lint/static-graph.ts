@@ -1,4 +1,7 @@
-/** A graph of what the text of the Python files shows, enough to link SQL files and to check metadata; and how far it can be trusted. */
+/**
+ * A graph of what the text of the Python files shows, enough to link SQL files and to check
+ * metadata; and how far it can be trusted.
+ */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {

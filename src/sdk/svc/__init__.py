@@ -3,17 +3,12 @@
     from svc import online
     from svc.features import features, feature
 
-    @features
-    class User:
-        id: int
-        email: str
-        domain: str
+    @features class User: id: int email: str domain: str
 
-    @online
-    def domain(email: User.email) -> User.domain:
-        return email.split("@")[1]
+    @online def domain(email: User.email) -> User.domain: return email.split("@")[1]
 
-Every public name can be imported from here, but for `features`, which is the module's name; `_public_names` lists where else.
+Every public name can be imported from here, but for `features`, which is the module's name;
+`_public_names` lists where else.
 """
 
 from __future__ import annotations

@@ -3,13 +3,16 @@
     python -I -B -X utf8 <sdk>/svc/_boot.py analyze --root <folder> --files <list.json> --out <graph.json> [...]
     python -I -B -X utf8 <sdk>/svc/_boot.py worker  --root <folder> --socket <path> [...]
 
-Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the folder that resolvers load their files from.
-The package, and with it what it needs of the standard library, is imported before the root is on the path, so that no file of the project
-can take the place of `types` or `logging`. The rest of the arguments is the business of the mode.
+Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the
+folder that resolvers load their files from. The package, and with it what it needs of the standard
+library, is imported before the root is on the path, so that no file of the project can take the
+place of `types` or `logging`. The rest of the arguments is the business of the mode.
 
-What was started stays between the server and the code of the project: it forks before it has imported anything, and only the child goes on. What user code finds as its
-parent, and may kill, is therefore never the server. The parent ends as its child does, by the same signal or with the same code. When the server is gone, which closes the
-pipe that is the parent's stdin, it ends the whole process group, whatever the child is busy with.
+What was started stays between the server and the code of the project: it forks before it has
+imported anything, and only the child goes on. What user code finds as its parent, and may kill, is
+therefore never the server. The parent ends as its child does, by the same signal or with the same
+code. When the server is gone, which closes the pipe that is the parent's stdin, it ends the whole
+process group, whatever the child is busy with.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from _thread import start_new_thread
 
 
 def stand_between() -> None:
-    """Returns in a child process, whose stdin is empty; in this process it never does. There is nothing to be done where processes cannot be forked."""
+    """Returns in a child process, whose stdin is empty; in this process it never does. There is
+    nothing to be done where processes cannot be forked.
+    """
     if not hasattr(os, "fork"):
         return
     child = os.fork()

@@ -1,4 +1,5 @@
-"""The pytest plugin: the project's modules, and the tests themselves, may use `and`, `or`, `not`, `in` and `is` in filters.
+"""The pytest plugin: the project's modules, and the tests themselves, may use `and`, `or`, `not`,
+`in` and `is` in filters.
 
     pytest -p svc._pytest_plugin
 
@@ -18,7 +19,9 @@ from ._loading.rewrite import rewrite
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
-    """Installs the import hook before any module of the project, conftest files included, is imported."""
+    """Installs the import hook before any module of the project, conftest files included, is
+    imported.
+    """
     install(str(early_config.rootpath))
     _rewrite_tests()
 
@@ -30,7 +33,9 @@ def pytest_configure(config: Any) -> None:
 
 
 def _rewrite_tests() -> None:
-    """Test modules are compiled by pytest, which rewrites their asserts: has it rewrite the operators as well, and keep those files apart."""
+    """Test modules are compiled by pytest, which rewrites their asserts: has it rewrite the
+    operators as well, and keep those files apart.
+    """
     try:
         from _pytest.assertion import rewrite as asserts
     except ImportError:

@@ -64,19 +64,23 @@ Times = Union[datetime, str, Sequence[Union[datetime, str]], None]
 
 @dataclass(frozen=True)
 class OnlineQueryContext:
-    """What one query says instead of its client: the environment that is asked, and the tags that the query carries."""
+    """What one query says instead of its client: the environment that is asked, and the tags that
+    the query carries.
+    """
 
     environment: Optional[str] = None
     tags: Union[str, Sequence[str], None] = None
 
 
 class SvcClient:
-    """Queries a server. One client can be used from several threads; connections and the token are kept between calls.
+    """Queries a server. One client can be used from several threads; connections and the token are
+    kept between calls.
 
-    client_id, client_secret, environment, api_server: without them the environment variables ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``,
-    ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else the command line's config file, which `svc login` writes.
-    branch: a branch deployment to query. deployment_id: one deployment to query. timeout: seconds that an answer may take;
-    what is not there by then has failed with the code DEADLINE_EXCEEDED.
+    client_id, client_secret, environment, api_server: without them the environment variables
+    ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else
+    the command line's config file, which `svc login` writes. branch: a branch deployment to query.
+    deployment_id: one deployment to query. timeout: seconds that an answer may take; what is not
+    there by then has failed with the code DEADLINE_EXCEEDED.
 
     Nothing is sent before the first call. Raises ConfigError when there are no credentials.
     """
@@ -162,16 +166,24 @@ class SvcClient:
         trace: bool = False,
         store_plan_stages: bool = False,
     ) -> Any:
-        """Computes or serves features for one row, or, when the input is a list of rows, for all of them as `query_bulk` does.
+        """Computes or serves features for one row, or, when the input is a list of rows, for all of
+        them as `query_bulk` does.
 
-        input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``, or a list of such rows that all name the same features. output: features, feature classes or names; without any, what the
-        named query says, or the class of the input. context: the environment to ask and the query's tags, when `tags` says none. staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
-        now: the time to answer as of; for a list of rows it may be a list too, with a time for each. query_context: what resolvers read with `svc.query_context()`. query_name, query_name_version: a query
-        that is stored with the code; without a version, its latest. include_meta: `FeatureResult.meta` says where each value came from. explain: `meta.explain_output` has
-        the plan. planner_options: what `svc query --help` lists, such as ``{"disable_cache_reads": True}``; they come before the named query's.
-        trace: spans are kept, under `meta.trace_id`. store_plan_stages: what every step gave is kept, as long as the run is; much slower.
+        input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``, or a list of such rows
+        that all name the same features. output: features, feature classes or names; without any,
+        what the named query says, or the class of the input. context: the environment to ask and
+        the query's tags, when `tags` says none. staleness: how old a stored value may be, per
+        feature, as ``"1h"`` or a timedelta. now: the time to answer as of; for a list of rows it
+        may be a list too, with a time for each. query_context: what resolvers read with
+        `svc.query_context()`. query_name, query_name_version: a query that is stored with the code;
+        without a version, its latest. include_meta: `FeatureResult.meta` says where each value came
+        from. explain: `meta.explain_output` has the plan. planner_options: what `svc query --help`
+        lists, such as ``{"disable_cache_reads": True}``; they come before the named query's. trace:
+        spans are kept, under `meta.trace_id`. store_plan_stages: what every step gave is kept, as
+        long as the run is; much slower.
 
-        Raises QueryError when the query is refused, and other ClientErrors when there is no answer. What fails while it runs is in `errors`.
+        Raises QueryError when the query is refused, and other ClientErrors when there is no answer.
+        What fails while it runs is in `errors`.
         """
         if isinstance(input, (list, tuple)):
             if include_meta:
@@ -205,10 +217,12 @@ class SvcClient:
         trace: bool = False,
         store_plan_stages: bool = False,
     ) -> BulkQueryResult:
-        """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
+        """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2,
+        3]}, output=[User.name])``.
 
-        input: a list of values per feature, all of one length, or of length 1, which then stands for every row. now: one time for all rows, or a list of them,
-        as `input` has of values: each row is then answered as a query of it alone with that time is. The rest as for `query`.
+        input: a list of values per feature, all of one length, or of length 1, which then stands
+        for every row. now: one time for all rows, or a list of them, as `input` has of values: each
+        row is then answered as a query of it alone with that time is. The rest as for `query`.
         """
         given = {feature: _column(feature, values) for feature, values in input.items()}
         tags = tags if tags or context is None else context.tags
@@ -226,9 +240,11 @@ class SvcClient:
         float_absolute_tolerance: float = 1e-12,
         **options: Any,
     ) -> QueryResult:
-        """Queries, and raises AssertionError with everything that is not as expected: ``check({User.id: 1}, {User.name: "Ann"})``.
+        """Queries, and raises AssertionError with everything that is not as expected:
+        ``check({User.id: 1}, {User.name: "Ann"})``.
 
-        Floats may be apart as `math.isclose` allows; NaN equals NaN; sets have no order. `options` are those of `query`.
+        Floats may be apart as `math.isclose` allows; NaN equals NaN; sets have no order. `options`
+        are those of `query`.
         """
         if not assertions:
             raise ValueError("check needs the values that are expected, by feature: assertions={User.name: 'Ann'}")
@@ -340,7 +356,9 @@ def _row(row: Any, at: Optional[int] = None) -> Mapping[Feature, Any]:
 
 
 def _columns_of(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Rows as one list of values per feature. Raises ValueError when they do not all name the same features."""
+    """Rows as one list of values per feature. Raises ValueError when they do not all name the same
+    features.
+    """
     if not rows:
         raise ValueError("input is a list without rows: give at least one, such as [{User.id: 1}]")
     named = [{feature_name(feature): value for feature, value in _row(row, at).items()} for at, row in enumerate(rows)]

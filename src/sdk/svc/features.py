@@ -54,7 +54,8 @@ __all__ = [
     "windowed",
 ]
 
-#: The row of the class that is being defined, in expressions: `subtotal: float = _.total - _.tax`. In the brackets of a has-many relation,
+#: The row of the class that is being defined, in expressions: `subtotal: float = _.total - _.tax`.
+#: In the brackets of a has-many relation,
 #: `_.txns[_.amount > 1000].count()`, it is the row of the other class.
 _: Any = underscore
 
@@ -74,18 +75,21 @@ def feature(
     cache_nulls: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
-    """What there is to say about a feature beside its type; stands to the right of `=` in a feature class.
+    """What there is to say about a feature beside its type; stands to the right of `=` in a feature
+    class.
 
-    max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s" never stores. Default: the class's.
+    max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s"
+    never stores. Default: the class's.
         A feature that is given its old name or type back has its old stored values back too, while they are not too old.
-    default: the value when nothing provides one, or what does gives None; that None is stored like a value.
-    owner, tags, description: metadata. They may as well stand in the comment above, as text, `:owner:` and `:tags:`.
-    primary: whether it identifies a row; `Primary[...]` says the same.
-    name: its name in queries, when it differs from the attribute's.
-    expression: how it is computed without code, such as `_.total - _.tax`.
-    store_online: False keeps its values out of the online store, whatever its staleness. Default: the class's, else True.
-    store_offline: False keeps its values out of the offline store. Default: the class's, else True.
-    cache_nulls: False keeps None out of the online store; an older value stays until it is too old. Default: the class's, else True.
+    default: the value when nothing provides one, or what does gives None; that None is stored like
+    a value. owner, tags, description: metadata. They may as well stand in the comment above, as
+    text, `:owner:` and `:tags:`. primary: whether it identifies a row; `Primary[...]` says the
+    same. name: its name in queries, when it differs from the attribute's. expression: how it is
+    computed without code, such as `_.total - _.tax`. store_online: False keeps its values out of
+    the online store, whatever its staleness. Default: the class's, else True. store_offline: False
+    keeps its values out of the offline store. Default: the class's, else True. cache_nulls: False
+    keeps None out of the online store; an older value stays until it is too old. Default: the
+    class's, else True.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("feature", others)
@@ -97,13 +101,16 @@ def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
 
         account: "Account | None" = has_one(lambda: Account.owner_id == User.id)
 
-    Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign keys. In a join of a class with itself, has_one goes
-    from the foreign key to the key that it refers to, by its type or because that is the primary key; has_many the other way.
+    Several columns are joined with `&`. Without `has_one` the join is inferred from the foreign
+    keys. In a join of a class with itself, has_one goes from the foreign key to the key that it
+    refers to, by its type or because that is the primary key; has_many the other way.
 
-    When no row has the value, everything read of the row is None, its key too, or fails if the relation is not optional. Whether there is a row is told by
-    the resolver or query that has all rows (`total`); else by those whose rows have a feature that is neither optional nor has a default; else by all
-    that find rows by the join, unless a resolver makes features of the key alone: then every key has a row. An expression that aggregates the rows of a
-    row that is missing is None; a resolver is handed no rows.
+    When no row has the value, everything read of the row is None, its key too, or fails if the
+    relation is not optional. Whether there is a row is told by the resolver or query that has all
+    rows (`total`); else by those whose rows have a feature that is neither optional nor has a
+    default; else by all that find rows by the join, unless a resolver makes features of the key
+    alone: then every key has a row. An expression that aggregates the rows of a row that is missing
+    is None; a resolver is handed no rows.
     """
     if not callable(join) or isinstance(join, (FeatureReference, Expression, Condition)):
         raise TypeError("has_one takes a function: has_one(lambda: Account.owner_id == User.id)")
@@ -115,7 +122,8 @@ def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, No
 
         visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
 
-    Without `has_many` the join is inferred from the foreign keys of the other class, or from its relation back.
+    Without `has_many` the join is inferred from the foreign keys of the other class, or from its
+    relation back.
 
     max_staleness: how old stored rows may be to be served.
     """
@@ -134,7 +142,9 @@ def _definition(item: Any) -> Union[FeatureClass, Field]:
 
 
 def owner(item: Any) -> Optional[str]:
-    """The owner of a feature (its own, else its class's) or of a feature class; None when there is none."""
+    """The owner of a feature (its own, else its class's) or of a feature class; None when there is
+    none.
+    """
     return _definition(item).owner
 
 

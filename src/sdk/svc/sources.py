@@ -1,7 +1,8 @@
 """Databases that SQL resolvers read.
 
-A source has a name; `-- source: <name>` in a SQL file means it. What is not said here comes from the server's environment, in
-variables that begin with the name in capitals and override what is said here; credentials only come from there.
+A source has a name; `-- source: <name>` in a SQL file means it. What is not said here comes from
+the server's environment, in variables that begin with the name in capitals and override what is
+said here; credentials only come from there.
 
     from svc import SQLiteSource, PostgreSQLSource
     flights = SQLiteSource(name="flights", path="data/flights.db")     # FLIGHTS_SQLITE_PATH
@@ -43,9 +44,11 @@ class DataSource:
 
 
 class SQLiteSource(DataSource):
-    """A SQLite file. A relative path starts from the project's folder. Environment: `<NAME>_SQLITE_PATH`.
+    """A SQLite file. A relative path starts from the project's folder. Environment:
+    `<NAME>_SQLITE_PATH`.
 
-    SQLite has no type for JSON: a text that holds some stays a text for a feature of type `Any`, and is read where the feature is a list or a dataclass.
+    SQLite has no type for JSON: a text that holds some stays a text for a feature of type `Any`,
+    and is read where the feature is a list or a dataclass.
     """
 
     kind = "SOURCE_KIND_SQLITE"
@@ -56,8 +59,9 @@ class SQLiteSource(DataSource):
 
 
 class PostgreSQLSource(DataSource):
-    """A PostgreSQL database. Environment: `<NAME>_PGHOST`, `_PGPORT`, `_PGUSER`, `_PGPASSWORD`, `_PGDATABASE`, `_PGSSLMODE`,
-    `_PGSSLROOTCERT`."""
+    """A PostgreSQL database. Environment: `<NAME>_PGHOST`, `_PGPORT`, `_PGUSER`, `_PGPASSWORD`,
+    `_PGDATABASE`, `_PGSSLMODE`, `_PGSSLROOTCERT`.
+    """
 
     kind = "SOURCE_KIND_POSTGRESQL"
     taker = "PostgreSQLSource"
@@ -78,8 +82,9 @@ class PostgreSQLSource(DataSource):
 
 
 class MySQLSource(DataSource):
-    """A MySQL or MariaDB database. Environment: `<NAME>_MYSQL_HOST`, `_MYSQL_PORT`, `_MYSQL_USER`, `_MYSQL_PASSWORD`, `_MYSQL_DATABASE`,
-    `_MYSQL_SSLMODE`, `_MYSQL_SSL_CA`."""
+    """A MySQL or MariaDB database. Environment: `<NAME>_MYSQL_HOST`, `_MYSQL_PORT`, `_MYSQL_USER`,
+    `_MYSQL_PASSWORD`, `_MYSQL_DATABASE`, `_MYSQL_SSLMODE`, `_MYSQL_SSL_CA`.
+    """
 
     kind = "SOURCE_KIND_MYSQL"
     taker = "MySQLSource"

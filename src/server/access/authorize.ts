@@ -1,4 +1,7 @@
-/** Who calls, and whether they may: the bearer token or the browser session of a request against the permission that a method names. */
+/**
+ * Who calls, and whether they may: the bearer token or the browser session of a request against the
+ * permission that a method names.
+ */
 
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
 import { Failure } from "../failure.ts";
@@ -30,7 +33,10 @@ export function hasCredentials(headers: Headers): boolean {
 
 const LOGIN_HINT = "Run `svc login`.";
 
-/** The caller of a request by its `Authorization: Bearer` header, else by both halves of a browser session. Throws Failure unauthenticated. */
+/**
+ * The caller of a request by its `Authorization: Bearer` header, else by both halves of a browser
+ * session. Throws Failure unauthenticated.
+ */
 export async function authenticate(callers: Callers, headers: Headers): Promise<Caller> {
   const header = headers.get("authorization");
   if (!header && headers.has(PAGE_KEY_HEADER)) {
@@ -50,8 +56,9 @@ export async function authenticate(callers: Callers, headers: Headers): Promise<
 }
 
 /**
- * Checks that a request may do what needs `permission`, and says who calls; undefined for what needs no credentials. A method whose permission was never
- * stated is refused, so that forgetting it opens no door. Throws Failure.
+ * Checks that a request may do what needs `permission`, and says who calls; undefined for what
+ * needs no credentials. A method whose permission was never stated is refused, so that forgetting
+ * it opens no door. Throws Failure.
  */
 export async function authorize(callers: Callers, headers: Headers, permission: Permission): Promise<Caller | undefined> {
   if (permission === Permission.PUBLIC) return undefined;

@@ -1,7 +1,8 @@
 /**
- * Browser sessions: a client makes an entry, a one-time code, and the browser that comes with it is logged in as the client. A session has two halves. The cookie
- * is sent to every port of the host, so other programs there may see it; the page key is kept in the storage of this origin, and scripts that read it cannot read
- * the cookie. So only both together are a session.
+ * Browser sessions: a client makes an entry, a one-time code, and the browser that comes with it is
+ * logged in as the client. A session has two halves. The cookie is sent to every port of the host,
+ * so other programs there may see it; the page key is kept in the storage of this origin, and
+ * scripts that read it cannot read the cookie. So only both together are a session.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -38,13 +39,19 @@ export interface OpenedSession {
 
 /** The browser sessions of a server. */
 export interface BrowserSessions {
-  /** Makes an entry for a page of this server. Throws Failure: invalid_argument for a path that leads elsewhere, permission_denied for a caller that is a session. */
+  /**
+   * Makes an entry for a page of this server. Throws Failure: invalid_argument for a path that
+   * leads elsewhere, permission_denied for a caller that is a session.
+   */
   enter(
     caller: Caller,
     path: string,
     readOnly: boolean,
   ): Promise<{ readonly code: string; readonly path: string; readonly expiresAt: number }>;
-  /** Opens the session of an entry, once; the one that the request comes with ends. Undefined when the code is of no entry. */
+  /**
+   * Opens the session of an entry, once; the one that the request comes with ends. Undefined when
+   * the code is of no entry.
+   */
   redeem(code: string, headers: Headers): Promise<OpenedSession | undefined>;
   /** Who a request with both halves of a session calls for. */
   callerOf(headers: Headers): Promise<Caller | undefined>;
@@ -147,7 +154,10 @@ export function createBrowserSessions(options: {
   };
 }
 
-/** A path as it stands in an address of this server; undefined when it would lead to another, as `/.//host` does once it is `//host`. */
+/**
+ * A path as it stands in an address of this server; undefined when it would lead to another, as
+ * `/.//host` does once it is `//host`.
+ */
 function ownPath(given: string): string | undefined {
   if (given === "") return "/";
   if (!given.startsWith("/") || given.length > MOST_PATH_CHARACTERS) return undefined;

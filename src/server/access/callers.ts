@@ -1,4 +1,7 @@
-/** Who sent a request: the client of a bearer token, or of a browser session. Both are callers only as long as the client exists. */
+/**
+ * Who sent a request: the client of a bearer token, or of a browser session. Both are callers only
+ * as long as the client exists.
+ */
 
 import { whenThere } from "../at-once.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
@@ -7,7 +10,10 @@ import { type Caller, TokenRefused, type Tokens } from "./tokens.ts";
 
 /** Finds callers. */
 export interface Callers {
-  /** The caller of a bearer token; at once when token and client are remembered. Throws, or rejects with, TokenRefused. */
+  /**
+   * The caller of a bearer token; at once when token and client are remembered. Throws, or rejects
+   * with, TokenRefused.
+   */
   ofToken(token: string): Caller | Promise<Caller>;
   /** The caller of a browser session, from both of its halves; undefined when they are none. */
   ofSession(headers: Headers): Promise<Caller | undefined>;

@@ -1,4 +1,7 @@
-/** What a first start creates: a team, a project, an environment and credentials for the one who started it. */
+/**
+ * What a first start creates: a team, a project, an environment and credentials for the one who
+ * started it.
+ */
 
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
@@ -13,7 +16,10 @@ export interface InitialCredentials {
   readonly environmentId: string;
 }
 
-/** Creates all of it in an empty store and gives the credentials; undefined when the store is not empty. */
+/**
+ * Creates all of it in an empty store and gives the credentials; undefined when the store is not
+ * empty.
+ */
 export async function createFirstTenant(metadata: IdentityStore, now: number): Promise<InitialCredentials | undefined> {
   if ((await metadata.environments()).length > 0) return undefined;
   const environment = { id: newId("env", now), name: DEFAULT_ENVIRONMENT };

@@ -1,6 +1,7 @@
 /**
- * Login sessions: a command line asks for credentials, a person who is logged in in a browser confirms on a page of this server, and the credentials are given out
- * once. A session ends after ten minutes, whatever became of it.
+ * Login sessions: a command line asks for credentials, a person who is logged in in a browser
+ * confirms on a page of this server, and the credentials are given out once. A session ends after
+ * ten minutes, whatever became of it.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -41,11 +42,17 @@ export interface LoginSessions {
     deviceName: string,
     address: string,
   ): Promise<{ readonly id: string; readonly secret: string; readonly userCode: string; readonly expiresAt: number }>;
-  /** The state, and the credentials on the first call after confirmation. Undefined when the session is unknown or the secret wrong. */
+  /**
+   * The state, and the credentials on the first call after confirmation. Undefined when the session
+   * is unknown or the secret wrong.
+   */
   poll(id: string, secret: string): Promise<LoginOutcome | undefined>;
   /** The session as the page shows it, with `expired` worked in. Undefined when unknown. */
   view(id: string): Promise<LoginView | undefined>;
-  /** The person's answer; false when the session no longer waits for one. Throws Failure permission_denied when the person lacks the permission admin. */
+  /**
+   * The person's answer; false when the session no longer waits for one. Throws Failure
+   * permission_denied when the person lacks the permission admin.
+   */
   decide(id: string, person: Caller, answer: LoginAnswer): Promise<boolean>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The owner of a server: whoever can read its private files. Each start makes him credentials of his own, in a file beside the data that only he may read; they
- * end with the server and are in no store. Being on the same machine proves nothing.
+ * The owner of a server: whoever can read its private files. Each start makes him credentials of
+ * his own, in a file beside the data that only he may read; they end with the server and are in no
+ * store. Being on the same machine proves nothing.
  */
 
 import { rmSync } from "node:fs";
@@ -16,7 +17,9 @@ export const OWNER_FILE = "server.owner.json";
 /** The owner of a running server. */
 export interface Owner {
   readonly client: ClientRecord;
-  /** Writes the file; the server at `url` is the one that takes its credentials. Throws DiskError. */
+  /**
+   * Writes the file; the server at `url` is the one that takes its credentials. Throws DiskError.
+   */
   announce(url: string): void;
   /** Removes the file. */
   withdraw(): void;

@@ -1,4 +1,7 @@
-/** Permissions by name, as clients and tokens hold them. What a method needs is an option of the method in the contract, see `access.ts`. */
+/**
+ * Permissions by name, as clients and tokens hold them. What a method needs is an option of the
+ * method in the contract, see `access.ts`.
+ */
 
 /** Permissions that a client can be given. */
 export const PERMISSION_NAMES = ["read", "query.online", "deploy", "admin"] as const;

@@ -1,4 +1,7 @@
-/** What a request is about: its environment, branch and deployment, from the headers that the client's transport sets. Resolved here and nowhere else. */
+/**
+ * What a request is about: its environment, branch and deployment, from the headers that the
+ * client's transport sets. Resolved here and nowhere else.
+ */
 
 import { didYouMean } from "../../domain/closest.ts";
 import { whenThere } from "../at-once.ts";
@@ -47,7 +50,10 @@ export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
   return decode(headers.get(SCOPE_HEADERS[part]) ?? "");
 }
 
-/** The scope that names say. An environment may be named or given by id; a project narrows the names. Throws Failure not_found or invalid_argument. */
+/**
+ * The scope that names say. An environment may be named or given by id; a project narrows the
+ * names. Throws Failure not_found or invalid_argument.
+ */
 export function resolveNames(
   environments: Environments,
   { teamId }: Caller,

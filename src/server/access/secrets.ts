@@ -1,4 +1,7 @@
-/** Random secrets and how they are kept: 256 bits from the system, stored as their SHA-256, compared in constant time. */
+/**
+ * Random secrets and how they are kept: 256 bits from the system, stored as their SHA-256, compared
+ * in constant time.
+ */
 
 import { timingSafeEqual } from "node:crypto";
 
@@ -29,12 +32,17 @@ export function newUserCode(): string {
   return `${letters.slice(0, 4).join("")}-${letters.slice(4, 8).join("")}`;
 }
 
-/** What is stored of a secret. A slow hash would add nothing: the secret is random, not a password. */
+/**
+ * What is stored of a secret. A slow hash would add nothing: the secret is random, not a password.
+ */
 export function hashSecret(secret: string): Uint8Array {
   return new Uint8Array(new Bun.CryptoHasher("sha256").update(secret).digest().buffer);
 }
 
-/** Whether a secret is the one that was hashed, in the same time for every answer. Without a hash the work is done all the same. */
+/**
+ * Whether a secret is the one that was hashed, in the same time for every answer. Without a hash
+ * the work is done all the same.
+ */
 export function secretMatches(secret: string, hash: Uint8Array | undefined): boolean {
   const given = hashSecret(secret);
   const matches = timingSafeEqual(given, hash?.length === given.length ? hash : new Uint8Array(given.length));

@@ -143,7 +143,10 @@ export async function openParts({
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
-  /** What is done again and again once for all nodes: a sweep of a store that they share is added here. */
+  /**
+   * What is done again and again once for all nodes: a sweep of a store that they share is added
+   * here.
+   */
   const recurring = retentionJobs(metadata);
   const jobRunner = once(async () => {
     const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([

@@ -1,4 +1,7 @@
-/** The embedded server: `start(options)` takes everything it depends on and returns a running server. */
+/**
+ * The embedded server: `start(options)` takes everything it depends on and returns a running
+ * server.
+ */
 
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
@@ -45,7 +48,9 @@ export interface Server {
   readonly port: number;
   /** Set when this start created the data directory. */
   readonly initialCredentials?: InitialCredentials;
-  /** Resolves when the deployments that were live before run again. Queries need not wait for it. */
+  /**
+   * Resolves when the deployments that were live before run again. Queries need not wait for it.
+   */
   readonly ready: Promise<void>;
   /** Drains, stops taking requests, lets running ones end, closes the stores. */
   stop(): Promise<void>;
@@ -54,7 +59,10 @@ export interface Server {
 const RELEASES_ONLY =
   "Only releases are open to other machines, here: /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file>.";
 
-/** Milliseconds after which deployments are loaded unless a request wants them sooner, so that the first answers do not wait for it. */
+/**
+ * Milliseconds after which deployments are loaded unless a request wants them sooner, so that the
+ * first answers do not wait for it.
+ */
 const WARM_UP_AFTER_MS = 25;
 /** Milliseconds after which that is tried again when it failed, as on a full disk. */
 const WARM_UP_RETRY_MS = 5_000;
@@ -96,7 +104,10 @@ export async function start(options: StartOptions): Promise<Server> {
   }
 }
 
-/** Throws StartError when a store is not in the data directory: beginning anew sets aside what is there alone. */
+/**
+ * Throws StartError when a store is not in the data directory: beginning anew sets aside what is
+ * there alone.
+ */
 function refuseElsewhere(settings: StoreSettings): void {
   const [name, setting] = Object.entries(settings)[0] ?? [];
   if (!setting) return;

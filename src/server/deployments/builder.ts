@@ -1,4 +1,7 @@
-/** Building and starting one deployment: its folder, its graph, its workers. Knows nothing of what is live. */
+/**
+ * Building and starting one deployment: its folder, its graph, its workers. Knows nothing of what
+ * is live.
+ */
 
 import { chmodSync, existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
@@ -73,7 +76,10 @@ export interface Builder {
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
   graph(id: string): Promise<Graph>;
-  /** Turns a fault of the server into a failure of the deployment; the log keeps the details under an id. */
+  /**
+   * Turns a fault of the server into a failure of the deployment; the log keeps the details under
+   * an id.
+   */
   unexpected(deployment: DeploymentRecord, error: unknown): BuildFailed;
   /** Removes a deployment's folder; it is made again from the bundle when needed. */
   discard(id: string): Promise<void>;
@@ -287,7 +293,9 @@ export function createBuilder(options: BuilderOptions): Builder {
   };
 }
 
-/** Turns what the toolchain refuses into a failure of the build; the installer's log is noted first. */
+/**
+ * Turns what the toolchain refuses into a failure of the build; the installer's log is noted first.
+ */
 async function mended<T>(note: Note, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

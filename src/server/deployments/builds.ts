@@ -12,7 +12,10 @@ import type { RunningDeployments, StartedDeployment } from "./running.ts";
 /** The kind of the jobs that build deployments. */
 export const BUILD_JOB = "deployment";
 
-/** A build is attempted again after its server died, and then no more: what kills a server twice will do so again. */
+/**
+ * A build is attempted again after its server died, and then no more: what kills a server twice
+ * will do so again.
+ */
 const MAX_ATTEMPTS = 2;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
 /** For changes that do not wait for the disk, because the runner repeats what rejects. */
@@ -43,7 +46,10 @@ export interface BuildsOptions {
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
 }
 
-/** The handler of builds: BUILDING, STARTING, then LIVE or FAILED. One that fails changes nothing of what was live. */
+/**
+ * The handler of builds: BUILDING, STARTING, then LIVE or FAILED. One that fails changes nothing of
+ * what was live.
+ */
 export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver }: BuildsOptions): JobHandler {
   const unsettled = async ({ payload }: JobRecord): Promise<DeploymentRecord | undefined> => {
     const deployment = await metadata.deployment((payload as { deploymentId: string }).deploymentId);

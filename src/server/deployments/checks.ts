@@ -1,4 +1,6 @@
-/** What only the server can check of a graph: rules 154, 158 and 159, with the databases at hand. */
+/**
+ * What only the server can check of a graph: rules 154, 158 and 159, with the databases at hand.
+ */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
@@ -16,13 +18,16 @@ export interface CheckOptions {
   readonly sources: SqlSources;
   /** Resolvers of other environments are not checked: their sources may exist only there. */
   readonly environmentName: string;
-  /** Sources whose statements cannot be checked now, for example a file that comes with the bundle. */
+  /**
+   * Sources whose statements cannot be checked now, for example a file that comes with the bundle.
+   */
   readonly unavailable?: ReadonlySet<string>;
 }
 
 /**
- * Checks every SQL resolver of the environment against its database, and completes those that select `*` with the columns that the database names: the graph
- * is changed in place. Findings are in the order of the resolvers.
+ * Checks every SQL resolver of the environment against its database, and completes those that
+ * select `*` with the columns that the database names: the graph is changed in place. Findings are
+ * in the order of the resolvers.
  */
 export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Promise<Diagnostic[]> {
   const reachable = new Map<string, Promise<string | undefined>>();
@@ -61,7 +66,10 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
   return findings;
 }
 
-/** The name of the source that a query means: its own, or that of the only one of the kind that it names. */
+/**
+ * The name of the source that a query means: its own, or that of the only one of the kind that it
+ * names.
+ */
 function sourceName(named: string, sources: SqlSources): string {
   const listed = sources.list();
   if (listed.some(({ name }) => name === named)) return named;
@@ -90,7 +98,10 @@ function unreachable(place: Span | undefined, source: SqlSource, reason: string)
   return finding(said, place, { hint: settingsHint(source) });
 }
 
-/** Where the settings of a source are to be given: a shell that only runs `svc apply` is not the place. */
+/**
+ * Where the settings of a source are to be given: a shell that only runs `svc apply` is not the
+ * place.
+ */
 function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string {
   const prefix = environmentPrefix(name);
   const variable =

@@ -7,7 +7,9 @@ import { diffGraphs } from "../../domain/graph-diff.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { VersionStore } from "../stores/metadata/versions.ts";
 
-/** What deploying `after` changes against the deployment `base`; without one everything is added. */
+/**
+ * What deploying `after` changes against the deployment `base`; without one everything is added.
+ */
 export async function compareWithLive(
   metadata: GraphStore & VersionStore,
   environmentId: string,

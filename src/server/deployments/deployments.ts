@@ -1,6 +1,8 @@
 /**
- * The life of deployments: QUEUED, BUILDING, STARTING, then LIVE or FAILED. A deployment that fails changes nothing of what was live; one that comes up takes over in
- * one step, and what it replaces ends its running queries. A build is a job: what was acknowledged is taken up again after the server died.
+ * The life of deployments: QUEUED, BUILDING, STARTING, then LIVE or FAILED. A deployment that fails
+ * changes nothing of what was live; one that comes up takes over in one step, and what it replaces
+ * ends its running queries. A build is a job: what was acknowledged is taken up again after the
+ * server died.
  */
 
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
@@ -32,7 +34,10 @@ export interface DeploymentsOptions extends BuilderOptions {
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
-  /** Milliseconds without a query after which a deployment that is not the environment's live one stops. */
+  /**
+   * Milliseconds without a query after which a deployment that is not the environment's live one
+   * stops.
+   */
   readonly idleMs?: number;
 }
 
@@ -53,7 +58,11 @@ export interface Deployments {
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
-  /** Findings that only the server can make, what deploying the graph would change, and the project that is live in its place, if any. Throws Failure invalid_argument for a graph of too many definitions. */
+  /**
+   * Findings that only the server can make, what deploying the graph would change, and the project
+   * that is live in its place, if any. Throws Failure invalid_argument for a graph of too many
+   * definitions.
+   */
   validate(
     environment: EnvironmentRecord,
     branch: string,
@@ -63,9 +72,15 @@ export interface Deployments {
   resolve(target: DeploymentTarget): Promise<string>;
   /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
   graph(id: string): Promise<Graph>;
-  /** The deployment that goes live next in a scope, and how far it is, in words; undefined when there is none. */
+  /**
+   * The deployment that goes live next in a scope, and how far it is, in words; undefined when
+   * there is none.
+   */
   underway(environmentId: string, branch: string): string | undefined;
-  /** A deployment to run a query on; it is started when it does not run. Release the lease when the query has ended. Throws Failure. */
+  /**
+   * A deployment to run a query on; it is started when it does not run. Release the lease when the
+   * query has ended. Throws Failure.
+   */
   acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   /** Deployments that run now. */
   readonly running: RunningDeployments;

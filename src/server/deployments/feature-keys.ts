@@ -7,8 +7,9 @@ import { featuresOf } from "../../domain/graph-diff.ts";
 import type { FeatureKey } from "../stores/metadata/versions.ts";
 
 /**
- * The features of a graph that hold something, with the canonical text of what: a feature whose type changes gets another identity, so that no stored value of the old
- * type is served. The same holds for a has-many relation whose join changes.
+ * The features of a graph that hold something, with the canonical text of what: a feature whose
+ * type changes gets another identity, so that no stored value of the old type is served. The same
+ * holds for a has-many relation whose join changes.
  */
 export function featureKeys(graph: Graph): FeatureKey[] {
   return featuresOf(graph).flatMap(({ fqn, kind }) => {

@@ -1,6 +1,6 @@
 /**
- * Deployments that answer queries now: started once whoever asks first, leased while a query runs on them, stopped when they were replaced or nobody asked
- * for a while.
+ * Deployments that answer queries now: started once whoever asks first, leased while a query runs
+ * on them, stopped when they were replaced or nobody asked for a while.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -17,7 +17,10 @@ export interface Lease {
 /** A deployment with what must be closed when it stops. */
 export interface StartedDeployment {
   readonly deployment: LiveDeployment;
-  /** Ends the workers after running calls (at most `graceMs`), closes the sources, removes the folder. */
+  /**
+   * Ends the workers after running calls (at most `graceMs`), closes the sources, removes the
+   * folder.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -40,7 +43,9 @@ export interface RunningDeployments {
 
 /** Milliseconds that queries on a replaced deployment may go on. */
 export const DRAIN_GRACE_MS = 30_000;
-/** Milliseconds that queries have when the server stops, after those that its listener gave them. */
+/**
+ * Milliseconds that queries have when the server stops, after those that its listener gave them.
+ */
 const CLOSE_GRACE_MS = 500;
 /** Milliseconds without a query after which a deployment that is not pinned stops. */
 export const IDLE_MS = 600_000;

@@ -1,4 +1,7 @@
-/** A SQL resolver's statement as its database takes it, with the way back from a place in it to a place in the file. */
+/**
+ * A SQL resolver's statement as its database takes it, with the way back from a place in it to a
+ * place in the file.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
@@ -14,7 +17,9 @@ export interface PreparedStatement {
   bodyOffset(offset: number): number;
 }
 
-/** Puts the database's own placeholders in place of `${...}`; a semicolon at the end is left out. */
+/**
+ * Puts the database's own placeholders in place of `${...}`; a semicolon at the end is left out.
+ */
 export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind" | "placeholder">): PreparedStatement {
   const { body } = query;
   const pieces: { readonly start: number; readonly bodyStart: number; readonly literal: boolean }[] = [];
@@ -39,7 +44,10 @@ export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind"
   };
 }
 
-/** The place of a body offset in the resolver's file: one word or character from there on. Columns count code points. */
+/**
+ * The place of a body offset in the resolver's file: one word or character from there on. Columns
+ * count code points.
+ */
 export function spanInBody(resolver: Resolver, query: SqlQuery, offset: number): Span {
   const before = query.body.slice(0, Math.min(offset, query.body.length)).split("\n");
   const line = query.bodyLine + before.length - 1;

@@ -21,8 +21,8 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources,
 }
 
 /**
- * The server's findings on a graph. Statements on a SQLite file with a relative path are checked when the bundle that may hold the file is there,
- * at the deployment.
+ * The server's findings on a graph. Statements on a SQLite file with a relative path are checked
+ * when the bundle that may hold the file is there, at the deployment.
  */
 export async function validateGraph(
   graph: Graph,

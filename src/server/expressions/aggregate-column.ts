@@ -51,7 +51,10 @@ function childFrame(frame: Frame, children: ChildRows): Frame {
   return { rows: children, nowMicros, outer: { frame, children } };
 }
 
-/** The child rows of one parent that pass every filter. A filter's error counts only for rows that passed the ones before. */
+/**
+ * The child rows of one parent that pass every filter. A filter's error counts only for rows that
+ * passed the ones before.
+ */
 function selected(filters: readonly Column[], from: number, to: number): number[] {
   const rows: number[] = [];
   next: for (let row = from; row < to; row++) {

@@ -87,7 +87,10 @@ function any(run: Run, columns: readonly Column[], rows: number, seesNulls: bool
   return errors ? { values, errors } : { values };
 }
 
-/** Arguments are functions that give the row's value, or throw its error: what is not asked for does not fail. */
+/**
+ * Arguments are functions that give the row's value, or throw its error: what is not asked for does
+ * not fail.
+ */
 function lazily(run: Run, columns: readonly Column[], rows: number): Column {
   const values = new Array<FeatureValue>(rows);
   let errors: Map<number, string> | undefined;

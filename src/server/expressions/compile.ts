@@ -14,7 +14,10 @@ import type { ChildRows, CompiledExpression, Evaluated, References } from "./com
 import { referencesOf } from "./references.ts";
 import { rowTest } from "./row-test.ts";
 
-/** An expression that cannot be computed, because of names or types; the findings of lint in one line. */
+/**
+ * An expression that cannot be computed, because of names or types; the findings of lint in one
+ * line.
+ */
 export class ExpressionError extends Error {
   override readonly name = "ExpressionError";
 }
@@ -23,7 +26,9 @@ export class ExpressionError extends Error {
 export interface CompileOptions {
   /** Length of the feature's window in microseconds, for `_.svc_window`. */
   readonly windowMicros?: bigint;
-  /** Type that the results are brought to, the feature's: ints become floats for a float feature. */
+  /**
+   * Type that the results are brought to, the feature's: ints become floats for a float feature.
+   */
   readonly type?: DataType;
 }
 

@@ -1,8 +1,9 @@
 /**
  * What the engine sees of an expression: compiled once per feature, evaluated by columns.
  *
- * A path is dotted and starts at the class of its scope, without the namespace: `total`, `account.bank.name`, `fails__600__`. A field of a struct is
- * read by the evaluator; the path that is asked for ends at the feature.
+ * A path is dotted and starts at the class of its scope, without the namespace: `total`,
+ * `account.bank.name`, `fails__600__`. A field of a struct is read by the evaluator; the path that
+ * is asked for ends at the feature.
  */
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
@@ -33,7 +34,9 @@ export interface RowColumns {
   readonly rows: number;
   /** Values by path, each as long as `rows`; every path of `references.columns`. */
   readonly columns: ReadonlyMap<string, readonly FeatureValue[]>;
-  /** Child rows by path; every path of `references.relations`. Absent = the expression reads none. */
+  /**
+   * Child rows by path; every path of `references.relations`. Absent = the expression reads none.
+   */
   readonly relations?: ReadonlyMap<string, ChildRows>;
 }
 
@@ -41,7 +44,10 @@ export interface RowColumns {
 export interface ChildRows extends RowColumns {
   /** One longer than the parent's `rows`. */
   readonly offsets: readonly number[];
-  /** Parents that have no child rows because the has-one row that would have them is missing: what is aggregated of them is null. Undefined = there is none. */
+  /**
+   * Parents that have no child rows because the has-one row that would have them is missing: what
+   * is aggregated of them is null. Undefined = there is none.
+   */
   readonly absent?: ReadonlySet<number> | undefined;
 }
 
@@ -55,19 +61,31 @@ export interface EvaluationContext {
 export interface Evaluated {
   /** A value per row; null where a row failed. */
   readonly values: readonly FeatureValue[];
-  /** Why a row has no value, by row: `division by zero`, `integer overflow in add`. Most often empty. */
+  /**
+   * Why a row has no value, by row: `division by zero`, `integer overflow in add`. Most often
+   * empty.
+   */
   readonly errors: ReadonlyMap<number, string>;
 }
 
-/** An expression that is ready to run. Holds no state of a run: it may be shared by any number of queries. */
+/**
+ * An expression that is ready to run. Holds no state of a run: it may be shared by any number of
+ * queries.
+ */
 export interface CompiledExpression {
   readonly type: DataType;
   /** Whether null is a possible result. */
   readonly nullable: boolean;
   readonly references: References;
-  /** Of a condition: what every row passes for which it is true; undefined = nothing simpler is known. */
+  /**
+   * Of a condition: what every row passes for which it is true; undefined = nothing simpler is
+   * known.
+   */
   readonly test?: RowTest | undefined;
-  /** Whether it reads `_.svc_now` or `_.svc_window`, so that its value is not the same at another time. */
+  /**
+   * Whether it reads `_.svc_now` or `_.svc_window`, so that its value is not the same at another
+   * time.
+   */
   readonly readsClock: boolean;
   evaluate(rows: RowColumns, context: EvaluationContext): Evaluated;
 }

@@ -1,6 +1,7 @@
 /**
- * What of a filter can be asked of the place where rows come from: comparisons of a row's own features with constants. A test is weaker than its filter: it holds for
- * every row for which the filter does, so that whoever asks it must still filter what comes.
+ * What of a filter can be asked of the place where rows come from: comparisons of a row's own
+ * features with constants. A test is weaker than its filter: it holds for every row for which the
+ * filter does, so that whoever asks it must still filter what comes.
  */
 
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
@@ -45,7 +46,9 @@ export function anyOf(tests: readonly (RowTest | undefined)[]): RowTest | undefi
   );
 }
 
-/** Whether what passes a test passes the other for certain: a shorter window lies in a longer one. */
+/**
+ * Whether what passes a test passes the other for certain: a shorter window lies in a longer one.
+ */
 function implies(test: RowTest, other: RowTest): boolean {
   if (other.kind === "all") return other.tests.every((one) => implies(test, one));
   if (test.kind === "all") return test.tests.some((one) => implies(one, other));

@@ -4,8 +4,9 @@ const FIRST_MS = 1_000;
 const LONGEST_MS = 300_000;
 
 /**
- * Milliseconds to wait after a number of attempts (from 1): exponential with full jitter, so that jobs that failed together do not come back together. Source of the
- * rule: Amazon, "Exponential Backoff And Jitter".
+ * Milliseconds to wait after a number of attempts (from 1): exponential with full jitter, so that
+ * jobs that failed together do not come back together. Source of the rule: Amazon, "Exponential
+ * Backoff And Jitter".
  * @param random uniform in [0, 1)
  */
 export function backoffMs(attempts: number, random: () => number = Math.random): number {

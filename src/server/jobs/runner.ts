@@ -1,6 +1,8 @@
 /**
- * The runner of jobs on one node: it claims what is due, keeps the leases while handlers work, and says how each attempt ended. A node that dies loses its leases,
- * and another node or its next process takes the jobs up again; a job's handler may therefore begin again where an earlier attempt was cut off anywhere.
+ * The runner of jobs on one node: it claims what is due, keeps the leases while handlers work, and
+ * says how each attempt ended. A node that dies loses its leases, and another node or its next
+ * process takes the jobs up again; a job's handler may therefore begin again where an earlier
+ * attempt was cut off anywhere.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -13,7 +15,10 @@ import { createWakeablePause } from "./wakeable-pause.ts";
 
 /** What a handler has while it works on an attempt. */
 export interface Attempt {
-  /** Aborted when the attempt is to end: it took too long, was cancelled, lost its lease, or the server stops. */
+  /**
+   * Aborted when the attempt is to end: it took too long, was cancelled, lost its lease, or the
+   * server stops.
+   */
   readonly signal: AbortSignal;
   /** Keeps a few words about what is being done; they are written with the next heartbeat. */
   progress(text: string): void;
@@ -23,7 +28,10 @@ export interface Attempt {
 export interface JobHandler {
   /** Does a job. Rejecting ends the attempt, with JobFailed the job. */
   run(job: JobRecord, attempt: Attempt): Promise<void>;
-  /** Undoes what a job left behind that will not be attempted again, before it is marked as failed. It is called again when it rejects or the node dies. */
+  /**
+   * Undoes what a job left behind that will not be attempted again, before it is marked as failed.
+   * It is called again when it rejects or the node dies.
+   */
   giveUp(job: JobRecord, reason: string): Promise<void>;
 }
 
@@ -78,7 +86,10 @@ const STORE_RETRY_MS = 1_000;
 /** How long a handler has to give way when its attempt is to end. */
 const GRACE_MS = 10_000;
 
-/** Takes back what an earlier process of the node held, and begins to run jobs. While the store cannot be used it is tried again. */
+/**
+ * Takes back what an earlier process of the node held, and begins to run jobs. While the store
+ * cannot be used it is tried again.
+ */
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const { jobs, bus, clock, log, node, handlers, slots, leaseMs = LEASE_MS } = options;
   const kinds = Object.keys(handlers);
@@ -91,7 +102,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     for (const tell of waitingForRest.splice(0)) tell();
   };
 
-  /** Repeats a write until the store takes it. Rejects when the server stops meanwhile: the lease stays, and the node's next process begins with it. */
+  /**
+   * Repeats a write until the store takes it. Rejects when the server stops meanwhile: the lease
+   * stays, and the node's next process begins with it.
+   */
   const insist = async <T>(job: JobRecord, write: () => Promise<T>): Promise<T> => {
     for (let isWaiting = false; ; isWaiting = true) {
       try {
@@ -103,7 +117,9 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     }
   };
 
-  /** Keeps a lease until `over`, and ends the attempt when it is lost or somebody asked for that. */
+  /**
+   * Keeps a lease until `over`, and ends the attempt when it is lost or somebody asked for that.
+   */
   const keepLease = async (
     { lease }: ClaimedJob,
     said: () => string | undefined,

@@ -7,8 +7,9 @@ import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 
 /**
- * The id that a file keeps from start to start; a new one when it has none that is whole. The data directory's lock sees to it that no other process has it. While
- * the file cannot be written, each start has another one, and takes up only when the leases have ended what the one before left.
+ * The id that a file keeps from start to start; a new one when it has none that is whole. The data
+ * directory's lock sees to it that no other process has it. While the file cannot be written, each
+ * start has another one, and takes up only when the leases have ended what the one before left.
  */
 export function readNodeId(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): string {
   const known = readPrivateFile(path)?.trim() ?? "";

@@ -9,7 +9,10 @@ type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
 type WireColumn = readonly unknown[] | { readonly block: number };
 
-/** Columns shorter than this are said in JSON: it is no slower for them. `svc/_worker/blocks.py` has the same. */
+/**
+ * Columns shorter than this are said in JSON: it is no slower for them. `svc/_worker/blocks.py` has
+ * the same.
+ */
 const SHORTEST_BLOCK = 256;
 
 /**
@@ -50,7 +53,10 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
-/** A long column of nothing but numbers becomes a block. Text, booleans, null and ordinary numbers are said as they are; a column of them is not copied. */
+/**
+ * A long column of nothing but numbers becomes a block. Text, booleans, null and ordinary numbers
+ * are said as they are; a column of them is not copied.
+ */
 function wireColumn(values: readonly FeatureValue[], blocks: Float64Array[]): WireColumn {
   if (values.length >= SHORTEST_BLOCK && values.every((value) => typeof value === "number")) {
     blocks.push(Float64Array.from(values as readonly number[]));

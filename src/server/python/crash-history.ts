@@ -1,4 +1,7 @@
-/** What is remembered of workers that died by themselves: which resolver is to blame, and who is no longer run because of it. */
+/**
+ * What is remembered of workers that died by themselves: which resolver is to blame, and who is no
+ * longer run because of it.
+ */
 
 import type { Clock } from "../../context/clock.ts";
 
@@ -6,7 +9,10 @@ import type { Clock } from "../../context/clock.ts";
 const WINDOW_MS = 60_000;
 /** Crashes of one resolver within the window after which only that resolver is refused. */
 const RESOLVER_LIMIT = 3;
-/** Crashes within the window that no resolver is to blame for, after which the pool refuses every call. */
+/**
+ * Crashes within the window that no resolver is to blame for, after which the pool refuses every
+ * call.
+ */
 const POOL_LIMIT = 5;
 /** Longest wait before a worker is started again. */
 const LONGEST_DELAY_MS = 1_000;

@@ -1,4 +1,7 @@
-/** What a query is told when a call has no result: texts and error codes of overruns, crashes, refusals and exceptions. */
+/**
+ * What a query is told when a call has no result: texts and error codes of overruns, crashes,
+ * refusals and exceptions.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
@@ -26,7 +29,10 @@ export function spell(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-/** RESOLVER_TIMED_OUT. A call that had not `begun` waited for a worker all the time; `why` says what for. */
+/**
+ * RESOLVER_TIMED_OUT. A call that had not `begun` waited for a worker all the time; `why` says what
+ * for.
+ */
 export function timedOut(
   pending: Pending,
   loaded: LoadedResolver | undefined,
@@ -39,7 +45,9 @@ export function timedOut(
   return failedResult(pending.call, ErrorCode.RESOLVER_TIMED_OUT, message);
 }
 
-/** RESOLVER_FAILED: the call was running on a worker that had to be killed because of another one. */
+/**
+ * RESOLVER_FAILED: the call was running on a worker that had to be killed because of another one.
+ */
 export function killedWith(call: ResolverCall, overrunner: string): ResolverResult {
   return failedResult(call, ErrorCode.RESOLVER_FAILED, `worker killed because ${overrunner} overran its deadline`);
 }

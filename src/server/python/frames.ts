@@ -1,6 +1,7 @@
 /**
- * Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8; when the first bit of the length is set, blocks of
- * doubles follow the object. `svc/_worker/protocol.py` is the other end and says how they are laid out.
+ * Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8;
+ * when the first bit of the length is set, blocks of doubles follow the object.
+ * `svc/_worker/protocol.py` is the other end and says how they are laid out.
  */
 
 import type { Socket } from "bun";
@@ -63,7 +64,10 @@ export class FrameReader {
   private size = 0;
   private wanted = 4;
 
-  /** Takes a chunk and hands on every message that is complete. The chunk may be reused by the caller afterwards. Throws when a frame is too long. */
+  /**
+   * Takes a chunk and hands on every message that is complete. The chunk may be reused by the
+   * caller afterwards. Throws when a frame is too long.
+   */
   push(chunk: Buffer, onMessage: (message: Message) => void): void {
     let rest = chunk;
     if (this.size > 0) {

@@ -1,4 +1,7 @@
-/** What workers write to file descriptors 1 and 2 by themselves: C code, subprocesses, a dying interpreter. Bounded in rate, size and memory. */
+/**
+ * What workers write to file descriptors 1 and 2 by themselves: C code, subprocesses, a dying
+ * interpreter. Bounded in rate, size and memory.
+ */
 
 /** Bounds of one stream. */
 export interface CaptureLimits {
@@ -12,7 +15,10 @@ export interface CaptureLimits {
   readonly keptLines: number;
 }
 
-/** Bounds that let a chatty program through and keep a flood from costing the server more than a few percent of a core. */
+/**
+ * Bounds that let a chatty program through and keep a flood from costing the server more than a few
+ * percent of a core.
+ */
 export const CAPTURE_LIMITS: CaptureLimits = { linesPerSecond: 1_000, bytesPerSecond: 4 * 1024 * 1024, lineLength: 8_192, keptLines: 60 };
 
 /** Reads one stream line by line until it ends or is stopped. */
@@ -30,7 +36,8 @@ export class OutputCapture {
   private hurried = false;
 
   /**
-   * @param onLine called with each line that is let through, and with a note when lines were dropped
+   * @param onLine called with each line that is let through, and with a note when lines were
+   * dropped
    */
   constructor(
     stream: ReadableStream<Uint8Array>,
@@ -46,7 +53,10 @@ export class OutputCapture {
     return [...this.kept, ...(this.partial ? [this.partial] : [])].join("\n");
   }
 
-  /** Reads what is left without waiting for the rate, for a process that has ended: at most a pipe's content. */
+  /**
+   * Reads what is left without waiting for the rate, for a process that has ended: at most a pipe's
+   * content.
+   */
   hurry(): void {
     this.hurried = true;
   }

@@ -7,13 +7,19 @@ import type { FeatureValue } from "../../domain/value.ts";
 export interface CallContext {
   readonly queryId: string;
   readonly traceId: string;
-  /** W3C `traceparent` header for what the resolver calls in turn; absent = the query is no part of a trace. */
+  /**
+   * W3C `traceparent` header for what the resolver calls in turn; absent = the query is no part of
+   * a trace.
+   */
   readonly traceparent?: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
 }
 
-/** Child rows of a batch: those of row i are from `offsets[i]` to `offsets[i + 1]`. Columns by path or FQN of the child's feature. */
+/**
+ * Child rows of a batch: those of row i are from `offsets[i]` to `offsets[i + 1]`. Columns by path
+ * or FQN of the child's feature.
+ */
 export interface RowGroups {
   /** One longer than the batch. */
   readonly offsets: readonly number[];
@@ -30,7 +36,10 @@ export interface ResolverCall {
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
   /** Child rows per parameter of kind `rows`. */
   readonly groups?: Readonly<Record<string, RowGroups>>;
-  /** Columns per parameter of kind `table`, by path; each as long as the batch. Such a resolver runs once for the whole batch. */
+  /**
+   * Columns per parameter of kind `table`, by path; each as long as the batch. Such a resolver runs
+   * once for the whole batch.
+   */
   readonly tables?: Readonly<Record<string, Readonly<Record<string, readonly FeatureValue[]>>>>;
   /** Canonical datetime per row, for `Now`. */
   readonly now: readonly string[];
@@ -46,12 +55,15 @@ export interface RowError {
   readonly exception?: ExceptionInfo;
 }
 
-/** Results of a call: per output FQN a value per row (null where a row failed), not yet checked against the feature's type. */
+/**
+ * Results of a call: per output FQN a value per row (null where a row failed), not yet checked
+ * against the feature's type.
+ */
 export interface ResolverResult {
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
   /**
-   * Rows of a resolver of shape ROWS (offsets are `[0, n]`: rows of the class, keyed by the primary key among the columns) or RELATION (child rows
-   * of each row of the batch), by FQN.
+   * Rows of a resolver of shape ROWS (offsets are `[0, n]`: rows of the class, keyed by the primary
+   * key among the columns) or RELATION (child rows of each row of the batch), by FQN.
    */
   readonly groups?: RowGroups;
   readonly errors: readonly RowError[];
@@ -67,7 +79,9 @@ export interface PoolHealth {
 
 /** The workers of one deployment. */
 export interface PythonPool {
-  /** Runs a call. Never rejects because of user code: failures, crashes and timeouts are row errors. */
+  /**
+   * Runs a call. Never rejects because of user code: failures, crashes and timeouts are row errors.
+   */
   call(call: ResolverCall): Promise<ResolverResult>;
   health(): PoolHealth;
   /** Lets running calls end (at most `graceMs`), then stops the workers. */

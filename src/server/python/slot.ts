@@ -3,7 +3,10 @@
 import type { ResolverCall, ResolverResult } from "./pool.ts";
 import type { Worker } from "./worker.ts";
 
-/** A call that has no result yet, or whose worker still has to be rid of it. Times are those of `performance.now()`. */
+/**
+ * A call that has no result yet, or whose worker still has to be rid of it. Times are those of
+ * `performance.now()`.
+ */
 export interface Pending {
   /** Its id on the worker that has it; a call that is sent again gets another. */
   id: number;

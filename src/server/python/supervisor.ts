@@ -1,8 +1,9 @@
 /**
  * Which worker runs which call, deadlines, and what happens when a worker hangs or dies.
  *
- * Calls go to an idle worker. They are pipelined behind others only while those are expected to be done within a millisecond; the rest wait here,
- * where the first worker that comes free takes them. When a call turns out slow, those behind it are taken back and given to others.
+ * Calls go to an idle worker. They are pipelined behind others only while those are expected to be
+ * done within a millisecond; the rest wait here, where the first worker that comes free takes them.
+ * When a call turns out slow, those behind it are taken back and given to others.
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
@@ -40,7 +41,10 @@ const SLOW_MS = 20;
 const GRACE_MS = 250;
 /** Longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Time that a worker has to end by itself; one with hooks that run at its end has what is left of the grace, if that is more. */
+/**
+ * Time that a worker has to end by itself; one with hooks that run at its end has what is left of
+ * the grace, if that is more.
+ */
 const EXIT_MS = 1_000;
 
 /** Runs calls on the workers of one deployment. */
@@ -63,7 +67,10 @@ export class Supervisor implements PythonPool {
     this.crashes = new CrashHistory(options.clock, options.deploymentId);
   }
 
-  /** Starts the workers and returns the resolvers that the first one has loaded. Throws WorkerStartError. */
+  /**
+   * Starts the workers and returns the resolvers that the first one has loaded. Throws
+   * WorkerStartError.
+   */
   async start(): Promise<ReadonlyMap<string, LoadedResolver>> {
     const first = this.spawn();
     await first.worker.ready;
@@ -193,7 +200,9 @@ export class Supervisor implements PythonPool {
     slot.worker.call(frame, pending.isAsync);
   }
 
-  /** Until a resolver is known its calls are expected to be slow, so that none waits behind them. */
+  /**
+   * Until a resolver is known its calls are expected to be slow, so that none waits behind them.
+   */
   private expected(call: ResolverCall): number {
     const rowMs = this.usualRowMs.get(call.resolver);
     return rowMs === undefined ? PIPELINE_MS : rowMs * call.rows;
@@ -290,7 +299,10 @@ export class Supervisor implements PythonPool {
     if (Number.isFinite(next)) this.wakeBy(next);
   }
 
-  /** Answers a call whose time is up and has the worker give it up; one that has begun is killed if the worker does not. */
+  /**
+   * Answers a call whose time is up and has the worker give it up; one that has begun is killed if
+   * the worker does not.
+   */
   private expire(slot: Slot, pending: Pending, begun: boolean, now: number): void {
     if (Number.isFinite(pending.killAt) || (pending.settled && !begun)) return;
     this.settle(pending, timedOut(pending, this.loaded.get(pending.call.resolver), begun));

@@ -10,7 +10,8 @@ const UNITS: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3
 const LEAST_BYTES = 256 * 1024 ** 2;
 
 /**
- * Bytes of address space that each worker may have; undefined when the variable is not set or empty: no cap.
+ * Bytes of address space that each worker may have; undefined when the variable is not set or
+ * empty: no cap.
  * @throws StartError when the value is no size, or too small for an interpreter to start
  */
 export function workerMemoryLimit(env: Readonly<Record<string, string | undefined>>): number | undefined {

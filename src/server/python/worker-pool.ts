@@ -19,15 +19,23 @@ export interface WorkerPoolOptions {
   readonly python: string;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
-  /** File of compiled modules, from which the workers take what they can use; there need be none. */
+  /**
+   * File of compiled modules, from which the workers take what they can use; there need be none.
+   */
   readonly codeFile?: string;
   /** Folder of the deployment's unpacked source. */
   readonly sourceRoot: string;
-  /** All environment variables of the workers, apart from `TARGET_ROOT` and the deployment's names, which are added. */
+  /**
+   * All environment variables of the workers, apart from `TARGET_ROOT` and the deployment's names,
+   * which are added.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Number of workers. */
   readonly size: number;
-  /** Folder for sockets; made with mode 0700. When its path is too long for a socket, a temporary folder is used instead. */
+  /**
+   * Folder for sockets; made with mode 0700. When its path is too long for a socket, a temporary
+   * folder is used instead.
+   */
   readonly socketDir: string;
   /** Called with lines logged by user code. */
   readonly onLog: (line: WorkerLog) => void;
@@ -48,8 +56,9 @@ export interface WorkerPoolOptions {
 const SOCKET_DIR_LENGTH = 76;
 
 /**
- * Starts the workers of a deployment. Resolves when the first of them has imported the project; the others follow. A graph without Python resolvers
- * needs none. Throws ToolchainError with findings when the project does not import or lacks one of the resolvers.
+ * Starts the workers of a deployment. Resolves when the first of them has imported the project; the
+ * others follow. A graph without Python resolvers needs none. Throws ToolchainError with findings
+ * when the project does not import or lacks one of the resolvers.
  */
 export async function createWorkerPool(options: WorkerPoolOptions): Promise<PythonPool> {
   const sourceRoot = await realpath(options.sourceRoot);

@@ -61,9 +61,15 @@ export interface WorkerEvents {
   /** A RESULT frame. */
   onResult(message: Message): void;
   onLog(line: WorkerLog): void;
-  /** A connection is closed although nobody asked for it: the process takes no more calls, and is about to end. */
+  /**
+   * A connection is closed although nobody asked for it: the process takes no more calls, and is
+   * about to end.
+   */
   onClosing(): void;
-  /** The process has ended and everything it had said was handed on. Called once, also when it never got ready. */
+  /**
+   * The process has ended and everything it had said was handed on. Called once, also when it never
+   * got ready.
+   */
   onEnd(ending: WorkerEnding): void;
 }
 
@@ -97,7 +103,10 @@ export class Worker {
   readonly ended: Promise<void>;
   /** Resolves when the project is imported; rejects with WorkerStartError. */
   readonly ready: Promise<void>;
-  /** The launcher, whose child runs the project's code. It ends as that does, and ends it when its stdin, which nothing is written to, is closed. */
+  /**
+   * The launcher, whose child runs the project's code. It ends as that does, and ends it when its
+   * stdin, which nothing is written to, is closed.
+   */
   private readonly process: Subprocess<"pipe", "pipe", "pipe">;
   private readonly listener: UnixSocketListener<Connection>;
   private readonly sockets = new Set<Socket<Connection>>();
@@ -186,14 +195,16 @@ export class Worker {
     return this.hooks;
   }
 
-  /** Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue. */
+  /**
+   * Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue.
+   */
   call(frame: Buffer, isAsync: boolean): void {
     (isAsync ? this.control : this.data)?.send(frame);
   }
 
   /**
-   * Takes a call back. One that has not begun is answered as cancelled at once; one that runs is interrupted if `interrupt` says so, and
-   * answered as cancelled when it gives way.
+   * Takes a call back. One that has not begun is answered as cancelled at once; one that runs is
+   * interrupted if `interrupt` says so, and answered as cancelled when it gives way.
    */
   cancel(id: number, interrupt: boolean): void {
     this.control?.send(encodeFrame({ type: "CANCEL", id, interrupt }));

@@ -23,8 +23,8 @@ export interface LiveDeployment {
   readonly sources: SqlSources;
   readonly online: OnlineStore;
   /**
-   * By feature id, the longest time in milliseconds for which a definition or a named query has a stored value served; a
-   * feature that is absent has that of its definition.
+   * By feature id, the longest time in milliseconds for which a definition or a named query has a
+   * stored value served; a feature that is absent has that of its definition.
    */
   readonly longestStaleness?: ReadonlyMap<number, number>;
   /** Takes what is computed, for the offline store; undefined = nothing is kept there. */

@@ -1,6 +1,7 @@
 /**
- * Comparisons of columns with values, in SQL. A comparison is true for every row whose value, read and brought to the feature's type, passes; where a database's own rules
- * let more pass (collations, times that are text), it is true for more. What could lose a row has no SQL here.
+ * Comparisons of columns with values, in SQL. A comparison is true for every row whose value, read
+ * and brought to the feature's type, passes; where a database's own rules let more pass
+ * (collations, times that are text), it is true for more. What could lose a row has no SQL here.
  */
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
@@ -8,7 +9,10 @@ import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { TestOperator } from "../expressions/row-test.ts";
 
-/** What is known of a column's type. `any`: every row may have a value of another type, as in SQLite. */
+/**
+ * What is known of a column's type. `any`: every row may have a value of another type, as in
+ * SQLite.
+ */
 export type ColumnType = "any" | "int" | "float" | "decimal" | "bool" | "text" | "date" | "timestamp" | "timestamptz";
 
 /** A comparison of a column. */
@@ -18,7 +22,10 @@ export interface ColumnComparison {
   readonly type: ColumnType;
   /** The feature's type, of an enum its base. */
   readonly feature: PrimitiveType;
-  /** Whether null is a value of the feature, and so passes no comparison. Of others null stands for a default or a failure, and is let through. */
+  /**
+   * Whether null is a value of the feature, and so passes no comparison. Of others null stands for
+   * a default or a failure, and is let through.
+   */
   readonly nullable: boolean;
   /** `in`: equal to one of the values; every other operator has one value. */
   readonly operator: TestOperator | "in";
@@ -31,7 +38,10 @@ export type AddParameter = (value: FeatureValue) => string;
 const SIGNS: Readonly<Record<TestOperator, string>> = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" };
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
-/** Decimals are compared with floats within this share of the value, since databases round them differently. */
+/**
+ * Decimals are compared with floats within this share of the value, since databases round them
+ * differently.
+ */
 const DECIMAL_SLACK = 1e-9;
 const DAY_MS = 86_400_000;
 /** Where dates and days beside them have four digits of a year. */
@@ -83,7 +93,10 @@ function letNullThrough(sql: string, { column, nullable }: ColumnComparison): st
   return nullable ? sql : `(${sql} or ${column} is null)`;
 }
 
-/** SQLite: a value of another type than the one expected is let through, and read by the rules for values. */
+/**
+ * SQLite: a value of another type than the one expected is let through, and read by the rules for
+ * values.
+ */
 function inSqlite(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, feature, nullable, operator, values } = comparison;
   const only = (type: string, sql: string) => `(typeof(${column}) not in (${nullable ? `'${type}', 'null'` : `'${type}'`}) or ${sql})`;
@@ -115,7 +128,10 @@ function inSqlite(comparison: ColumnComparison, add: AddParameter): string | und
   }
 }
 
-/** Times as text may have any zone, which is less than a day: days are compared, with one more on the side that matters. */
+/**
+ * Times as text may have any zone, which is less than a day: days are compared, with one more on
+ * the side that matters.
+ */
 function byDay(operator: ColumnComparison["operator"], values: readonly string[], day: string, add: AddParameter): string | undefined {
   const days = [...values].sort();
   const from = () => `${day} >= ${add(dayBeside(days[0] as string, -1))}`;
@@ -129,7 +145,10 @@ function dayBeside(text: string, days: number): string {
   return new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** PostgreSQL: every parameter is text and cast, so that its type never depends on what it stands beside. */
+/**
+ * PostgreSQL: every parameter is text and cast, so that its type never depends on what it stands
+ * beside.
+ */
 function inPostgres(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, type, feature, operator, values } = comparison;
   const cast = (to: string, side = column) => {
@@ -156,7 +175,10 @@ function inPostgres(comparison: ColumnComparison, add: AddParameter): string | u
   }
 }
 
-/** MySQL: text is compared by the column's collation, which lets more pass than equal text, and never less. */
+/**
+ * MySQL: text is compared by the column's collation, which lets more pass than equal text, and
+ * never less.
+ */
 function inMysql(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, type, feature, operator, values } = comparison;
   const plain = (form: (placeholder: string) => string = (placeholder) => placeholder, bound = values) =>

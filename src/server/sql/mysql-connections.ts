@@ -1,4 +1,6 @@
-/** Connections to MySQL that only read: each is set up once, then lent to one statement at a time. */
+/**
+ * Connections to MySQL that only read: each is set up once, then lent to one statement at a time.
+ */
 
 import { SQL } from "bun";
 import { type DriverRows, runAbortable } from "./server-connection.ts";
@@ -21,7 +23,8 @@ export class MysqlConnections {
   private closed = false;
 
   /**
-   * @param pool the driver's pool, with room for one connection more than `size`, on which statements are killed
+   * @param pool the driver's pool, with room for one connection more than `size`, on which
+   * statements are killed
    * @param size connections at most
    */
   constructor(
@@ -29,7 +32,10 @@ export class MysqlConnections {
     private readonly size: number,
   ) {}
 
-  /** Runs a statement. When the signal fires, the server is told to stop it and the signal's reason is thrown. */
+  /**
+   * Runs a statement. When the signal fires, the server is told to stop it and the signal's reason
+   * is thrown.
+   */
   async run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows> {
     while (this.lent >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.lent++;

@@ -29,7 +29,10 @@ const TYPE = {
 } as const;
 /** The types that text may be described as; which one, depends on its length. */
 const TEXTS: ReadonlySet<number> = new Set([TYPE.varchar, TYPE.char, TYPE.tinyblob, TYPE.mediumblob, TYPE.longblob, TYPE.blob]);
-/** Length of a column of instants with milliseconds; a longer one has microseconds, which the driver's dates cannot hold. */
+/**
+ * Length of a column of instants with milliseconds; a longer one has microseconds, which the
+ * driver's dates cannot hold.
+ */
 const MILLISECOND_LENGTH = "2024-05-01 12:00:00.000".length;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?$/;
 /** By these MariaDB tells a UUID from a `char(36)`. */
@@ -56,7 +59,10 @@ export function isText(type: number): boolean {
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TYPE).map(([name, code]) => [code, name]));
 
-/** A column's type. Text and blobs of all lengths are told apart by their values only, so that they have no name. */
+/**
+ * A column's type. Text and blobs of all lengths are told apart by their values only, so that they
+ * have no name.
+ */
 export function sqlType({ type, length, flags = 0 }: MysqlColumn): SqlType | undefined {
   if (type === TYPE.time) return { name: "time", kind: "length" };
   if (type === TYPE.char && length === UUID_LENGTH && (flags & UNSIGNED_FLAG) !== 0) return { name: "uuid", kind: "uuid" };

@@ -67,7 +67,10 @@ export function sqlType(oid: number): SqlType | undefined {
   return TYPES.get(oid);
 }
 
-/** The cast under which a column has to be asked for so that nothing is lost, and the type it then has. */
+/**
+ * The cast under which a column has to be asked for so that nothing is lost, and the type it then
+ * has.
+ */
 export function exactForm(type: number): { readonly cast: string; readonly type: number } {
   if (AS_TEXT.has(type)) return { cast: "::text", type: OID.text };
   if (AS_TEXT_ARRAY.has(type)) return { cast: "::text[]", type: ARRAY_OID.text };
@@ -138,7 +141,10 @@ function elements(type: number): (value: unknown) => unknown {
   return readAll;
 }
 
-/** `2024-05-01 12:00:00.5+00` -> canonical text; what has no such form (`infinity`, years BC) stays as it is. */
+/**
+ * `2024-05-01 12:00:00.5+00` -> canonical text; what has no such form (`infinity`, years BC) stays
+ * as it is.
+ */
 function instantText(text: string): string {
   const [, date, time, fraction = ""] = INSTANT.exec(text) ?? [];
   return date === undefined ? text : `${date}T${time}.${fraction.padEnd(6, "0")}Z`;

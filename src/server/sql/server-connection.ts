@@ -1,4 +1,7 @@
-/** What sources on database servers have in common: giving up on a statement, and saying why there is no connection. */
+/**
+ * What sources on database servers have in common: giving up on a statement, and saying why there
+ * is no connection.
+ */
 
 import type { SQL } from "bun";
 import { errorText } from "../../domain/error-text.ts";

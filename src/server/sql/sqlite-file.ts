@@ -12,7 +12,8 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Opens a file to read only. It may be written by others meanwhile. Integers come as bigint; `readRows` makes numbers of those that are safe.
+ * Opens a file to read only. It may be written by others meanwhile. Integers come as bigint;
+ * `readRows` makes numbers of those that are safe.
  * @param busyTimeoutMs how long a statement waits for another process's lock
  */
 export function openReadOnly(path: string, busyTimeoutMs: number): Database {
@@ -24,8 +25,8 @@ export function openReadOnly(path: string, busyTimeoutMs: number): Database {
 }
 
 /**
- * Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text. Throws ParameterError for an integer beyond 64 bits and
- * for NaN.
+ * Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text.
+ * Throws ParameterError for an integer beyond 64 bits and for NaN.
  * @param position of the parameter, from 0
  */
 export function bindValue(value: FeatureValue, position: number): Bound {

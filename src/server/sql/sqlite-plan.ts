@@ -1,4 +1,6 @@
-/** Which statements of a SQLite source are short enough to run between two turns of the event loop. */
+/**
+ * Which statements of a SQLite source are short enough to run between two turns of the event loop.
+ */
 
 import type { Database } from "bun:sqlite";
 
@@ -10,8 +12,9 @@ const HARMLESS =
   /^(?:SCAN (?:CONSTANT ROW|\d+ CONSTANT ROWS)|(?:CORRELATED )?(?:LIST|SCALAR) SUBQUERY \d+|MULTI-INDEX OR|INDEX \d+|USE TEMP B-TREE FOR .+)$/;
 
 /**
- * Whether SQLite reaches every table of a statement by a unique key, so that its time depends on the number of keys given and not on the size of
- * the tables. False when in doubt. Throws what SQLite throws for a statement that is wrong.
+ * Whether SQLite reaches every table of a statement by a unique key, so that its time depends on
+ * the number of keys given and not on the size of the tables. False when in doubt. Throws what
+ * SQLite throws for a statement that is wrong.
  */
 export function isPointRead(db: Database, statement: string): boolean {
   const plan = db.prepare<{ detail: string }, []>(`explain query plan ${statement}`);
@@ -51,8 +54,8 @@ function uniqueColumns(db: Database, index: string): number {
 }
 
 /**
- * Whether the columns are the whole primary key of a table without rowids. The plan names the table by its alias, so a table whose longer key begins
- * with the same columns makes the answer no.
+ * Whether the columns are the whole primary key of a table without rowids. The plan names the table
+ * by its alias, so a table whose longer key begins with the same columns makes the answer no.
  */
 function isWholePrimaryKey(db: Database, columns: readonly string[]): boolean {
   const keys = db

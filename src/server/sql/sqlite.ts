@@ -1,6 +1,7 @@
 /**
- * SQLite files as sources, read only. A statement that finds its rows by unique keys runs at once (about 3 us a key; a worker thread would add 60),
- * every other one runs in a worker thread, so that a scan of millions of rows holds up nobody else. Which is which SQLite's own plan tells.
+ * SQLite files as sources, read only. A statement that finds its rows by unique keys runs at once
+ * (about 3 us a key; a worker thread would add 60), every other one runs in a worker thread, so
+ * that a scan of millions of rows holds up nobody else. Which is which SQLite's own plan tells.
  */
 
 import type { Database, Statement } from "bun:sqlite";

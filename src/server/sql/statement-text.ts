@@ -17,7 +17,10 @@ export function wordOffset(statement: string, text: string): number | undefined 
   return offset < 0 ? undefined : offset;
 }
 
-/** Columns that can be compared, by name; of a name that stands for several columns nothing is known. */
+/**
+ * Columns that can be compared, by name; of a name that stands for several columns nothing is
+ * known.
+ */
 export function comparable<T>(names: readonly string[], types: readonly number[], typeOf: (type: number) => T | undefined): Map<string, T> {
   const found = new Map<string, T>();
   for (const [position, name] of names.entries()) {

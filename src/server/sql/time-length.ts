@@ -2,7 +2,10 @@
 
 const LENGTH = /^(?:(-?\d+) days? ?)?(?:([+-]?)(\d+):(\d{2}):(\d{2}(?:\.\d+)?))?$/;
 
-/** The seconds of `1 day -02:00:00.5` or `-101:02:03`. Undefined for others: months and years have no length of their own. */
+/**
+ * The seconds of `1 day -02:00:00.5` or `-101:02:03`. Undefined for others: months and years have
+ * no length of their own.
+ */
 export function lengthSeconds(text: string): number | undefined {
   const match = text === "" ? null : LENGTH.exec(text);
   if (!match) return undefined;

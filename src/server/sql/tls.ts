@@ -16,7 +16,8 @@ export function tlsMode(source: string, variable: string, text: string): TlsMode
 }
 
 /**
- * The driver's options for a mode. Modes that verify do so whatever `NODE_TLS_REJECT_UNAUTHORIZED` says.
+ * The driver's options for a mode. Modes that verify do so whatever `NODE_TLS_REJECT_UNAUTHORIZED`
+ * says.
  * @param rootCertificate file with the authorities to trust; undefined = the system's
  */
 export function tlsOptions(mode: TlsMode, rootCertificate: string | undefined): TLSOptions | TlsMode {

@@ -1,4 +1,7 @@
-/** What pages load beside themselves: the style sheet and the scripts. They hold no data and are given to everybody. */
+/**
+ * What pages load beside themselves: the style sheet and the scripts. They hold no data and are
+ * given to everybody.
+ */
 
 import { SAFE_HEADERS } from "../wire/http/respond.ts";
 import { browserScript } from "./browser-script.ts" with { type: "macro" };

@@ -1,4 +1,7 @@
-/** A macro: runs when the program is bundled, or its sources are loaded, and leaves the text of a script for browsers. */
+/**
+ * A macro: runs when the program is bundled, or its sources are loaded, and leaves the text of a
+ * script for browsers.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -8,7 +8,9 @@ import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 
-/** A table, or a sentence when it has no rows. Headers that begin with `#` head columns of numbers. */
+/**
+ * A table, or a sentence when it has no rows. Headers that begin with `#` head columns of numbers.
+ */
 export function table(headers: readonly string[], rows: readonly (readonly Part[])[], empty: string): Html {
   if (rows.length === 0) return html`<p class="dim">${empty}</p>`;
   const isNumber = headers.map((header) => header.startsWith("#"));

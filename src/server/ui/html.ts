@@ -1,4 +1,7 @@
-/** HTML that cannot be broken out of: everything put into a template is escaped unless it is HTML made here. */
+/**
+ * HTML that cannot be broken out of: everything put into a template is escaped unless it is HTML
+ * made here.
+ */
 
 /** A piece of finished HTML. */
 export class Html {
@@ -10,7 +13,10 @@ export type Part = Html | string | number | bigint | null | undefined | false | 
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** Text for an element or a quoted attribute. Characters that are unseen or turn the direction of text are written out. */
+/**
+ * Text for an element or a quoted attribute. Characters that are unseen or turn the direction of
+ * text are written out.
+ */
 export function escapeHtml(text: string): string {
   return text
     .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
@@ -36,7 +42,9 @@ function render(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** A link that only leads to the web: anything that is no http or https address is shown as text. */
+/**
+ * A link that only leads to the web: anything that is no http or https address is shown as text.
+ */
 export function externalLink(address: string): Html {
   if (!/^https?:\/\//i.test(address)) return html`${address}`;
   return html`<a href="${address}" rel="noreferrer noopener">${address}</a>`;

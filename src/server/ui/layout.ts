@@ -1,9 +1,15 @@
-/** The frame of every page: head, header, footer. Pages load nothing of other hosts, and follow the browser's light or dark setting. */
+/**
+ * The frame of every page: head, header, footer. Pages load nothing of other hosts, and follow the
+ * browser's light or dark setting.
+ */
 
 import { SAFE_HEADERS } from "../wire/http/respond.ts";
 import { type Html, html } from "./html.ts";
 
-/** Nothing but this server's own files, no script in the text, no frame around it, and no way from text to script. */
+/**
+ * Nothing but this server's own files, no script in the text, no frame around it, and no way from
+ * text to script.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,6 +1,8 @@
 /**
- * The login page `/cli/<login_session_id>`: a person who is logged in as an administrator confirms or denies that a command line gets credentials. The decision is
- * a POST of this page's script with both halves of the browser session, and its form carries a signature over the login and that session.
+ * The login page `/cli/<login_session_id>`: a person who is logged in as an administrator confirms
+ * or denies that a command line gets credentials. The decision is a POST of this page's script with
+ * both halves of the browser session, and its form carries a signature over the login and that
+ * session.
  */
 
 import { isSignedBy, signWith } from "../access/keys.ts";

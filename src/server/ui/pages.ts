@@ -1,6 +1,7 @@
 /**
- * The pages. Whoever asks for one gets a shell without data; with both halves of a browser session he gets the page. Where a connection comes from proves nothing:
- * other users of this machine, and everybody behind a proxy, come from here too.
+ * The pages. Whoever asks for one gets a shell without data; with both halves of a browser session
+ * he gets the page. Where a connection comes from proves nothing: other users of this machine, and
+ * everybody behind a proxy, come from here too.
  */
 
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
@@ -14,7 +15,10 @@ import { entrance, shell } from "./shell.ts";
 /** A page of an address, for a caller that may read. */
 type Show = (caller: Caller) => Promise<Response>;
 
-/** Answers a request for a page, an asset or the entrance. Whoever does not read HTML is refused in JSON. */
+/**
+ * Answers a request for a page, an asset or the entrance. Whoever does not read HTML is refused in
+ * JSON.
+ */
 export async function servePage(platform: Platform, request: Request, url: URL): Promise<Response> {
   const { headless } = platform;
   const path = url.pathname;

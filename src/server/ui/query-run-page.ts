@@ -1,4 +1,7 @@
-/** A query run, from the query log: what was asked, what was answered, what failed, and the plan when it was asked for. */
+/**
+ * A query run, from the query log: what was asked, what was answered, what failed, and the plan
+ * when it was asked for.
+ */
 
 import { ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";
 import type { QueryInput, QueryResponse } from "../../../gen/svc/v1/query_pb.ts";

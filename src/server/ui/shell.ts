@@ -1,4 +1,7 @@
-/** Pages without data, for everybody: the shell in which the data is asked for with the page key, and the entrance, where a browser gets one. */
+/**
+ * Pages without data, for everybody: the shell in which the data is asked for with the page key,
+ * and the entrance, where a browser gets one.
+ */
 
 import { html } from "./html.ts";
 import { pageResponse } from "./layout.ts";

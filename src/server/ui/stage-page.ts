@@ -1,4 +1,6 @@
-/** What the steps of a query run gave: the list on the run's page, and a page for the rows of each. */
+/**
+ * What the steps of a query run gave: the list on the run's page, and a page for the rows of each.
+ */
 
 import { readableName } from "../../domain/name.ts";
 import { toPlainJson } from "../../domain/value.ts";

@@ -1,4 +1,7 @@
-/** What surrounds every call of a service: who was let in before it, and the translation of what it throws after it. */
+/**
+ * What surrounds every call of a service: who was let in before it, and the translation of what it
+ * throws after it.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import {
@@ -30,7 +33,10 @@ const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
 /** Address of whoever called, where the door knows it. */
 export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
 
-/** The values of a call from an address that may be made; `caller` is undefined for methods that need no credentials. */
+/**
+ * The values of a call from an address that may be made; `caller` is undefined for methods that
+ * need no credentials.
+ */
 export function admit(caller: Caller | undefined, address: string): ContextValues {
   return createContextValues().set(admissionKey, { caller }).set(addressKey, address);
 }
@@ -94,8 +100,9 @@ async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unk
 type ErrorContext = Pick<Platform, "log" | "clock" | "dataDir">;
 
 /**
- * The error that a caller sees: a Failure with its code and detail, a full disk as RESOURCE_EXHAUSTED, a refused query as INVALID_ARGUMENT, a ConnectError as it is. Everything else is a fault of
- * the server: its log keeps the error under an id, and the caller gets the id.
+ * The error that a caller sees: a Failure with its code and detail, a full disk as
+ * RESOURCE_EXHAUSTED, a refused query as INVALID_ARGUMENT, a ConnectError as it is. Everything else
+ * is a fault of the server: its log keeps the error under an id, and the caller gets the id.
  */
 export function toConnectError(platform: ErrorContext, what: string, error: unknown): ConnectError {
   const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);

@@ -1,4 +1,7 @@
-/** What the server's services and pages work with: its stores and capabilities, made once by `start`. */
+/**
+ * What the server's services and pages work with: its stores and capabilities, made once by
+ * `start`.
+ */
 
 import type { Clock } from "../../context/clock.ts";
 import type { BrowserSessions } from "../access/browser-sessions.ts";
@@ -19,14 +22,20 @@ import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 import type { Queries } from "./query/endpoint.ts";
 
-/** The parts of a running server. What costs time to load is behind a function and loaded on first use. */
+/**
+ * The parts of a running server. What costs time to load is behind a function and loaded on first
+ * use.
+ */
 export interface Platform {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
   /** Base address of the API and of the dashboard, without a slash at the end. */
   readonly url: string;
-  /** The same as whoever sent these headers has to write it: that of the proxy which the request came through, where that is an allowed host. */
+  /**
+   * The same as whoever sent these headers has to write it: that of the proxy which the request
+   * came through, where that is an allowed host.
+   */
   readonly addressFor: (headers: Headers) => string;
   /** Absolute folder of all state. */
   readonly dataDir: string;

@@ -1,4 +1,7 @@
-/** The server's one door: every request goes through the guard, then by its path to a service, an HTTP endpoint or a page. What costs time to load is loaded on first use. */
+/**
+ * The server's one door: every request goes through the guard, then by its path to a service, an
+ * HTTP endpoint or a page. What costs time to load is loaded on first use.
+ */
 
 import type { Caller } from "../access/tokens.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -26,7 +29,10 @@ interface Arrival {
 
 type Endpoint = (arrival: Arrival) => Response | Promise<Response>;
 
-/** The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all paths below it. */
+/**
+ * The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all
+ * paths below it.
+ */
 export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<Endpoint>>> = {
   "/health": async (platform) => (arrival) => health(platform, arrival),
   "/health/ready": async (platform) => {
@@ -79,7 +85,10 @@ function endpointOf(path: string): string {
 }
 
 const READINESS_PATH = "/health/ready";
-/** What is asked so often that its successes are worth a line only when debugging; queries have a log of their own. */
+/**
+ * What is asked so often that its successes are worth a line only when debugging; queries have a
+ * log of their own.
+ */
 const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"]);
 
 /** Makes the handler of a server. */
@@ -119,7 +128,9 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return await endpoint(arrival);
   };
 
-  /** The address of a request that the mirror answers, whoever sends it; undefined for all others. */
+  /**
+   * The address of a request that the mirror answers, whoever sends it; undefined for all others.
+   */
   const mirrorUrl = (request: Request): URL | undefined => {
     const url = platform.releases && urlOf(request);
     return url && platform.releases?.has(url.pathname) ? url : undefined;

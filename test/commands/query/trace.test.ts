@@ -1,4 +1,7 @@
-/** `svc query --trace`, `--store-plan-stages`, `--planner-option`, named queries and the context of a query, on the real server. */
+/**
+ * `svc query --trace`, `--store-plan-stages`, `--planner-option`, named queries and the context of
+ * a query, on the real server.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fetchPage, type Platform, runCommand, startPlatform, writeProject } from "../platform.ts";

@@ -1,4 +1,6 @@
-/** Projects in which every place of one name is marked, and what stands there when it has another. */
+/**
+ * Projects in which every place of one name is marked, and what stands there when it has another.
+ */
 
 import { analyzedFiles } from "../../../src/domain/source-file.ts";
 import { Occurrences } from "../../../src/project/editor/occurrences.ts";
@@ -48,8 +50,8 @@ export interface MarkedProject {
 }
 
 /**
- * Takes the marks out: `«amount»` is a place of the name, which becomes `newName`; `«amount→amount as total»` one that becomes something else; `«→ as total»` is
- * put in and is no place.
+ * Takes the marks out: `«amount»` is a place of the name, which becomes `newName`; `«amount→amount
+ * as total»` one that becomes something else; `«→ as total»` is put in and is no place.
  */
 export function unmark(marked: Files, newName: string): MarkedProject {
   const files: Record<string, string> = {};

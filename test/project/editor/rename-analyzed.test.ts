@@ -1,4 +1,6 @@
-/** A project that was renamed, imported by Python: its graph is that of before, with the other name. */
+/**
+ * A project that was renamed, imported by Python: its graph is that of before, with the other name.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -24,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What the analyzer says of a project, sorted: findings, features, and what resolvers take and give. */
+/**
+ * What the analyzer says of a project, sorted: findings, features, and what resolvers take and
+ * give.
+ */
 async function analyzed(files: Files): Promise<string[]> {
   const root = await mkdtemp(join(folder, "project-"));
   for (const [path, text] of Object.entries(files)) {

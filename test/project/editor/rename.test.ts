@@ -1,4 +1,6 @@
-/** Every place of a name is found, and nothing else; with another name the project means the same. */
+/**
+ * Every place of a name is found, and nothing else; with another name the project means the same.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** Failing projects for the rules about loading, classes, relations and expressions (101 to 136). */
+/**
+ * Failing projects for the rules about loading, classes, relations and expressions (101 to 136).
+ */
 
 import { after, IMPORTS, type RuleFixture, USER } from "./fixtures.ts";
 

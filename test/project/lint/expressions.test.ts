@@ -1,4 +1,7 @@
-/** Lint of relations, expressions and windows without Python: what it says, that the analyzer says it too, and what it must not say. */
+/**
+ * Lint of relations, expressions and windows without Python: what it says, that the analyzer says
+ * it too, and what it must not say.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";

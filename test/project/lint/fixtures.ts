@@ -6,13 +6,19 @@ export interface RuleFixture {
   readonly rule: string;
   /** The whole message. A pattern only where the words are Python's or a database's. */
   readonly says: string | RegExp;
-  /** Files of the project by path. One token stands between `«` and `»`: the finding's span. Without one the finding has no place. */
+  /**
+   * Files of the project by path. One token stands between `«` and `»`: the finding's span. Without
+   * one the finding has no place.
+   */
   readonly files: Readonly<Record<string, string>>;
   /** More lines of svc.yaml. */
   readonly settings?: string;
   /** Variables of the process in place of the usual ones. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Rules whose errors may stand beside it: a machine may lack that Python, and this version of svc the source. */
+  /**
+   * Rules whose errors may stand beside it: a machine may lack that Python, and this version of svc
+   * the source.
+   */
   readonly beside?: readonly number[];
   /** Whether the finding is the server's. */
   readonly remote?: boolean;

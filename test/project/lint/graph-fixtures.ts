@@ -1,4 +1,7 @@
-/** Failing projects for the rules about resolvers, SQL files, the graph, queries and the project (140 to 194). */
+/**
+ * Failing projects for the rules about resolvers, SQL files, the graph, queries and the project
+ * (140 to 194).
+ */
 
 import { after, IMPORTS, type RuleFixture, USER } from "./fixtures.ts";
 

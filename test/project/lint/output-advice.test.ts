@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => platform.server.stop());
 
-/** Two classes with a foreign key, one with its key in another class, and resolvers beside the one in question. */
+/**
+ * Two classes with a foreign key, one with its key in another class, and resolvers beside the one
+ * in question.
+ */
 const HEAD = `from datetime import datetime
 
 from svc import Now, offline, online

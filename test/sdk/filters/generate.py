@@ -1,4 +1,5 @@
-"""Random filters and rows: for each filter the expression that the server is sent, and the rows that the SDK chooses.
+"""Random filters and rows: for each filter the expression that the server is sent, and the rows
+that the SDK chooses.
 
     python generate.py <seed> <number>
 """
@@ -73,7 +74,8 @@ class Generator:
         return self.pick(f"({left} and {right})", f"({left} or {right})", f"(not {left})", f"({left} & {right})", f"({left} | {right})", f"(~{left})")
 
     def identity(self, depth: int) -> str:
-        """A condition of `is` alone, which Python can tell of any row: it never compares with null."""
+        """A condition of `is` alone, which Python can tell of any row: it never compares with null.
+        """
         if depth == 0 or self.random.random() < 0.2:
             name, value = self.pick(("ok", "True"), ("ok", "False"), ("ok", "None"), ("kind", "None"), ("amount", "None"))
             return f"(Row.{name} {self.pick('is', 'is not')} {value})"

@@ -1,4 +1,6 @@
-"""Expressions: operators, paths, brackets, what they refuse; windows of features; has-many references."""
+"""Expressions: operators, paths, brackets, what they refuse; windows of features; has-many
+references.
+"""
 
 import copy
 import math

@@ -1,4 +1,5 @@
-"""Resolvers that take and give DataFrames: what their signatures mean, and calling them in tests."""
+"""Resolvers that take and give DataFrames: what their signatures mean, and calling them in tests.
+"""
 
 import asyncio
 import unittest

@@ -1,4 +1,6 @@
-"""The names that users import: one table, the modules that offer them, and what is said about those that are not there."""
+"""The names that users import: one table, the modules that offer them, and what is said about those
+that are not there.
+"""
 
 import importlib
 import os
@@ -52,7 +54,9 @@ class Table(unittest.TestCase):
         self.assertIs(svc.features, sys.modules["svc.features"])
 
     def test_type_checkers_see_every_name(self):
-        """The modules import their names in plain sight, and the function that answers for missing ones hides from type checkers."""
+        """The modules import their names in plain sight, and the function that answers for missing
+        ones hides from type checkers.
+        """
         import ast
 
         for module in names.modules():

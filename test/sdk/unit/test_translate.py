@@ -75,7 +75,9 @@ class TranslateTest(unittest.TestCase):
         shutil.rmtree(self.root)
 
     def translated(self, text, before="", **others):
-        """Translates the one resolver of a module. `others` are further modules of the project by name."""
+        """Translates the one resolver of a module. `others` are further modules of the project by
+        name.
+        """
         name = f"translated_{next(_numbers)}"
         files = {**others, name: HEAD + textwrap.dedent(before) + "\n" + textwrap.dedent(text)}
         for module, source in files.items():

@@ -5,7 +5,10 @@ import { dirname, join, relative } from "node:path";
 const ROOT = join(import.meta.dir, "../../..");
 const transpiler = new Bun.Transpiler({ loader: "ts" });
 
-/** Modules that are loaded before `start` runs: its static imports, and theirs. Types are no imports. */
+/**
+ * Modules that are loaded before `start` runs: its static imports, and theirs. Types are no
+ * imports.
+ */
 function loadedWith(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();

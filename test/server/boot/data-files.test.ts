@@ -1,4 +1,7 @@
-/** Every file of a data directory that is missing, empty, garbage or cut: the start is refused in words with nothing changed, or what is lost is nothing that was promised. */
+/**
+ * Every file of a data directory that is missing, empty, garbage or cut: the start is refused in
+ * words with nothing changed, or what is lost is nothing that was promised.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -15,7 +18,10 @@ let template: TempFolder;
 let running: TempFolder;
 let credentials: TestServer["credentials"];
 
-/** A data directory that was stopped, and one as a kill leaves it, with everything still in the logs beside the databases. */
+/**
+ * A data directory that was stopped, and one as a kill leaves it, with everything still in the logs
+ * beside the databases.
+ */
 beforeAll(async () => {
   template = new TempFolder();
   running = new TempFolder();
@@ -84,7 +90,10 @@ async function startDamaged(from: TempFolder, file: string, damage: string) {
   return { folder, path, before, files, log, server };
 }
 
-/** The queried value, and everything that a promise was made about: the credentials, the environment, the deployment. */
+/**
+ * The queried value, and everything that a promise was made about: the credentials, the
+ * environment, the deployment.
+ */
 async function expectServes(server: TestServer): Promise<void> {
   expect(await greeting(server)).toBe(GREETED);
   expect((await server.client(EnvironmentService).listEnvironments({})).environments).toHaveLength(1);
@@ -179,7 +188,10 @@ describe("of a server that was stopped", () => {
   });
 });
 
-/** Logs of databases, as a kill leaves them: what is only in them is lost with them, but never without a word, and never with another value in its place. */
+/**
+ * Logs of databases, as a kill leaves them: what is only in them is lost with them, but never
+ * without a word, and never with another value in its place.
+ */
 const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "meta.db-shm"];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));
 

@@ -1,4 +1,7 @@
-/** Deploying small projects to a test's server, the way the command line does: bundle, upload, create, watch. */
+/**
+ * Deploying small projects to a test's server, the way the command line does: bundle, upload,
+ * create, watch.
+ */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {

@@ -44,12 +44,14 @@ export const now = create(ExpressionSchema, { node: { case: "queryNow", value: {
 /** `_.svc_window`. */
 export const windowStart = create(ExpressionSchema, { node: { case: "windowStart", value: {} } });
 
-/** Relations of a class: `account->account` has one, `txns=>txn` has many; `?` behind it: optional. */
+/**
+ * Relations of a class: `account->account` has one, `txns=>txn` has many; `?` behind it: optional.
+ */
 const RELATION = /^(\w+)(->|=>)(\w+)(\?)?$/;
 
 /**
- * A graph of classes; features are `name:type`, `?` behind the type: may be null, `@` behind the name: feature time. Namespaces are the class names in
- * lower case.
+ * A graph of classes; features are `name:type`, `?` behind the type: may be null, `@` behind the
+ * name: feature time. Namespaces are the class names in lower case.
  */
 export function graphOfTypes(classes: Readonly<Record<string, string>>): Graph {
   return create(GraphSchema, {

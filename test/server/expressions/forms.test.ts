@@ -1,4 +1,7 @@
-/** `F.cast`, chains of `F.when` and named arguments: from Python through the analyzer to values, against plain Python. */
+/**
+ * `F.cast`, chains of `F.when` and named arguments: from Python through the analyzer to values,
+ * against plain Python.
+ */
 
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -11,7 +14,10 @@ import { INTERPRETERS } from "../../sdk/interpreters.ts";
 setDefaultTimeout(60_000);
 afterAll(removeBytecode);
 
-/** The same features in plain Python; `None` where an argument is, and "error" where Python raises or an int has more than 64 bits. */
+/**
+ * The same features in plain Python; `None` where an argument is, and "error" where Python raises
+ * or an int has more than 64 bits.
+ */
 const ORACLE = `
 import json, math, sys
 

@@ -1,4 +1,7 @@
-/** Lengths of time over all years that there are, and deviations of ints beyond 2^53: Python says what is right. */
+/**
+ * Lengths of time over all years that there are, and deviations of ints beyond 2^53: Python says
+ * what is right.
+ */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * Cases of every function: `[types -> type, arguments, result]` in the stored form of values; a result `{"$error": part of the message}` is an error of the
- * row, `{"$near": x}` is x up to the last digits. Every case is computed over columns and over constants.
+ * Cases of every function: `[types -> type, arguments, result]` in the stored form of values; a
+ * result `{"$error": part of the message}` is an error of the row, `{"$near": x}` is x up to the
+ * last digits. Every case is computed over columns and over constants.
  */
 
 import { describe, expect, test } from "bun:test";

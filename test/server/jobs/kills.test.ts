@@ -111,7 +111,8 @@ test(
     expect(db.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
     expect(wrong).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(KILLS);
-    // A process that is killed between a claim and the first line of the handlers leaves at most a claim's worth of these.
+    // A process that is killed between a claim and the first line of the handlers leaves at most a
+    // claim's worth of these.
     expect(unbegun).toBeLessThanOrEqual(KILLS);
   },
   patience(300_000),

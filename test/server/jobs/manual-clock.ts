@@ -24,7 +24,10 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Sets the clock, forward or back, as an administrator does. Sleepers sleep as long as they would have. */
+  /**
+   * Sets the clock, forward or back, as an administrator does. Sleepers sleep as long as they would
+   * have.
+   */
   set(now: number): void {
     const by = now - this.#now;
     this.#now = now;
@@ -47,7 +50,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets what was begun go on until it waits for time; a write of the store takes a turn of the event loop. */
+/**
+ * Lets what was begun go on until it waits for time; a write of the store takes a turn of the event
+ * loop.
+ */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,10 +10,16 @@ import { unpackSdk } from "../../../src/python/sdk.ts";
 import type { PythonPool, ResolverResult, WorkerLog } from "../../../src/server/python/pool.ts";
 import { createWorkerPool, type WorkerPoolOptions } from "../../../src/server/python/worker-pool.ts";
 
-/** Where tests unpack the SDK, whose bytecode is kept beside it, and remember which interpreters there are: not where other users of the machine do. */
+/**
+ * Where tests unpack the SDK, whose bytecode is kept beside it, and remember which interpreters
+ * there are: not where other users of the machine do.
+ */
 export const SDK_FOLDER = join(import.meta.dir, "../../../dist/test-sdk");
 
-/** The interpreter that the tests run on. Throws when there is none, because then nothing here is tested. */
+/**
+ * The interpreter that the tests run on. Throws when there is none, because then nothing here is
+ * tested.
+ */
 export async function anyPython(runtime?: string): Promise<string | undefined> {
   const search = await createToolchain({ home: SDK_FOLDER, env: process.env }).findInterpreter(runtime);
   if (!search.found && runtime === undefined) throw new Error(`the tests need Python: ${search.searched.join("; ")}`);

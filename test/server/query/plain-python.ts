@@ -1,16 +1,25 @@
-/** Functions of a project run by Python alone: no SDK, no worker, no engine, nothing between the interpreter and what it returns. */
+/**
+ * Functions of a project run by Python alone: no SDK, no worker, no engine, nothing between the
+ * interpreter and what it returns.
+ */
 
 import { anyPython } from "../python/project.ts";
 import { CONSTANTS, type RandomFunction } from "./random-functions.ts";
 import { type Kind, PARAMETERS } from "./random-values.ts";
 
-/** What came of a call: the exception, the value of every output by the type that Python says it has, or nothing where a parameter would have been None. */
+/**
+ * What came of a call: the exception, the value of every output by the type that Python says it
+ * has, or nothing where a parameter would have been None.
+ */
 export type PlainResult =
   | { readonly raised: readonly [kind: string, message: string] }
   | { readonly outputs: readonly (readonly [type: string, text: string])[] }
   | { readonly notCalled: true };
 
-/** Reads a call's arguments, calls, and says of what type every result is. Stand-ins for the names of the SDK make the text of a project run as it is. */
+/**
+ * Reads a call's arguments, calls, and says of what type every result is. Stand-ins for the names
+ * of the SDK make the text of a project run as it is.
+ */
 const PROGRAM = `
 import json, math, sys
 from datetime import datetime
@@ -72,7 +81,10 @@ rows = [
 json.dump([[called(globals()[name], outputs, row) for row in rows] for name, outputs in sent["functions"]], sys.stdout)
 `;
 
-/** The results of functions for rows of parameters, in the order of both; values are as thin clients send them. */
+/**
+ * The results of functions for rows of parameters, in the order of both; values are as thin clients
+ * send them.
+ */
 export async function plainPython(
   functions: readonly RandomFunction[],
   columns: Readonly<Record<string, readonly unknown[]>>,

@@ -1,4 +1,7 @@
-/** A project of Python text on a real analyzer, a real worker and the real engine; calls of the worker are counted. */
+/**
+ * A project of Python text on a real analyzer, a real worker and the real engine; calls of the
+ * worker are counted.
+ */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +37,10 @@ export class PythonWorld {
     readonly folder: string,
   ) {}
 
-  /** Starts a world. `databases` makes those of its sources, in the project's folder, and gives the environment of the sources. Fails when the project has errors. */
+  /**
+   * Starts a world. `databases` makes those of its sources, in the project's folder, and gives the
+   * environment of the sources. Fails when the project has errors.
+   */
   static async start(
     files: Readonly<Record<string, string>>,
     databases: (root: string) => Readonly<Record<string, string>> = () => ({}),

@@ -187,7 +187,10 @@ class FunctionWriter {
     ])();
   }
 
-  /** What stands in the braces of an f-string: without quotes, which older Pythons do not allow there. */
+  /**
+   * What stands in the braces of an f-string: without quotes, which older Pythons do not allow
+   * there.
+   */
   #shown(): string {
     return this.#pick(["i", "x", "s", "b", "x * 0.1", "i - 1", "y / 3", "x // 1", "-y", ...this.#locals.map(([name]) => name)]);
   }

@@ -122,7 +122,10 @@ export const EDGES: Readonly<Record<Kind, readonly unknown[]>> = {
   ],
 };
 
-/** A random value of a kind: one that people have in their tables, or one from the edges of its type, None among them. */
+/**
+ * A random value of a kind: one that people have in their tables, or one from the edges of its
+ * type, None among them.
+ */
 export function randomValue(random: () => number, kind: Kind, isOrdinary: boolean): unknown {
   if (isOrdinary) return ordinaryValue(random, kind);
   if (random() < 0.06) return null;

@@ -1,4 +1,7 @@
-/** Deployments for tests: a graph with a real online store, a real SQLite source, and Python resolvers played by functions. */
+/**
+ * Deployments for tests: a graph with a real online store, a real SQLite source, and Python
+ * resolvers played by functions.
+ */
 
 import { Database } from "bun:sqlite";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
@@ -21,7 +24,10 @@ import { featureIdsOf } from "./graphs.ts";
 /** A row's result: values by output FQN, or a thrown error. */
 export type Played = (args: readonly FeatureValue[], call: ResolverCall, row: number) => unknown;
 
-/** A pool whose resolvers are functions of a row's arguments; a function with one output may give the bare value. */
+/**
+ * A pool whose resolvers are functions of a row's arguments; a function with one output may give
+ * the bare value.
+ */
 export class PlayedPool implements PythonPool {
   readonly calls: ResolverCall[] = [];
   /** FQNs of calls that have started and not ended. */
@@ -64,7 +70,10 @@ export class PlayedPool implements PythonPool {
     return { columns, errors, ranMs: 0 };
   }
 
-  /** Resolvers of rows: the function gives a list of objects by FQN, for each row of the batch or once for all. */
+  /**
+   * Resolvers of rows: the function gives a list of objects by FQN, for each row of the batch or
+   * once for all.
+   */
   async #playTable(call: ResolverCall, resolver: Resolver, play: Played): Promise<ResolverResult> {
     const offsets = [0];
     const columns: Record<string, FeatureValue[]> = Object.fromEntries(resolver.outputs.map((fqn) => [fqn, []]));
@@ -98,7 +107,10 @@ export class PlayedPool implements PythonPool {
   async drain(): Promise<void> {}
 }
 
-/** What a function is passed for a row: values, the time, child rows as objects, or a table as columns. */
+/**
+ * What a function is passed for a row: values, the time, child rows as objects, or a table as
+ * columns.
+ */
 function argumentsOf(resolver: Resolver, call: ResolverCall, row: number): FeatureValue[] {
   return resolver.inputs.map((input) => {
     if (input.kind.case === "now") return call.now[row] as string;

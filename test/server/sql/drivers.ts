@@ -11,7 +11,10 @@ import { TempFolder } from "../../harness/running-server.ts";
 
 /** A database that runs. */
 export interface StartedSource {
-  /** The source `db`, by its environment variables; those given, without the prefix `DB_`, go before. */
+  /**
+   * The source `db`, by its environment variables; those given, without the prefix `DB_`, go
+   * before.
+   */
   open(variables: Readonly<Record<string, string>>): SqlSource;
   /** Runs a statement as somebody who may write. */
   run(statement: string): Promise<void>;

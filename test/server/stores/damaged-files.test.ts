@@ -27,7 +27,10 @@ interface Subject {
   read(path: string): Promise<unknown>;
   /** Whether a damaged file is set aside and begun anew: nothing that it kept is missed. */
   readonly renewed?: boolean;
-  /** Whether what it keeps has checksums, so that no flipped bit is served as a value. SQLite itself has none. */
+  /**
+   * Whether what it keeps has checksums, so that no flipped bit is served as a value. SQLite itself
+   * has none.
+   */
   readonly checksums?: boolean;
 }
 

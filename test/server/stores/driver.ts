@@ -1,4 +1,7 @@
-/** Drivers of stores under test. A driver passes a store's conformance suites by being named in that store's table. */
+/**
+ * Drivers of stores under test. A driver passes a store's conformance suites by being named in that
+ * store's table.
+ */
 
 /** How to open a store with one driver. */
 export interface Driver<Store> {

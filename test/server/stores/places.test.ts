@@ -1,4 +1,7 @@
-/** Stores outside of the data directory: who may say where they are, and what is done about a place that cannot be used. */
+/**
+ * Stores outside of the data directory: who may say where they are, and what is done about a place
+ * that cannot be used.
+ */
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";

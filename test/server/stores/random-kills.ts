@@ -1,4 +1,7 @@
-/** Rounds of writing and killing on one data directory, with everything remembered that was acknowledged. */
+/**
+ * Rounds of writing and killing on one data directory, with everything remembered that was
+ * acknowledged.
+ */
 
 import { Database } from "bun:sqlite";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -29,7 +32,10 @@ const STATE_COLUMN: Readonly<Record<string, string>> = {
   job: "state",
 };
 
-/** Builds the library that keeps what a power cut would leave; undefined when this machine has no C compiler, or is not Linux. */
+/**
+ * Builds the library that keeps what a power cut would leave; undefined when this machine has no C
+ * compiler, or is not Linux.
+ */
 export function buildPowerCut(folder: string): string | undefined {
   if (process.platform !== "linux" || lacksProgram("cc")) return undefined;
   const library = join(folder, "power-cut.so");
@@ -67,7 +73,10 @@ export class Lane implements Disposable {
     return this.library === undefined ? {} : { LD_PRELOAD: this.library, POWER_CUT: this.#kept };
   }
 
-  /** Starts a process that writes to the stores, and kills it: while it starts, or somewhere in the write after a number of acknowledged ones. */
+  /**
+   * Starts a process that writes to the stores, and kills it: while it starts, or somewhere in the
+   * write after a number of acknowledged ones.
+   */
   async writeAndKill(round: string): Promise<void> {
     const began = performance.now();
     const child = Bun.spawn(["bun", join(import.meta.dir, "writing-process.ts"), this.#folder, round, String(this.random(2 ** 31))], {
@@ -96,7 +105,10 @@ export class Lane implements Disposable {
       this.#remember(JSON.parse(line) as Acknowledged | { readonly ready: InitialCredentials | null });
   }
 
-  /** Starts a real server, announces uploads over HTTP, and kills it. Without the credentials, which a kill may have taken, it is on an empty directory. */
+  /**
+   * Starts a real server, announces uploads over HTTP, and kills it. Without the credentials, which
+   * a kill may have taken, it is on an empty directory.
+   */
   async serveAndKill(): Promise<void> {
     if (!this.#credentials) this.renew();
     const began = performance.now();

@@ -1,6 +1,8 @@
 /**
- * Writes to every store of a data directory, at random, until it is killed: `bun writing-process.ts <folder> <name> <seed>`. Prints a line of JSON for each write
- * once it is acknowledged: what a promise of the metadata store or of `ValueSinks.flush` stood for. `name` is in every id, so that no two runs write the same.
+ * Writes to every store of a data directory, at random, until it is killed: `bun writing-process.ts
+ * <folder> <name> <seed>`. Prints a line of JSON for each write once it is acknowledged: what a
+ * promise of the metadata store or of `ValueSinks.flush` stood for. `name` is in every id, so that
+ * no two runs write the same.
  */
 
 import { writeSync } from "node:fs";
@@ -16,7 +18,10 @@ import { buildJob } from "../../../src/server/deployments/builds.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { DeploymentRecord } from "../../../src/server/stores/metadata/deployments.ts";
 
-/** An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store by its table and id, with the state it was left in. */
+/**
+ * An acknowledged write: an observation of `user.text` by its value, or a row of the metadata store
+ * by its table and id, with the state it was left in.
+ */
 export type Acknowledged = { readonly observed: readonly string[] } | { readonly row: string; readonly id: string; readonly state: string };
 
 /** Features: their ids in the stores. */

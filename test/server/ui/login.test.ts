@@ -1,4 +1,7 @@
-/** A real browser that is logged in, and that is not: the entrance, the confirmation of a login, and the pages that the command line links to. */
+/**
+ * A real browser that is logged in, and that is not: the entrance, the confirmation of a login, and
+ * the pages that the command line links to.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -58,7 +61,9 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   const locked = (page: Page) => page.getByRole("heading", { name: "This browser is not logged in" });
   const overview = (page: Page) => page.getByRole("heading", { name: "Environment default" });
 
-  /** Runs `svc login` on a machine that knows nothing of the server, in a home folder of that name. */
+  /**
+   * Runs `svc login` on a machine that knows nothing of the server, in a home folder of that name.
+   */
   async function loginWith(
     home: string,
     decide: (url: string, code: string) => Promise<void>,

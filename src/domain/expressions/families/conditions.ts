@@ -1,4 +1,7 @@
-/** Three-valued logic, conditionals and nulls. Arguments that do not count are not looked at, so an error in them is none. */
+/**
+ * Three-valued logic, conditionals and nulls. Arguments that do not count are not looked at, so an
+ * error in them is none.
+ */
 
 import type { FeatureValue } from "../../value.ts";
 import { equalValues } from "../compare.ts";

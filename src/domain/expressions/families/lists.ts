@@ -1,4 +1,7 @@
-/** Lists. Positions begin with 0; negative ones count from the end. Nulls among the elements are passed over when elements are put together. */
+/**
+ * Lists. Positions begin with 0; negative ones count from the end. Nulls among the elements are
+ * passed over when elements are put together.
+ */
 
 import type { FeatureValue } from "../../value.ts";
 import { average, extremeOf, total } from "../aggregate.ts";

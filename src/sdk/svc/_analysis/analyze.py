@@ -2,13 +2,14 @@
 
     _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--effects <path>] [--code <path>]
 
---root: the project's folder.
---files: a JSON array of the Python files, relative to the root; default: every one below the root.
---out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
---effects: where it is written what the import read and did (`_loading/effects.py`), as JSON.
---code: file of compiled modules that is taken from and given to (`_loading/code_cache.py`).
+--root: the project's folder. --files: a JSON array of the Python files, relative to the root;
+default: every one below the root. --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a
+path, `fd:<n>` or `-` for stdout. --effects: where it is written what the import read and did
+(`_loading/effects.py`), as JSON. --code: file of compiled modules that is taken from and given to
+(`_loading/code_cache.py`).
 
-The exit code is 0 whatever the project does, as long as the graph was written. What the project prints goes to stderr.
+The exit code is 0 whatever the project does, as long as the graph was written. What the project
+prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
 
 
 def _code_of(root: str, files: list[str]) -> list[str]:
-    """The Python files whose code runs in a deployment: those that it imports, and what they import of the rest."""
+    """The Python files whose code runs in a deployment: those that it imports, and what they import
+    of the rest.
+    """
     found = {os.path.join(os.path.realpath(root), *path.split("/")) for path in files if is_imported(path)}
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return sorted(found | {path for path in loaded if isinstance(path, str) and path.endswith(".py") and project_path(path) is not None})
@@ -144,7 +147,9 @@ def _write(out: str, content: bytes, stdout: int) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the analyzer. Ends the process itself, so that threads and exit handlers of the project cannot hold it up."""
+    """Runs the analyzer. Ends the process itself, so that threads and exit handlers of the project
+    cannot hold it up.
+    """
     parser = argparse.ArgumentParser(prog="_boot.py analyze")
     parser.add_argument("--root", required=True)
     parser.add_argument("--out", required=True)

@@ -21,7 +21,9 @@ _BUILTINS = {name: getattr(builtins, name) for name in ("abs", "bool", "float", 
 
 
 class ProjectCode:
-    """All of a project's code: what it assigns to attributes, and with that to the names of other modules."""
+    """All of a project's code: what it assigns to attributes, and with that to the names of other
+    modules.
+    """
 
     def __init__(self, filenames: Iterable[str]) -> None:
         self._sources = [source for source in map(source_of, filenames) if source is not None]
@@ -30,7 +32,8 @@ class ProjectCode:
         self._modules: dict[str, dict[str, list[ast.AST]]] = {}
 
     def obstacle(self, name: str) -> str:
-        """Why a name of a module, or a builtin, may come to mean something else; empty = it cannot."""
+        """Why a name of a module, or a builtin, may come to mean something else; empty = it cannot.
+        """
         if self._writes is None:
             self._writes = set()
             for source in self._sources:
@@ -58,20 +61,26 @@ class ProjectCode:
         return found
 
     def builtin(self, module: types.ModuleType, name: str) -> Optional[Any]:
-        """The builtin that a name of a module means for good; None when it is none, or may not stay one."""
+        """The builtin that a name of a module means for good; None when it is none, or may not stay
+        one.
+        """
         own = _BUILTINS.get(name)
         is_own = own is not None and getattr(builtins, name, None) is own and name not in vars(module)
         return own if is_own and name not in self.bindings(_file_of(module)) and not self.obstacle(name) else None
 
     def once(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
-        """The one place that binds a name of a module for good; None when there are several, or others may."""
+        """The one place that binds a name of a module for good; None when there are several, or
+        others may.
+        """
         bindings = self.bindings(_file_of(module))
         found = bindings.get(name, [])
         is_plain = len(found) == 1 and "*" not in bindings and name in vars(module)
         return found[0] if is_plain and not self.obstacle(name) else None
 
     def constant(self, module: types.ModuleType, name: str) -> Optional[tuple[types.ModuleType, ast.expr]]:
-        """The expression that a name is given at the top of a module, and that module; imports are followed."""
+        """The expression that a name is given at the top of a module, and that module; imports are
+        followed.
+        """
         for _ in range(8):
             node = self.once(module, name)
             source = source_of(_file_of(module))
@@ -92,7 +101,9 @@ class ProjectCode:
         return None
 
     def math_name(self, module: types.ModuleType, node: ast.expr) -> str:
-        """The name in `math` that `math.floor`, or `floor` imported from there, means for good; empty when it means something else."""
+        """The name in `math` that `math.floor`, or `floor` imported from there, means for good;
+        empty when it means something else.
+        """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             holder = node.value.id
             if vars(module).get(holder) is math and isinstance(self.once(module, holder), ast.Import) and not self.obstacle(node.attr):
@@ -107,7 +118,9 @@ class ProjectCode:
 
 
 def _set_attributes(source: Source) -> dict[int, str]:
-    """The attributes that `setattr` and `delattr` are called with as a text, by the id of the node that names the function."""
+    """The attributes that `setattr` and `delattr` are called with as a text, by the id of the node
+    that names the function.
+    """
     found: dict[int, str] = {}
     for node in source.nodes(ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in _SETTERS and len(node.args) > 1:
@@ -147,7 +160,9 @@ def _file_of(module: types.ModuleType) -> str:
 
 
 def _bindings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """The names that code binds where it stands; what functions declare to be global is not among them."""
+    """The names that code binds where it stands; what functions declare to be global is not among
+    them.
+    """
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node.name, node

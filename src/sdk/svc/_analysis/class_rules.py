@@ -20,7 +20,9 @@ _IMMUTABLE = {list: "()", set: "frozenset()"}
 
 
 def distinct_classes(classes: list[FeatureClass], report: Report) -> list[FeatureClass]:
-    """The classes that count, one per namespace. Of one class written twice in a file it is the last."""
+    """The classes that count, one per namespace. Of one class written twice in a file it is the
+    last.
+    """
     last = {(item.origin.filename, item.origin.name, item.namespace): item for item in classes}
     kept: dict[str, FeatureClass] = {}
     for item in classes:

@@ -1,4 +1,6 @@
-"""The syntax that the parts of an expression were made by, found by comparing the tree of the expression with that of the source."""
+"""The syntax that the parts of an expression were made by, found by comparing the tree of the
+expression with that of the source.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ from .._model.reference import FeatureReference
 
 @dataclass
 class Steps:
-    """A path followed from a class: its fields, and the position of the has-many relation on the way."""
+    """A path followed from a class: its fields, and the position of the has-many relation on the
+    way.
+    """
 
     fields: list[Field]
     many: Optional[int] = None

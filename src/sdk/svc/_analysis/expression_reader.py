@@ -1,6 +1,8 @@
-"""Expressions of feature classes, read against the class: as proto3 JSON of `svc.v1.Expression`, with rules 130, 132 and 134.
+"""Expressions of feature classes, read against the class: as proto3 JSON of `svc.v1.Expression`,
+with rules 130, 132 and 134.
 
-Types, names of functions and null rules are not looked at here: the server checks them with the function table.
+Types, names of functions and null rules are not looked at here: the server checks them with the
+function table.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from .expression_path import Steps, a_number, field_of_struct, first_name, inner
 from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN
 from .places import value_node, value_span
 
-#: How deep an expression may be nested; `a + b + c` is nested once for each operator. A message of the graph is read to a depth of 100, and every
+#: How deep an expression may be nested; `a + b + c` is nested once for each operator. A message of
+#: the graph is read to a depth of 100, and every
 #: level takes two.
 DEEPEST = 40
 
@@ -40,7 +43,9 @@ class _Unreadable(Exception):
 
 
 def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Field, Json]:
-    """The expression of every feature that has one, per window; findings for those that make no sense."""
+    """The expression of every feature that has one, per window; findings for those that make no
+    sense.
+    """
     found: dict[Field, Json] = {}
     for item in classes:
         for field in item.members():
@@ -61,7 +66,9 @@ def _too_deep(field: Field) -> Finding:
 
 
 class _Reader:
-    """Reads one feature's expression. Every node of the tree goes along with the syntax that it was made by, as far as that is known."""
+    """Reads one feature's expression. Every node of the tree goes along with the syntax that it was
+    made by, as far as that is known.
+    """
 
     def __init__(self, field: Field, report: Report) -> None:
         self.field = field

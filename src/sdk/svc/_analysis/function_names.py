@@ -1,4 +1,6 @@
-"""Names of the function table that matter before the server has seen an expression. A test compares them with the table."""
+"""Names of the function table that matter before the server has seen an expression. A test compares
+them with the table.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a name that this version of the SDK does not have 105, for a
-feature that does not exist 142, and for a truth test of an expression 134."""
+"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a name that
+this version of the SDK does not have 105, for a feature that does not exist 142, and for a truth
+test of an expression 134.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ _DISTRIBUTIONS = {
 
 
 def explain(error: BaseException, path: str, root: str) -> Keyed:
-    """The finding for an exception raised while `path` was imported, and a key that is equal for the same fault met again."""
+    """The finding for an exception raised while `path` was imported, and a key that is equal for
+    the same fault met again.
+    """
     if isinstance(error, SyntaxError) and error.filename:
         inside = project_path(error.filename)
         if inside is not None:
@@ -72,7 +76,9 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
 
 
 def _circle(error: BaseException, frames: list[Frame]) -> frozenset[str]:
-    """The files of modules that import each other, when that is the fault: the same ones, whichever of them is imported first."""
+    """The files of modules that import each other, when that is the fault: the same ones, whichever
+    of them is imported first.
+    """
     if not _is_circular(error):
         return frozenset()
     unfinished = _unfinished(error)
@@ -90,7 +96,9 @@ def _is_circular(error: BaseException) -> bool:
 
 
 def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
-    """As `explain`; of a module that imports names which the SDK does not have, all of them at once."""
+    """As `explain`; of a module that imports names which the SDK does not have, all of them at
+    once.
+    """
     key, finding = explain(error, path, root)
     source = source_of(os.path.join(root, *finding.span.file.split("/"))) if finding.code == 105 and finding.span else None
     others = [item for _, item in missing_names(source) if item != finding] if source else []
@@ -98,8 +106,9 @@ def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
 
 
 def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
-    """Finding 105 for every name and module of the SDK that a module imports and this version does not have, with the statement. What is tried
-    with `try:` is the module's own business."""
+    """Finding 105 for every name and module of the SDK that a module imports and this version does
+    not have, with the statement. What is tried with `try:` is the module's own business.
+    """
     tried = {id(inner) for node in ast.walk(source.tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
     known = modules()
     found: list[tuple[ast.stmt, Finding]] = []
@@ -129,7 +138,9 @@ def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
 
 
 def _is_foreign(module: str, known: list[str]) -> bool:
-    """Whether a module is said to be of the SDK and is none of its public ones; private ones are nobody's business."""
+    """Whether a module is said to be of the SDK and is none of its public ones; private ones are
+    nobody's business.
+    """
     return module.startswith("svc.") and module not in known and not module.startswith("svc._")
 
 

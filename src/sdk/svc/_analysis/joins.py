@@ -1,4 +1,6 @@
-"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules 120 to 123 and 126."""
+"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules
+120 to 123 and 126.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class _Candidates:
     pairs: list[tuple[Field, Field]]
 
     def choose(self, names: tuple[Callable[[tuple[Field, Field]], str], ...], side: int) -> Optional[tuple[Field, Field]]:
-        """The only pair, else the only one whose key on a side has one of the conventional names."""
+        """The only pair, else the only one whose key on a side has one of the conventional names.
+        """
         if len(self.pairs) == 1:
             return self.pairs[0]
         for name in names:
@@ -75,7 +78,8 @@ def _target(field: Field) -> Optional[FeatureClass]:
 
 
 def _foreign_keys(owner: FeatureClass, other: FeatureClass) -> list[tuple[Field, Field]]:
-    """The features of a class that refer by type to one of another class, with what they refer to."""
+    """The features of a class that refer by type to one of another class, with what they refer to.
+    """
     found = []
     for field in owner.fields.values():
         try:
@@ -89,7 +93,9 @@ def _foreign_keys(owner: FeatureClass, other: FeatureClass) -> list[tuple[Field,
 
 
 def _infer(field: Field, target: FeatureClass) -> tuple[Optional[tuple[Field, Field]], list[tuple[Field, Field]]]:
-    """The join by the rules 2 to 4 (3 and 4 when it leads to several rows), and all that were possible when there is no single one."""
+    """The join by the rules 2 to 4 (3 and 4 when it leads to several rows), and all that were
+    possible when there is no single one.
+    """
     owner = field.owner_class
     many = field.type.many
     here = _Candidates([] if many else _foreign_keys(owner, target))
@@ -164,7 +170,9 @@ def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Fi
 
 
 def _evaluate(field: Field, join: Any) -> Any:
-    """Calls the join's function; names that only a type checker imports are found too. Raises DefinitionError."""
+    """Calls the join's function; names that only a type checker imports are found too. Raises
+    DefinitionError.
+    """
     function = join
     if isinstance(join, FunctionType):
         missing: dict[str, Any] = {}
@@ -262,7 +270,8 @@ def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Ca
 
 
 def _own_pair(field: Field, left: Field, right: Field) -> tuple[Field, Field]:
-    """The sides of a comparison of a class with itself: has-one goes from the foreign key to the key, has-many from the key to the foreign keys.
+    """The sides of a comparison of a class with itself: has-one goes from the foreign key to the
+    key, has-many from the key to the foreign keys.
 
     Raises DefinitionError when neither side is known to be the key of the other.
     """

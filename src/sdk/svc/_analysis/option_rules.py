@@ -1,4 +1,6 @@
-"""Rules about what decorators and functions of the SDK are given: 106 for every option that they do not take; 140 and 146 about hooks."""
+"""Rules about what decorators and functions of the SDK are given: 106 for every option that they do
+not take; 140 and 146 about hooks.
+"""
 
 from __future__ import annotations
 

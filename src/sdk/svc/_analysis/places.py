@@ -97,7 +97,9 @@ def value_span(field: Field, option: str = "", token: str = "") -> Span:
 
 
 def value_node(field: Field, option: str) -> Optional[ast.AST]:
-    """The syntax of an option of the call that stands to the right of `=`, else of all that stands there."""
+    """The syntax of an option of the call that stands to the right of `=`, else of all that stands
+    there.
+    """
     value = field.node.value if field.node else None
     return (_keyword([value], option) if value else None) or value
 
@@ -166,7 +168,9 @@ def call_option_name(item: Union[NamedQuery, DataSource], option: str) -> Span:
 
 
 def call_span(item: Union[NamedQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
-    """A call such as `NamedQuery(...)`: one of its options, an element of a listed option, or what is called."""
+    """A call such as `NamedQuery(...)`: one of its options, an element of a listed option, or what
+    is called.
+    """
     source = source_of(item.origin.filename)
     node = source.call_at(item.origin) if source else None
     if source is None or node is None:

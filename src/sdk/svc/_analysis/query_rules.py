@@ -123,7 +123,9 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
 
 
 def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """As `_paths`, but a has-many relation stands for its rows, which are stored together. Raises DefinitionError."""
+    """As `_paths`, but a has-many relation stands for its rows, which are stored together. Raises
+    DefinitionError.
+    """
     found = _named(item, namespaces) if isinstance(item, str) else item
     if isinstance(found, FeatureReference) and type_of(field_of(found)).many:
         return [path_of(found)]

@@ -1,12 +1,15 @@
-"""Resolvers whose function is straight arithmetic, text and comparisons, as expressions that the server computes without Python.
+"""Resolvers whose function is straight arithmetic, text and comparisons, as expressions that the
+server computes without Python.
 
-A function is translated only if the expressions are the same as the function whenever the server's evaluator is sure of them: every name keeps its
-meaning, nothing has an effect, and every operation has the same result bit for bit or says that it is not sure. Such rows, and those on which the
+A function is translated only if the expressions are the same as the function whenever the server's
+evaluator is sure of them: every name keeps its meaning, nothing has an effect, and every operation
+has the same result bit for bit or says that it is not sure. Such rows, and those on which the
 function raises, run in Python as if there were no translation.
 
-That a name keeps its meaning is judged by reading the project's code (`bindings`). What no reading shows is not seen: a name that is put together
-while the code runs, as in `getattr(module, "__di" + "ct__")["RATE"] = 2`, or one that an installed package changes. `@online(translate=False)` keeps
-a resolver in Python.
+That a name keeps its meaning is judged by reading the project's code (`bindings`). What no reading
+shows is not seen: a name that is put together while the code runs, as in `getattr(module, "__di" +
+"ct__")["RATE"] = 2`, or one that an installed package changes. `@online(translate=False)` keeps a
+resolver in Python.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ Results = Sequence[Node]
 
 
 def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
-    """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the reason why it stays Python."""
+    """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the
+    reason why it stays Python.
+    """
     _check_signature(spec)
     function, node = _function_of(spec)
     module = sys.modules.get(spec.definition.module)
@@ -45,7 +50,9 @@ def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
 
 
 def translate_all(specs: Sequence[ResolverSpec], filenames: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """For each resolver, by FQN, its translation or why it has none, as fields of `svc.v1.Resolver`. `filenames` are the project's Python files."""
+    """For each resolver, by FQN, its translation or why it has none, as fields of
+    `svc.v1.Resolver`. `filenames` are the project's Python files.
+    """
     code = ProjectCode(filenames)
     return {spec.fqn: _translation(spec, code) for spec in specs if not spec.has_frames}
 
@@ -143,7 +150,9 @@ class _Function:
         return self._block(body[1:] if has_docstring else body, names)
 
     def _block(self, statements: Sequence[ast.stmt], names: Mapping[str, Node]) -> Results:
-        """What the function returns when it comes to the first of these statements, which are all that are left."""
+        """What the function returns when it comes to the first of these statements, which are all
+        that are left.
+        """
         if not statements:
             return self._outcome(NOTHING)
         first, rest = statements[0], statements[1:]
@@ -190,7 +199,9 @@ class _Function:
         return isinstance(code.once(module, function.id), (ast.ClassDef, ast.ImportFrom))
 
     def _instance(self, made: ast.Call, names: Mapping[str, Node]) -> Results:
-        """`User(name=..., email=...)`: what is not given is None; a primary key is computed and dropped."""
+        """`User(name=..., email=...)`: what is not given is None; a primary key is computed and
+        dropped.
+        """
         _check_class(self.spec.output_class, self.expressions.code)
         outputs = [output.attribute for output in self.spec.outputs]
         keys = [key.attribute for key in self.spec.output_class.__svc_features__.primary_keys]  # type: ignore[attr-defined]
@@ -207,7 +218,9 @@ class _Function:
         return results
 
     def _outcome(self, result: Node) -> Results:
-        """The same for every output: nothing, or that it is Python's; of a resolver with one output any value."""
+        """The same for every output: nothing, or that it is Python's; of a resolver with one output
+        any value.
+        """
         return [result for _ in self.spec.outputs]
 
 

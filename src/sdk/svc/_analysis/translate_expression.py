@@ -1,4 +1,6 @@
-"""Python expressions as expressions of the graph, in the functions of the server's evaluator (`src/server/expressions/python`)."""
+"""Python expressions as expressions of the graph, in the functions of the server's evaluator
+(`src/server/expressions/python`).
+"""
 
 from __future__ import annotations
 
@@ -170,7 +172,9 @@ class Expressions:
         return self._constant(self.module, node.id, node)
 
     def _constant(self, module: types.ModuleType, name: str, node: ast.AST) -> Node:
-        """A name of a module that is given a value once, by an expression that is the same whenever it is computed."""
+        """A name of a module that is given a value once, by an expression that is the same whenever
+        it is computed.
+        """
         found = self.code.constant(module, name)
         if found is None:
             reason = self.code.obstacle(name) or "not a constant given once at the top of a module"

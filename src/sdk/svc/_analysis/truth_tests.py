@@ -1,6 +1,7 @@
 """Where a module asks an expression for a truth value: rule 134.
 
-`and`, `or`, `not`, `in`, `x < y < z` and `if` make Python decide at once what is known only when a query runs.
+`and`, `or`, `not`, `in`, `x < y < z` and `if` make Python decide at once what is known only when a
+query runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from .._diagnostics.source import Source
 
 
 def is_truth_test(error: BaseException) -> bool:
-    """Whether an exception comes from an expression or a condition that was asked whether it is true, or what it contains."""
+    """Whether an exception comes from an expression or a condition that was asked whether it is
+    true, or what it contains.
+    """
     last: Optional[TracebackType] = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -97,7 +100,9 @@ def _tests_of(node: ast.AST, source: Source) -> Iterator[tuple[str, Span, list[a
 
 
 def _is_expression(node: ast.expr) -> bool:
-    """Whether syntax looks like an expression on features: it has `_` in it, or an attribute of what begins with a capital letter."""
+    """Whether syntax looks like an expression on features: it has `_` in it, or an attribute of
+    what begins with a capital letter.
+    """
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id == "_":
             return True

@@ -12,7 +12,9 @@ _THIS_MACHINE = [ipaddress.ip_network(network) for network in ("127.0.0.0/8", "0
 
 
 def parse_address(host: str) -> Optional[Address]:
-    """The address that a host is, with or without brackets; the two forms of an IPv4 address are one. None for names."""
+    """The address that a host is, with or without brackets; the two forms of an IPv4 address are
+    one. None for names.
+    """
     try:
         address = ipaddress.ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
@@ -29,7 +31,9 @@ def is_in_network(address: Address, network: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: ``localhost`` and names below it, 127.0.0.0/8, ``::1``, and the addresses that stand for all of its own."""
+    """Whether a host is this machine: ``localhost`` and names below it, 127.0.0.0/8, ``::1``, and
+    the addresses that stand for all of its own.
+    """
     if re.fullmatch(r"(.+\.)?localhost\.?", host, re.IGNORECASE):
         return True
     address = parse_address(host)

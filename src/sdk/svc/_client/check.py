@@ -41,7 +41,9 @@ def mismatches(result: QueryResult, assertions: Mapping[Any, Any], tolerance: To
 
 
 def same(expected: Any, got: Any, tolerance: Tolerance) -> bool:
-    """Whether a value is the expected one. Values whose class is not known came as plain JSON: text of a time equals that time."""
+    """Whether a value is the expected one. Values whose class is not known came as plain JSON: text
+    of a time equals that time.
+    """
     if isinstance(expected, Enum) and not isinstance(got, Enum):
         return same(expected.value, got, tolerance)
     if isinstance(got, Enum) and not isinstance(expected, Enum):

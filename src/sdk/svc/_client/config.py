@@ -37,12 +37,16 @@ _ESCAPES = {
 
 
 class ConfigError(ValueError):
-    """A setting that is missing or makes no sense; the message says where it came from and what to do."""
+    """A setting that is missing or makes no sense; the message says where it came from and what to
+    do.
+    """
 
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What a client connects with. Texts that are missing are None; the API server always has a value."""
+    """What a client connects with. Texts that are missing are None; the API server always has a
+    value.
+    """
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -58,8 +62,10 @@ def client_settings(
     api_server: Optional[str],
     env: Optional[Mapping[str, str]] = None,
 ) -> ClientSettings:
-    """The settings, each from the first place that has it: the argument, the environment variable, the config file's entry of the project
-    around the working directory, the file's entry ``default``. Raises ConfigError."""
+    """The settings, each from the first place that has it: the argument, the environment variable,
+    the config file's entry of the project around the working directory, the file's entry
+    ``default``. Raises ConfigError.
+    """
     surroundings = os.environ if env is None else env
     path: Optional[str] = None
     entries: list[dict[str, str]] = []
@@ -101,8 +107,9 @@ def client_settings(
 
 
 def normalize_address(given: str, source: str) -> str:
-    """An address in full, without a slash at the end: ``example.com`` is ``https://example.com``, ``localhost:5757`` is
-    ``http://localhost:5757``. Raises ConfigError."""
+    """An address in full, without a slash at the end: ``example.com`` is ``https://example.com``,
+    ``localhost:5757`` is ``http://localhost:5757``. Raises ConfigError.
+    """
     text = given.strip()
     if not re.match(r"[a-z][a-z0-9+.-]*://", text, re.IGNORECASE):
         host = re.split(r"[/?#]", text)[0]
@@ -135,8 +142,10 @@ def config_file(env: Mapping[str, str]) -> Optional[str]:
 
 
 def read_config(path: str) -> dict[str, dict[str, str]]:
-    """The entries of a config file by project root. It reads the YAML that ``svc login`` writes: maps below ``tokens``, one
-    ``key: value`` a line. Raises ConfigError with file and line for anything else."""
+    """The entries of a config file by project root. It reads the YAML that ``svc login`` writes:
+    maps below ``tokens``, one ``key: value`` a line. Raises ConfigError with file and line for
+    anything else.
+    """
     try:
         with open(path, encoding="utf-8-sig") as file:
             lines = file.read().replace("\r\n", "\n").split("\n")

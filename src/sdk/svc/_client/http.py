@@ -1,4 +1,6 @@
-"""HTTP of the client: connections that are kept and used again, and the token exchange. Safe to use from several threads."""
+"""HTTP of the client: connections that are kept and used again, and the token exchange. Safe to use
+from several threads.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Answer:
 
 
 class HttpServer:
-    """One server, and the connections to it that wait for the next call. It is told how long an answer may take, and answers then with what there is."""
+    """One server, and the connections to it that wait for the next call. It is told how long an
+    answer may take, and answers then with what there is.
+    """
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url
@@ -98,7 +102,8 @@ class HttpServer:
             target = f"{self.url}{path[len(self._parts.path):]}" if plain else path
             try:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                    # A body that is not read to its end is answered, and the connection closed, while it is still sent.
+                    # A body that is not read to its end is answered, and the connection closed,
+                    # while it is still sent.
                     connection.request("POST", target, content, {**headers, **(plain.headers if plain else {})})
                 response = connection.getresponse()
                 data = response.read()
@@ -156,7 +161,9 @@ class HttpServer:
 
 
 class Session:
-    """A client's token and servers. The token is kept in memory, exchanged once whoever asks, and again shortly before it ends."""
+    """A client's token and servers. The token is kept in memory, exchanged once whoever asks, and
+    again shortly before it ends.
+    """
 
     def __init__(self, settings: ClientSettings, timeout: float, now: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
@@ -169,7 +176,9 @@ class Session:
         self._queries: Optional[HttpServer] = None
 
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-        """Posts to the query server with a token; with a fresh one when the server does not take it. Raises ClientError."""
+        """Posts to the query server with a token; with a fresh one when the server does not take
+        it. Raises ClientError.
+        """
         token = self._get()
         answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
         if answer.status == 401:

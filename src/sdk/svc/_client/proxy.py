@@ -1,6 +1,7 @@
-"""Which proxy a request goes through, by the rules of curl, which the command line follows too. ``http_proxy`` (in lower case alone),
-``https_proxy`` and ``HTTPS_PROXY``, else ``all_proxy`` and ``ALL_PROXY``; none for the hosts of ``no_proxy`` or ``NO_PROXY``, and never
-one for this machine."""
+"""Which proxy a request goes through, by the rules of curl, which the command line follows too.
+``http_proxy`` (in lower case alone), ``https_proxy`` and ``HTTPS_PROXY``, else ``all_proxy`` and
+``ALL_PROXY``; none for the hosts of ``no_proxy`` or ``NO_PROXY``, and never one for this machine.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ _VARIABLES = {"http": ("http_proxy", "all_proxy", "ALL_PROXY"), "https": ("https
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy; ``shown`` is for messages: its address without user and password, and the variable that names it."""
+    """A proxy; ``shown`` is for messages: its address without user and password, and the variable
+    that names it.
+    """
 
     host: str
     port: int
@@ -28,7 +31,9 @@ class Proxy:
 
 
 def find_proxy(url: str, env: Mapping[str, str]) -> Optional[Proxy]:
-    """The proxy for a request to an address; None for none. Raises ConfigError when the variable names one that cannot be used."""
+    """The proxy for a request to an address; None for none. Raises ConfigError when the variable
+    names one that cannot be used.
+    """
     target = urlsplit(url)
     host = target.hostname or ""
     variable = next((name for name in _VARIABLES[target.scheme] if env.get(name)), None)

@@ -25,7 +25,9 @@ class ExceptionDetail:
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """One thing that went wrong. `code` and `category` are names such as ``RESOLVER_FAILED`` and ``FIELD``."""
+    """One thing that went wrong. `code` and `category` are names such as ``RESOLVER_FAILED`` and
+    ``FIELD``.
+    """
 
     code: str
     category: str
@@ -48,7 +50,9 @@ class ErrorDetail:
 
 
 class QueryError(ClientError):
-    """A query that was refused as a whole, or whose errors were to be raised. `errors` has them one by one."""
+    """A query that was refused as a whole, or whose errors were to be raised. `errors` has them one
+    by one.
+    """
 
     def __init__(self, errors: list[ErrorDetail], status: Optional[int] = None) -> None:
         super().__init__("\n".join(str(error) for error in errors) or f"the query was answered with {status}")
@@ -102,7 +106,8 @@ class QueryMeta:
 class QueryResult:
     """The answer to a query: one value per output, and what went wrong beside them.
 
-    `data`: a FeatureResult per output, in order. `errors`: what failed; the other outputs are there all the same. `meta`: about the query.
+    `data`: a FeatureResult per output, in order. `errors`: what failed; the other outputs are there
+    all the same. `meta`: about the query.
     """
 
     def __init__(self, data: list[FeatureResult], errors: list[ErrorDetail], meta: QueryMeta) -> None:
@@ -112,7 +117,9 @@ class QueryResult:
         self._by_name = {item.field: item for item in data}
 
     def get_feature(self, feature: Any) -> FeatureResult:
-        """The result of an output: `get_feature(User.name)` or `get_feature("user.name")`. Raises KeyError when it is none of the outputs."""
+        """The result of an output: `get_feature(User.name)` or `get_feature("user.name")`. Raises
+        KeyError when it is none of the outputs.
+        """
         name = result_name(feature)
         found = self._by_name.get(name)
         if found is None:
@@ -120,7 +127,9 @@ class QueryResult:
         return found
 
     def get_feature_value(self, feature: Any) -> Any:
-        """The value of an output; None when it failed, and `errors` says why. Raises KeyError when it is none of the outputs."""
+        """The value of an output; None when it failed, and `errors` says why. Raises KeyError when
+        it is none of the outputs.
+        """
         return self.get_feature(feature).value
 
     __getitem__ = get_feature_value
@@ -151,7 +160,8 @@ class QueryResult:
 class BulkQueryResult:
     """The answer to a bulk query: a column of values per output, all of one length.
 
-    `data`: the columns by FQN; a value that failed is None, and `errors` has it with its `row`. `meta`: about the query.
+    `data`: the columns by FQN; a value that failed is None, and `errors` has it with its `row`.
+    `meta`: about the query.
     """
 
     def __init__(self, data: dict[str, list[Any]], errors: list[ErrorDetail], meta: QueryMeta) -> None:

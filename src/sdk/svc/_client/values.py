@@ -1,7 +1,8 @@
 """Values between Python and the JSON query API.
 
-The API's form is plain JSON: integers are numbers with all their digits, as the client asks for them, NaN and the infinities
-``{"$float": "NaN"}``, times RFC 3339 texts, lengths of time numbers of seconds, bytes base64.
+The API's form is plain JSON: integers are numbers with all their digits, as the client asks for
+them, NaN and the infinities ``{"$float": "NaN"}``, times RFC 3339 texts, lengths of time numbers of
+seconds, bytes base64.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _WINDOW = re.compile(r"(.+)\[([^\[\]]+)\]\Z")
 
 
 def feature_name(item: Any) -> str:
-    """The name that a query says for a feature, a feature class or a text. Raises TypeError for anything else."""
+    """The name that a query says for a feature, a feature class or a text. Raises TypeError for
+    anything else.
+    """
     if isinstance(item, str):
         return item
     if isinstance(item, type) and "__svc_features__" in item.__dict__:
@@ -49,7 +52,9 @@ def result_name(item: Any) -> str:
 
 
 def fields_along(name: str, known: Mapping[str, FeatureClass]) -> Optional[list[Field]]:
-    """The fields that a name passes, when this process knows its class: those of ``known`` first, then every class that was imported."""
+    """The fields that a name passes, when this process knows its class: those of ``known`` first,
+    then every class that was imported.
+    """
     namespace, _, rest = name.partition(".")
     owner = known.get(namespace) or next((item for item in reversed(registry.classes) if item.namespace == namespace), None)
     found: list[Field] = []
@@ -84,8 +89,9 @@ def classes_in(items: typing.Iterable[Any]) -> dict[str, FeatureClass]:
 
 
 def decode_field(value: Any, fields: Optional[list[Field]]) -> Any:
-    """The Python value of a feature; a row of a relation is an instance of its class. Without the class, or when the value does not fit
-    the class here, plain JSON's own."""
+    """The Python value of a feature; a row of a relation is an instance of its class. Without the
+    class, or when the value does not fit the class here, plain JSON's own.
+    """
     if value is None or fields is None:
         return plain(value)
     try:
@@ -135,7 +141,9 @@ def to_datetime(text: str) -> datetime:
 
 
 def to_timedelta(value: Any) -> timedelta:
-    """A length of time from the API's form: a number of seconds, or text such as ``63113904000.123456s`` where no float says it exactly."""
+    """A length of time from the API's form: a number of seconds, or text such as
+    ``63113904000.123456s`` where no float says it exactly.
+    """
     if isinstance(value, str):
         return timedelta(microseconds=int(Decimal(value.removesuffix("s")).scaleb(6)))
     return timedelta(microseconds=round(float(value) * 1e6))

@@ -26,7 +26,9 @@ _KINDS: list[tuple[type, str]] = [
 
 
 def literal_json(value: Any) -> dict[str, Any]:
-    """A constant as proto3 JSON of `svc.v1.Value`, by what it is. Raises DefinitionError when it is nothing that the engine knows."""
+    """A constant as proto3 JSON of `svc.v1.Value`, by what it is. Raises DefinitionError when it is
+    nothing that the engine knows.
+    """
     if value is None:
         return dict(NULL)
     if isinstance(value, Enum):

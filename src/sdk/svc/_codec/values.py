@@ -43,7 +43,9 @@ Encoder = Callable[[Any], Any]
 
 
 class ValueMismatch(TypeError):
-    """A value whose engine form would pass for another type than it has in Python, or that has no engine form at all."""
+    """A value whose engine form would pass for another type than it has in Python, or that has no
+    engine form at all.
+    """
 
 
 def decode(python_type: Any, value: Any) -> Any:
@@ -52,8 +54,10 @@ def decode(python_type: Any, value: Any) -> Any:
 
 
 def encode(value: Any, python_type: Any = Any) -> Any:
-    """The engine's form of a Python value. With a declared type, a value that JSON would disguise (a datetime for a str, a whole float for an int, a
-    list for a dict) raises ValueMismatch; every other mismatch is left to the engine, which compares with the feature's type."""
+    """The engine's form of a Python value. With a declared type, a value that JSON would disguise
+    (a datetime for a str, a whole float for an int, a list for a dict) raises ValueMismatch; every
+    other mismatch is left to the engine, which compares with the feature's type.
+    """
     return encoder(python_type)(value)
 
 
@@ -127,8 +131,9 @@ def decoder(python_type: Any) -> Decoder:
 
 
 def decoder_of(wanted: Any, scalars: dict[Any, Decoder], of: Callable[[Any], Decoder], otherwise: Decoder) -> Decoder:
-    """The function that takes a wire form to a type: ``scalars`` has those of single values, ``of`` makes those of elements and fields, and
-    ``otherwise`` serves what has no declared form."""
+    """The function that takes a wire form to a type: ``scalars`` has those of single values, ``of``
+    makes those of elements and fields, and ``otherwise`` serves what has no declared form.
+    """
     if wanted in scalars:
         return scalars[wanted]
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
@@ -224,7 +229,8 @@ def _encode_dict(value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def encoder(python_type: Any) -> Encoder:
-    """The function that takes values of a declared type to the engine's form, made once per type."""
+    """The function that takes values of a declared type to the engine's form, made once per type.
+    """
     wanted = plain_type(python_type)
     if wanted is str:
         return _encode_text

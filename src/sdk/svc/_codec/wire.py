@@ -1,4 +1,6 @@
-"""Values as proto3 JSON of `svc.v1.Value`, for what stands in the code: defaults and members of enums."""
+"""Values as proto3 JSON of `svc.v1.Value`, for what stands in the code: defaults and members of
+enums.
+"""
 
 from __future__ import annotations
 

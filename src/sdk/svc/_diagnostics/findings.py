@@ -12,7 +12,9 @@ WARNING = "SEVERITY_WARNING"
 
 @dataclass(frozen=True)
 class Span:
-    """A place in a project file: 1-based lines and columns in code points, end exclusive, file relative to the root."""
+    """A place in a project file: 1-based lines and columns in code points, end exclusive, file
+    relative to the root.
+    """
 
     file: str
     line: int
@@ -103,7 +105,9 @@ class Message(NamedTuple):
 
 
 class DefinitionError(TypeError):
-    """A definition that makes no sense, with what a rule says of it; `token` names the part at fault."""
+    """A definition that makes no sense, with what a rule says of it; `token` names the part at
+    fault.
+    """
 
     def __init__(self, said: Said, *, token: str = "", hint: str = "") -> None:
         super().__init__(said.message)
@@ -123,7 +127,9 @@ class DefinitionError(TypeError):
 
 
 class BrokenReference(DefinitionError):
-    """What is defined refers to something that is broken itself, about which there is a finding already."""
+    """What is defined refers to something that is broken itself, about which there is a finding
+    already.
+    """
 
 
 class CircularReference(DefinitionError):
@@ -151,7 +157,8 @@ class Findings:
 
 
 def to_json(document: Any) -> bytes:
-    """A document as UTF-8 JSON, a line for each of its members, and for each item of those that are lists, so that it can be read piece by piece.
+    """A document as UTF-8 JSON, a line for each of its members, and for each item of those that are
+    lists, so that it can be read piece by piece.
 
     Lone surrogates in its texts are spelled out, as `well_formed` does it.
     """

@@ -1,4 +1,6 @@
-"""What a resolver can return instead of what it does: examples for finding 143 that have nothing against them themselves."""
+"""What a resolver can return instead of what it does: examples for finding 143 that have nothing
+against them themselves.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ _SHOWN = 2
 
 
 def example(definition: ResolverDefinition, inputs: Iterable[FeatureReference]) -> str:
-    """What to write behind `->`, with a verb: features of the class that the parameters start from, but none that is a parameter or a key, or that is
-    computed elsewhere already."""
+    """What to write behind `->`, with a verb: features of the class that the parameters start from,
+    but none that is a parameter or a key, or that is computed elsewhere already.
+    """
     given = list(inputs)
     owner = given[0]._svc_root if given else _newest()
     if owner is None:
@@ -32,7 +35,9 @@ def example(definition: ResolverDefinition, inputs: Iterable[FeatureReference]) 
 
 
 def free_features(definition: ResolverDefinition, owner: FeatureClass, given: Iterable[FeatureReference]) -> list[str]:
-    """The attributes of a class that a resolver with these parameters can produce, in the order of definition."""
+    """The attributes of a class that a resolver with these parameters can produce, in the order of
+    definition.
+    """
     inputs = list(given)
     taken = {reference._svc_names[0] for reference in inputs if len(reference._svc_names) == 1}
     taken |= {key.attribute for reference in inputs if len(reference._svc_names) > 1 for key in _keys_of(fields_of(reference)[0])}
@@ -41,7 +46,9 @@ def free_features(definition: ResolverDefinition, owner: FeatureClass, given: It
 
 
 def _keys_of(relation: Field) -> list[Field]:
-    """The features of a relation's own class that may lead to its rows: what its join compares, and everything that refers to the other class."""
+    """The features of a relation's own class that may lead to its rows: what its join compares, and
+    everything that refers to the other class.
+    """
     target = type_of(relation).target
     found = [local for local, _ in _join_of(relation)]
     for field in relation.owner_class.fields.values():

@@ -1,4 +1,6 @@
-"""What a Python source file says that running it does not: where things stand, and the comments above them."""
+"""What a Python source file says that running it does not: where things stand, and the comments
+above them.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,9 @@ class Source:
         return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
 
     def span_of_token(self, nodes: Iterable[ast.AST], token: str) -> Optional[Span]:
-        """The first name, attribute or keyword called `token` among nodes; a dotted token is looked for as a whole first."""
+        """The first name, attribute or keyword called `token` among nodes; a dotted token is looked
+        for as a whole first.
+        """
         found = list(nodes)
         if "." in token:
             for node in found:
@@ -183,14 +187,17 @@ class Source:
         return read_comment(block)
 
     def class_at(self, origin: Origin) -> Optional[ast.ClassDef]:
-        """The class whose definition, decorators included, covers the origin's line with its head."""
+        """The class whose definition, decorators included, covers the origin's line with its head.
+        """
         for node in self._named(origin.name):
             if isinstance(node, ast.ClassDef) and first_line(node) <= origin.line <= node.lineno:
                 return node
         return None
 
     def function_at(self, origin: Origin) -> Optional[FunctionNode]:
-        """The function whose definition, decorators included, covers the origin's line with its head."""
+        """The function whose definition, decorators included, covers the origin's line with its
+        head.
+        """
         for node in self._named(origin.name):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and first_line(node) <= origin.line <= node.lineno:
                 return node
@@ -224,7 +231,9 @@ class Source:
         return "\n".join(self.lines[first_line(node) - 1 : node.end_lineno])
 
     def type_checking_imports(self) -> dict[str, tuple[str, int, Optional[str]]]:
-        """Names imported under ``if TYPE_CHECKING:``: name -> (module, level of a relative import, name in the module or None)."""
+        """Names imported under ``if TYPE_CHECKING:``: name -> (module, level of a relative import,
+        name in the module or None).
+        """
         if self._type_imports is not None:
             return self._type_imports
         names = self._type_imports = {}
@@ -247,7 +256,9 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def all_nodes(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of a tree, itself first, as `ast.walk` gives them but in a fraction of the time; what says only that a name is read is left out."""
+    """The nodes of a tree, itself first, as `ast.walk` gives them but in a fraction of the time;
+    what says only that a name is read is left out.
+    """
     nodes = [tree]
     for node in nodes:
         for value in node.__dict__.values():
@@ -270,7 +281,9 @@ def called_name(node: ast.Call) -> str:
 
 
 def nodes_within(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and everything in it; the text of a quoted annotation is parsed and placed where it stands."""
+    """A node and everything in it; the text of a quoted annotation is parsed and placed where it
+    stands.
+    """
     for inner in ast.walk(node):
         yield inner
         if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
@@ -336,7 +349,9 @@ def project_path(filename: str) -> Optional[str]:
 
 
 def display_path(filename: str) -> str:
-    """The path for people: relative to the root, else from the folder of the installed package on, else the file's name."""
+    """The path for people: relative to the root, else from the folder of the installed package on,
+    else the file's name.
+    """
     inside = project_path(filename)
     if inside is not None:
         return inside

@@ -1,4 +1,6 @@
-"""Aggregations of columns. Nulls are left out: the sum of nothing is 0; mean, least and greatest of nothing are null; a spread needs two values."""
+"""Aggregations of columns. Nulls are left out: the sum of nothing is 0; mean, least and greatest of
+nothing are null; a spread needs two values.
+"""
 
 from __future__ import annotations
 

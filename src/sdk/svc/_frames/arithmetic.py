@@ -1,4 +1,5 @@
-"""Arithmetic on features in filters: what `Txn.amount * 2` is in `User.txns[Txn.amount * 2 > 100]`."""
+"""Arithmetic on features in filters: what `Txn.amount * 2` is in `User.txns[Txn.amount * 2 > 100]`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a DataFrame is made of: columns by name, read from instances, dicts, columns or another library's table, and put together to rows."""
+"""What a DataFrame is made of: columns by name, read from instances, dicts, columns or another
+library's table, and put together to rows.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def key_of(item: Any, owner: Optional[FeatureClass] = None) -> Key:
-    """The column that a feature, an FQN or a name stands for; a name alone is a feature of `owner`. Raises TypeError for an unknown feature."""
+    """The column that a feature, an FQN or a name stands for; a name alone is a feature of `owner`.
+    Raises TypeError for an unknown feature.
+    """
     if is_reference(item):
         return Key(str(item), item)
     if not isinstance(item, str):
@@ -71,8 +75,9 @@ def _key_in(owner: FeatureClass, names: list[str], written: str) -> Key:
 
 
 def columns_of(data: Any, owner: Optional[FeatureClass] = None, order: Sequence[FeatureReference] = ()) -> tuple[Columns, int]:
-    """The columns of data in any of the forms that a DataFrame is made from, and the number of rows; `order` are the columns of rows that are tuples.
-    Raises TypeError or ValueError."""
+    """The columns of data in any of the forms that a DataFrame is made from, and the number of
+    rows; `order` are the columns of rows that are tuples. Raises TypeError or ValueError.
+    """
     from .dataframe import DataFrame
 
     if data is None:
@@ -109,7 +114,9 @@ def _of_pairs(data: Iterable[tuple[Any, Any]], owner: Optional[FeatureClass]) ->
 
 
 def _foreign_columns(data: Any, library: str) -> Iterable[tuple[Any, Any]]:
-    """The columns of a table of pandas, polars or pyarrow. Named levels of an index of pandas are columns."""
+    """The columns of a table of pandas, polars or pyarrow. Named levels of an index of pandas are
+    columns.
+    """
     if library == "polars" and hasattr(data, "collect"):
         data = data.collect()
     reader = {"pandas": "iloc", "polars": "get_columns", "pyarrow": "to_pydict"}[library]
@@ -125,7 +132,9 @@ def _foreign_columns(data: Any, library: str) -> Iterable[tuple[Any, Any]]:
 
 
 def _values(values: Any, reference: Optional[FeatureReference]) -> list[Any]:
-    """The values of a column of any kind; what pandas takes for missing is null, and what it has made of ints and dates are what their feature says."""
+    """The values of a column of any kind; what pandas takes for missing is null, and what it has
+    made of ints and dates are what their feature says.
+    """
     library = type(values).__module__.partition(".")[0]
     if library == "pyarrow":
         return list(values.to_pylist())
@@ -224,7 +233,9 @@ def missing_column(reference: FeatureReference, size: int) -> list[Any]:
 
 
 def instance_maker(keys: list[Key]) -> Callable[[tuple[Any, ...]], Any]:
-    """What makes a row of its values: an instance of the class that all columns belong to, else a dict by column name."""
+    """What makes a row of its values: an instance of the class that all columns belong to, else a
+    dict by column name.
+    """
     references = [key.reference for key in keys]
     roots = {id(reference._svc_root): reference._svc_root for reference in references if reference is not None}
     names = [key.name for key in keys]

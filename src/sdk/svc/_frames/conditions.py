@@ -1,7 +1,8 @@
 """Conditions on features: what `Txn.amount > 100` is in brackets and joins.
 
-A condition has no truth value. It is evaluated by columns, with the three-valued logic of SQL: what is compared with null is null, and a filter keeps
-the rows for which it is true. `== None`, `is None` and `is_null()` ask for null itself.
+A condition has no truth value. It is evaluated by columns, with the three-valued logic of SQL: what
+is compared with null is null, and a filter keeps the rows for which it is true. `== None`, `is
+None` and `is_null()` ask for null itself.
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ _CURE = (
 
 
 class Condition:
-    """A condition on features, for filters and for `has_one(lambda: ...)`. Conditions are joined with `&`, `|` and `~`."""
+    """A condition on features, for filters and for `has_one(lambda: ...)`. Conditions are joined
+    with `&`, `|` and `~`.
+    """
 
     #: Marks what stands for values that are known only when a query runs.
     __svc_node__ = True
 
-    #: How often a condition was asked for a truth value: what `and`, `or` and `not` do where they cannot be captured.
+    #: How often a condition was asked for a truth value: what `and`, `or` and `not` do where they
+    #: cannot be captured.
     truth_tests = 0
 
     def __and__(self, other: Any) -> Any:
@@ -81,7 +85,9 @@ class Condition:
 
 
 class Comparison(Condition):
-    """`left == right`, `left < right` and so on. Between two references `==` and `!=` have a truth value: whether they are the same feature."""
+    """`left == right`, `left < right` and so on. Between two references `==` and `!=` have a truth
+    value: whether they are the same feature.
+    """
 
     def __init__(self, left: Any, right: Any, operator: str = "==") -> None:
         self.left = left
@@ -246,7 +252,9 @@ class Constant(Condition):
 
 
 class TimeBound(Condition):
-    """`before(days_ago=7)` or `after(days_ago=7)`: compares the feature time of the rows with a time, by default one that lies before now."""
+    """`before(days_ago=7)` or `after(days_ago=7)`: compares the feature time of the rows with a
+    time, by default one that lies before now.
+    """
 
     def __init__(self, name: str, at: Union[datetime, timedelta]) -> None:
         self.name = name
@@ -283,17 +291,21 @@ def time_bound(name: str, at: Optional[datetime], ago: dict[str, float]) -> Time
 
 
 def before(at: Optional[datetime] = None, /, **ago: float) -> Condition:
-    """A filter: rows whose feature time is not after a time, given as datetime or as `days_ago=` (also weeks, hours, minutes, seconds) from now.
+    """A filter: rows whose feature time is not after a time, given as datetime or as `days_ago=`
+    (also weeks, hours, minutes, seconds) from now.
 
         User.txns[before(days_ago=30), Txn.amount]
 
-    `before` and `after` the same time have no row in common and, but for rows without a time, leave none out.
+    `before` and `after` the same time have no row in common and, but for rows without a time, leave
+    none out.
     """
     return time_bound("before", at, ago)
 
 
 def after(at: Optional[datetime] = None, /, **ago: float) -> Condition:
-    """A filter: rows whose feature time is after a time, given as datetime or as `days_ago=` (also weeks, hours, minutes, seconds) from now."""
+    """A filter: rows whose feature time is after a time, given as datetime or as `days_ago=` (also
+    weeks, hours, minutes, seconds) from now.
+    """
     return time_bound("after", at, ago)
 
 

@@ -26,15 +26,18 @@ Item = Union[str, FeatureReference]
 
 
 class DataFrame:
-    """Rows of features. Made from instances, from dicts, from a dict of columns, or from a table of pandas, polars or pyarrow:
+    """Rows of features. Made from instances, from dicts, from a dict of columns, or from a table of
+    pandas, polars or pyarrow:
 
         DataFrame([Txn(id=1, amount=5.0), Txn(id=2, amount=7.5)])
         DataFrame({Txn.id: [1, 2], "txn.amount": [5.0, 7.5]})
         DataFrame[Txn.id, Txn.amount]([(1, 5.0), (2, 7.5)])
 
-    `df[0]` is a row, `df[1:3]` are rows, `df[Txn.amount]` or `df["txn.amount"]` is a column, and `df[Txn.amount > 100]` are the rows for which
-    that is true; all of it may stand in one pair of brackets. What is compared with null is null, and aggregations leave nulls out.
-    `DataFrame[Txn]` and `DataFrame[User.id, User.name]` stand in annotations. A DataFrame does not change: methods give another.
+    `df[0]` is a row, `df[1:3]` are rows, `df[Txn.amount]` or `df["txn.amount"]` is a column, and
+    `df[Txn.amount > 100]` are the rows for which that is true; all of it may stand in one pair of
+    brackets. What is compared with null is null, and aggregations leave nulls out. `DataFrame[Txn]`
+    and `DataFrame[User.id, User.name]` stand in annotations. A DataFrame does not change: methods
+    give another.
     """
 
     __slots__ = ("_columns", "_now", "_size")
@@ -78,7 +81,9 @@ class DataFrame:
         return self._size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows: instances of the feature class when all columns belong to one, else dicts by column."""
+        """The rows: instances of the feature class when all columns belong to one, else dicts by
+        column.
+        """
         make = instance_maker(list(self._columns))
         return map(make, zip(*self._columns.values())) if self._columns else iter([make(())] * self._size)
 
@@ -149,22 +154,30 @@ class DataFrame:
         return self._columns[self._key(item)]
 
     def times(self, wanted_by: str) -> list[Any]:
-        """The feature time of every row, for `before` and `after`. Raises KeyError when there is no one column that is a feature time."""
+        """The feature time of every row, for `before` and `after`. Raises KeyError when there is no
+        one column that is a feature time.
+        """
         found = [key for key in self._columns if key.reference is not None and _is_time(key.reference)]
         if len(found) != 1:
             raise KeyError(f"{wanted_by}() needs the feature time of the rows: add it to the columns, which are: {self._listed()}")
         return self._columns[found[0]]
 
     def before(self, at: Optional[datetime] = None, /, **ago: float) -> DataFrame:
-        """The rows whose feature time is not after a time: a datetime, or `days_ago=` (also weeks, hours, minutes, seconds) before now."""
+        """The rows whose feature time is not after a time: a datetime, or `days_ago=` (also weeks,
+        hours, minutes, seconds) before now.
+        """
         return self._where(before(at, **ago))
 
     def after(self, at: Optional[datetime] = None, /, **ago: float) -> DataFrame:
-        """The rows whose feature time is after a time: a datetime, or `days_ago=` (also weeks, hours, minutes, seconds) before now."""
+        """The rows whose feature time is after a time: a datetime, or `days_ago=` (also weeks,
+        hours, minutes, seconds) before now.
+        """
         return self._where(after(at, **ago))
 
     def count(self, column: Optional[Item] = None) -> int:
-        """The number of rows; of a column, or when there is only one, the number of its values that are not null."""
+        """The number of rows; of a column, or when there is only one, the number of its values that
+        are not null.
+        """
         if column is None and len(self._columns) != 1:
             return self._size
         return sum(1 for value in self._one(column, "count") if value is not None)
@@ -209,7 +222,9 @@ class DataFrame:
         return next(iter(self._columns.values()))
 
     def with_column(self, column: Item, values: Any) -> DataFrame:
-        """Adds or replaces a column. `values` are a list, one for all rows, a condition, another column's feature, or a function of the row."""
+        """Adds or replaces a column. `values` are a list, one for all rows, a condition, another
+        column's feature, or a function of the row.
+        """
         return self.with_columns({column: values})
 
     def with_columns(self, columns: Mapping[Item, Any]) -> DataFrame:
@@ -237,7 +252,9 @@ class DataFrame:
         return [values] * self._size
 
     def sort(self, *columns: Item, descending: bool = False) -> DataFrame:
-        """The rows in the order of the columns' values, nulls last. Rows that are equal stay in order."""
+        """The rows in the order of the columns' values, nulls last. Rows that are equal stay in
+        order.
+        """
         rows = list(range(self._size))
         for column in reversed(columns):
             values = self._columns[self._key(column)]
@@ -251,7 +268,9 @@ class DataFrame:
         return self._take(range(min(max(0, rows), self._size)))
 
     def group_by(self, *columns: Item) -> GroupedFrame:
-        """Rows with equal values in the columns together: `df.group_by(Txn.kind).agg(total=(Txn.amount, "sum"))`."""
+        """Rows with equal values in the columns together:
+        `df.group_by(Txn.kind).agg(total=(Txn.amount, "sum"))`.
+        """
         if not columns:
             raise TypeError("group_by takes at least one column")
         from .grouping import GroupedFrame
@@ -296,7 +315,9 @@ class DataFrame:
 
 
 def typed_frame(table: TableType, data: Any) -> DataFrame:
-    """`DataFrame[Txn.id, Txn.amount](data)`: a DataFrame with exactly these columns. Raises TypeError for others."""
+    """`DataFrame[Txn.id, Txn.amount](data)`: a DataFrame with exactly these columns. Raises
+    TypeError for others.
+    """
     for item in table.items:
         if not is_reference(item) and not hasattr(item, "__svc_features__"):
             raise TypeError(f"{table!r} cannot be called: name features or feature classes, without quotes")
@@ -311,7 +332,9 @@ def typed_frame(table: TableType, data: Any) -> DataFrame:
 
 
 def exactly(frame: DataFrame, columns: Sequence[FeatureReference], what: str) -> DataFrame:
-    """A frame with these columns in this order: those that it lacks hold the features' defaults or None. Raises TypeError when it has others."""
+    """A frame with these columns in this order: those that it lacks hold the features' defaults or
+    None. Raises TypeError when it has others.
+    """
     refuse_others(frame, [str(column) for column in columns], what)
     return project(frame, columns)
 

@@ -25,7 +25,8 @@ class GroupedFrame:
         return len(self._groups)
 
     def __iter__(self) -> Iterator[tuple[tuple[Any, ...], DataFrame]]:
-        """The values of the columns with the rows that have them, in the order of their first row."""
+        """The values of the columns with the rows that have them, in the order of their first row.
+        """
         for values, rows in self._groups.items():
             yield values, self._frame._take(rows)
 
@@ -34,7 +35,8 @@ class GroupedFrame:
 
             df.group_by(Txn.kind).agg({User.spent: (Txn.amount, "sum")}, rows="count")
 
-        An aggregation is `"count"`, a pair of a column and one of sum, mean, min, max, std, var, any, all and count, or a function of the rows.
+        An aggregation is `"count"`, a pair of a column and one of sum, mean, min, max, std, var,
+        any, all and count, or a function of the rows.
         """
         result: Columns = {key: [values[at] for values in self._groups] for at, key in enumerate(self._keys)}
         for name, wanted in (*(columns or {}).items(), *named.items()):

@@ -1,4 +1,6 @@
-"""Rule 147: what the body of a resolver reads of a DataFrame that the parameter's own columns leave out."""
+"""Rule 147: what the body of a resolver reads of a DataFrame that the parameter's own columns leave
+out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Found = tuple[str, str, ast.AST]
 
 
 def removed_columns(definition: ResolverDefinition, inputs: Sequence[InputSpec]) -> list[Found]:
-    """The features that are read although they are no column, the parameter, and where. Each is found once."""
+    """The features that are read although they are no column, the parameter, and where. Each is
+    found once.
+    """
     narrow = {item.name: item for item in inputs if (item.rows is not None and item.rows.columns and not item.rows.is_list) or item.table is not None}
     node = definition.node if narrow else None
     if node is None:
@@ -56,7 +60,9 @@ def _read(body: list[ast.stmt], name: str, item: InputSpec, definition: Resolver
 
 
 def _features_in(node: ast.AST, definition: ResolverDefinition, owner: FeatureClass) -> Iterator[tuple[str, ast.AST]]:
-    """The FQNs that brackets name, as `Txn.amount` or as text, and where. Paths through relations are not looked at."""
+    """The FQNs that brackets name, as `Txn.amount` or as text, and where. Paths through relations
+    are not looked at.
+    """
     inner_parts = {id(inner.value) for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and inner.attr not in ("isin", "is_null")}
     for inner in nodes_within(node):
         if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
@@ -72,7 +78,9 @@ def _features_in(node: ast.AST, definition: ResolverDefinition, owner: FeatureCl
 
 
 def _rows_of(node: ast.AST, name: str) -> Iterator[tuple[str, list[ast.AST]]]:
-    """The names that rows of the DataFrame have, with the code in which they do: `for row in name`, `[... for row in name]`."""
+    """The names that rows of the DataFrame have, with the code in which they do: `for row in name`,
+    `[... for row in name]`.
+    """
     if isinstance(node, (ast.For, ast.AsyncFor)) and _is_name(node.iter, name) and isinstance(node.target, ast.Name):
         yield node.target.id, list(node.body)
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):

@@ -25,7 +25,9 @@ class FeatureSelection:
 
 
 class TableType:
-    """What `DataFrame[...]` stands for: rows of a class, or a table of the features named. Called, it makes a DataFrame without other columns."""
+    """What `DataFrame[...]` stands for: rows of a class, or a table of the features named. Called,
+    it makes a DataFrame without other columns.
+    """
 
     def __init__(self, items: tuple[Any, ...]) -> None:
         self.items = items
@@ -56,8 +58,9 @@ else:
     class Features:
         """The outputs of a resolver that produces several features.
 
-        `Features[User.name, User.email]` lists them; `Features[User]` means every value of the class that is not an input, and
-        `Features[User] - User.name` leaves one out. The resolver returns an instance (`User(name=..., email=...)`) or a tuple in that order.
+        `Features[User.name, User.email]` lists them; `Features[User]` means every value of the
+        class that is not an input, and `Features[User] - User.name` leaves one out. The resolver
+        returns an instance (`User(name=..., email=...)`) or a tuple in that order.
         """
 
         def __class_getitem__(cls, items: Any) -> FeatureSelection:

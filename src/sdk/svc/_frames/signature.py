@@ -1,4 +1,6 @@
-"""DataFrames in a resolver's signature: parameters `User.txns[...]` and `DataFrame[...]`, and results that are rows. Rules 140 to 149."""
+"""DataFrames in a resolver's signature: parameters `User.txns[...]` and `DataFrame[...]`, and
+results that are rows. Rules 140 to 149.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ RELATION = "RELATION"
 class Problem:
     """What is wrong with a resolver, and with which part of it.
 
-    `part` is "name", "return", "parameter" (its name), "annotation" or "default" (of a parameter), "option" (of the decorator), or "body".
-    `related` is another part that matters, with the words to say.
+    `part` is "name", "return", "parameter" (its name), "annotation" or "default" (of a parameter),
+    "option" (of the decorator), or "body". `related` is another part that matters, with the words
+    to say.
     """
 
     error: DefinitionError
@@ -49,11 +52,14 @@ class FrameSignature:
     returns_several: bool = False
     shape: str = ""
     relation: Optional[FeatureReference] = None
-    #: Whether it uses a feature whose own definition is at fault: nothing to say, but no resolver either.
+    #: Whether it uses a feature whose own definition is at fault: nothing to say, but no resolver
+    #: either.
     is_broken: bool = False
 
     def problem(self, said: Said, part: str, name: str = "", **more: Any) -> None:
-        """Notes what is wrong, and with which part; `more` are a token of the part, and what else a Problem has."""
+        """Notes what is wrong, and with which part; `more` are a token of the part, and what else a
+        Problem has.
+        """
         self.problems.append(Problem(DefinitionError(said, token=more.pop("token", "")), part, name, **more))
 
     def read_rows(self, parameter: inspect.Parameter, core: Any, nullable: bool) -> None:
@@ -72,7 +78,9 @@ class FrameSignature:
         return None
 
     def read_list(self, parameter: inspect.Parameter, core: FeatureReference, nullable: bool) -> None:
-        """`User.txns.amount`: the values of a feature of the rows of a has-many relation, as a list. Raises DefinitionError."""
+        """`User.txns.amount`: the values of a feature of the rows of a has-many relation, as a
+        list. Raises DefinitionError.
+        """
         spec = list_spec(core)
         if spec is None:
             return self.problem(rules.BadInput.list_of_two_relations(path=path_of(core)), "annotation", parameter.name)
@@ -82,7 +90,9 @@ class FrameSignature:
         return None
 
     def read_table(self, parameter: inspect.Parameter, core: TableType) -> None:
-        """`DataFrame[User.id, User.name]`: a table with a row for each row of the batch. Raises DefinitionError."""
+        """`DataFrame[User.id, User.name]`: a table with a row for each row of the batch. Raises
+        DefinitionError.
+        """
         references = self.columns(core, rules.BadInput.no_column)
         first = references[0]
         other = next((item for item in references if item._svc_root is not first._svc_root), None)
@@ -106,7 +116,9 @@ class FrameSignature:
         return False
 
     def columns(self, table: TableType, refusal: Message) -> list[FeatureReference]:
-        """The features of `DataFrame[...]`, all values for a class. Raises DefinitionError with the refusal."""
+        """The features of `DataFrame[...]`, all values for a class. Raises DefinitionError with the
+        refusal.
+        """
         found: list[FeatureReference] = []
         for item in table.items:
             core = read_annotation(item, self.definition.scope).core
@@ -182,7 +194,9 @@ class FrameSignature:
             )
 
     def relation_to(self, root: FeatureClass) -> str:
-        """Advice to whoever returns a DataFrame of a class whose rows a relation of `root` leads to."""
+        """Advice to whoever returns a DataFrame of a class whose rows a relation of `root` leads
+        to.
+        """
         if self.shape != ROWS:
             return ""
         for name, own in root.fields.items():

@@ -133,7 +133,9 @@ def rows_spec(relation: FeatureReference, child: FeatureClass, items: Iterable[A
 
 
 def list_spec(reference: FeatureReference) -> Optional[RowsSpec]:
-    """The rows of which `User.txns.amount` is a column; None when it goes through two has-many relations. Raises DefinitionError."""
+    """The rows of which `User.txns.amount` is a column; None when it goes through two has-many
+    relations. Raises DefinitionError.
+    """
     fields = fields_of(reference)
     at = next(index for index, item in enumerate(fields) if type_of(item).many)
     child = type_of(fields[at]).target
@@ -180,7 +182,9 @@ def _check_root(reference: FeatureReference, child: FeatureClass) -> None:
 
 
 def condition_json(condition: Condition, child: FeatureClass) -> Json:
-    """A condition on the rows of a class as proto3 JSON of `svc.v1.Expression`. Raises DefinitionError."""
+    """A condition on the rows of a class as proto3 JSON of `svc.v1.Expression`. Raises
+    DefinitionError.
+    """
     if isinstance(condition, Constant):
         return _literal(condition.value)
     if isinstance(condition, Truth):
@@ -245,7 +249,9 @@ def _number(operand: Any, child: FeatureClass) -> Json:
 
 
 def _check_type(operand: Any, value: Any) -> None:
-    """Raises DefinitionError 140 when a feature is compared with a constant that its values are never like."""
+    """Raises DefinitionError 140 when a feature is compared with a constant that its values are
+    never like.
+    """
     if isinstance(operand, Arithmetic) and not isinstance(value, Condition) and not is_reference(value):
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise DefinitionError(rules.BadInput.number_and_other(operand=repr(operand), value=describe(value)))

@@ -1,4 +1,6 @@
-"""Resolvers called in tests: for a DataFrame a list of rows is taken, and the declared filters and columns are applied."""
+"""Resolvers called in tests: for a DataFrame a list of rows is taken, and the declared filters and
+columns are applied.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def callable_in_tests(definition: ResolverDefinition) -> Callable[..., Any]:
 
 
 def _may_be_frame(annotation: Any) -> bool:
-    """Whether an annotation may turn out to be rows or a table; of quoted ones that is known when they are read."""
+    """Whether an annotation may turn out to be rows or a table; of quoted ones that is known when
+    they are read.
+    """
     if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__"):
         return True
     if is_union(annotation):
@@ -76,8 +80,9 @@ def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
 
 
 def frame_for(item: InputSpec, given: Any, now: Optional[datetime] = None) -> Any:
-    """The DataFrame that a parameter gets of rows or a DataFrame; where it is a list, that of their values or of what is given. `now` is the time of
-    the query."""
+    """The DataFrame that a parameter gets of rows or a DataFrame; where it is a list, that of their
+    values or of what is given. `now` is the time of the query.
+    """
     if given is None and item.optional:
         given = ()
     if item.table is not None:
@@ -118,7 +123,9 @@ def chosen(rows: RowsSpec, frame: DataFrame) -> DataFrame:
 
 
 def check_result(spec: ResolverSpec, result: Any) -> Any:
-    """What a resolver returned, as it is. Raises TypeError when it has columns that are not declared."""
+    """What a resolver returned, as it is. Raises TypeError when it has columns that are not
+    declared.
+    """
     if spec.shape and not inspect.isawaitable(result):
         frame = rows_returned(spec, result)
         refuse_others(frame, [item.fqn for item in spec.outputs], f"what {spec.fqn} returns")
@@ -126,7 +133,8 @@ def check_result(spec: ResolverSpec, result: Any) -> Any:
 
 
 def rows_returned(spec: ResolverSpec, result: Any) -> DataFrame:
-    """The rows that a resolver returned, in any of the forms that it may return. Raises TypeError."""
+    """The rows that a resolver returned, in any of the forms that it may return. Raises TypeError.
+    """
     owner: FeatureClass = spec.output_class.__svc_features__  # type: ignore[attr-defined]
     if result is None:
         return DataFrame()

@@ -3,8 +3,8 @@
     from svc._loading.hook import install
     install("/path/of/the/project")
 
-The loader of deployments, notebook kernels and the pytest plugin install it. Modules of packages, and those that have nothing to rewrite, are
-compiled as ever.
+The loader of deployments, notebook kernels and the pytest plugin install it. Modules of packages,
+and those that have nothing to rewrite, are compiled as ever.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def offer_operations() -> None:
 
 
 def compile_rewritten(source: Any, filename: str, mode: str = "exec") -> CodeType:
-    """Compiles a module (`exec`) or an expression (`eval`) with its operators in brackets made visible. Raises SyntaxError as `compile` does."""
+    """Compiles a module (`exec`) or an expression (`eval`) with its operators in brackets made
+    visible. Raises SyntaxError as `compile` does.
+    """
     tree: Any = ast.parse(source, filename, mode)
     try:
         rewritten = rewrite(tree)
@@ -45,7 +47,9 @@ def compile_rewritten(source: Any, filename: str, mode: str = "exec") -> CodeTyp
 
 
 class Loader(SourceFileLoader):
-    """Compiles a module of a project. Python's own compiled files are neither read nor written: they do not tell whether they were rewritten."""
+    """Compiles a module of a project. Python's own compiled files are neither read nor written:
+    they do not tell whether they were rewritten.
+    """
 
     def get_code(self, fullname: str) -> Optional[CodeType]:
         path = self.get_filename(fullname)
@@ -88,7 +92,9 @@ class Finder(MetaPathFinder):
 
 
 def install(root: str) -> Finder:
-    """Has the modules below a folder rewritten that are imported from now on. Twice for one folder is once."""
+    """Has the modules below a folder rewritten that are imported from now on. Twice for one folder
+    is once.
+    """
     offer_operations()
     for finder in sys.meta_path:
         if isinstance(finder, Finder) and finder.root == os.path.realpath(root):

@@ -20,7 +20,8 @@ from .hook import install
 #: Folders whose modules are no part of a deployment.
 _SKIPPED_FOLDERS = {"tests", "__pycache__", "node_modules", "site-packages"}
 _SKIPPED_FILES = {"__main__.py", "conftest.py"}
-#: What a project defines lives as long as the process: looking through it again and again for garbage takes a third of the import.
+#: What a project defines lives as long as the process: looking through it again and again for
+#: garbage takes a third of the import.
 _FEW_COLLECTIONS = (200_000, 20, 50)
 
 
@@ -33,7 +34,9 @@ def is_imported(path: str) -> bool:
 
 
 def module_name(path: str) -> str:
-    """The dotted module of a path relative to the root: `pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
+    """The dotted module of a path relative to the root: `pkg/mod.py` is `pkg.mod`,
+    `pkg/__init__.py` is `pkg`.
+    """
     parts = path[:-3].split("/")
     if parts[-1] == "__init__" and len(parts) > 1:
         parts.pop()
@@ -42,7 +45,9 @@ def module_name(path: str) -> str:
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """Has the garbage collector look seldom while what is made is mostly kept. What the project's own code sets it to stays."""
+    """Has the garbage collector look seldom while what is made is mostly kept. What the project's
+    own code sets it to stays.
+    """
     thresholds = gc.get_threshold()
     gc.set_threshold(*_FEW_COLLECTIONS)
     try:
@@ -53,10 +58,13 @@ def few_collections() -> Iterator[None]:
 
 
 def load_project(root: str, files: Sequence[str]) -> list[Finding]:
-    """Imports the Python files (paths relative to the root) and returns a finding for each that cannot be imported.
+    """Imports the Python files (paths relative to the root) and returns a finding for each that
+    cannot be imported.
 
-    The root must be on `sys.path`. The modules are compiled by the import hook, which makes `and`, `or`, `not`, `in` and `is` visible in filters. What the modules define is in `registry` afterwards. Nothing that a module does at import is
-    raised from here: exceptions and `SystemExit` become findings 101, 102 and 103.
+    The root must be on `sys.path`. The modules are compiled by the import hook, which makes `and`,
+    `or`, `not`, `in` and `is` visible in filters. What the modules define is in `registry`
+    afterwards. Nothing that a module does at import is raised from here: exceptions and
+    `SystemExit` become findings 101, 102 and 103.
     """
     root = os.path.realpath(root)
     set_project_root(root)
@@ -100,7 +108,9 @@ def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
 
 
 def _check_syntax(filename: str) -> None:
-    """Raises what `read_source` raises. What was compiled before has no errors, and is not parsed for that."""
+    """Raises what `read_source` raises. What was compiled before has no errors, and is not parsed
+    for that.
+    """
     with open(filename, "rb") as stream:
         is_known = code_cache().holds(stream.read())
     if not is_known:

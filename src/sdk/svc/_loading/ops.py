@@ -1,5 +1,5 @@
-"""What `and`, `or`, `not`, `in` and `is` in brackets do after `rewrite`: for ordinary values the same as ever; for what is known only when a query
-runs, features and `_`, they build the condition.
+"""What `and`, `or`, `not`, `in` and `is` in brackets do after `rewrite`: for ordinary values the
+same as ever; for what is known only when a query runs, features and `_`, they build the condition.
 
 The operands that Python would not always evaluate come as functions without parameters.
 """
@@ -49,7 +49,9 @@ def not_(value: Any) -> Any:
 
 
 def compare(operators: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
-    """`left < right < a`: every operand is evaluated once, and none after a comparison that is false."""
+    """`left < right < a`: every operand is evaluated once, and none after a comparison that is
+    false.
+    """
     result = _compare(operators[0], left, right)
     for symbol, thunk in zip(operators[1:], rest):
         if not is_node(result) and not result:
@@ -94,7 +96,9 @@ def _identity(left: Any, right: Any, same: bool) -> Any:
 
 
 def _is_membership(left: Any, right: Any) -> bool:
-    """Whether `left in right` is known only when a query runs. Features are looked for among features as ever: they are keys of dicts."""
+    """Whether `left in right` is known only when a query runs. Features are looked for among
+    features as ever: they are keys of dicts.
+    """
     if not is_node(left):
         return False
     if is_node(right) or isinstance(right, (str, bytes)):

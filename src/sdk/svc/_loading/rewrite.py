@@ -1,7 +1,8 @@
 """Makes `and`, `or`, `not`, `in` and `is` visible in brackets.
 
-Python lets no class say what these mean, yet filters use them: `User.txns[Txn.flag is True and Txn.kind in ("a", "b")]`. Project modules are compiled
-through this rewriting, which turns them, in brackets and in `when=` only, into calls of `ops`. For ordinary values those do what Python does.
+Python lets no class say what these mean, yet filters use them: `User.txns[Txn.flag is True and
+Txn.kind in ("a", "b")]`. Project modules are compiled through this rewriting, which turns them, in
+brackets and in `when=` only, into calls of `ops`. For ordinary values those do what Python does.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _SYMBOLS: dict[type, str] = {
 _WORK = (ast.BoolOp, ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 #: What has nothing in it.
 _LEAVES = (ast.Name, ast.Constant)
-#: Functions that look at the frame that they are called from, so that they cannot move into another one.
+#: Functions that look at the frame that they are called from, so that they cannot move into another
+#: one.
 _FRAME_BOUND = {"super", "locals", "vars", "dir", "eval", "exec", "globals"}
 _ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -44,7 +46,8 @@ class _Rewriter(ast.NodeTransformer):
         self._depth = 0
         #: Whether annotations are kept as text, to be rewritten when they are evaluated.
         self._texts = texts
-        #: Names that the body of the class around binds, which functions within cannot see; None outside of class bodies.
+        #: Names that the body of the class around binds, which functions within cannot see; None
+        #: outside of class bodies.
         self._class_names: Optional[set[str]] = None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -142,7 +145,9 @@ class _Rewriter(ast.NodeTransformer):
         return ast.fix_missing_locations(call)
 
     def _can_move(self, operands: list[ast.expr]) -> bool:
-        """Whether operands mean the same inside of a function: no `await`, `yield` or `:=`, and no name that only the class body knows."""
+        """Whether operands mean the same inside of a function: no `await`, `yield` or `:=`, and no
+        name that only the class body knows.
+        """
         for operand in operands:
             for inner in ast.walk(operand):
                 if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
@@ -159,7 +164,8 @@ def _thunk(value: ast.expr) -> ast.expr:
 
 
 def _bound_names(node: ast.ClassDef) -> set[str]:
-    """Names that a class's body binds, at whatever depth but inside of functions and classes in it."""
+    """Names that a class's body binds, at whatever depth but inside of functions and classes in it.
+    """
     names: set[str] = set()
     waiting: list[ast.AST] = list(node.body)
     while waiting:
@@ -182,7 +188,9 @@ def _bound_names(node: ast.ClassDef) -> set[str]:
 
 
 def has_work(subscripts: Iterable[ast.Subscript], keywords: Iterable[ast.keyword]) -> bool:
-    """Whether one of the operators stands in brackets or in `when=`, of all that there are in a tree."""
+    """Whether one of the operators stands in brackets or in `when=`, of all that there are in a
+    tree.
+    """
     insides = [*(node.slice for node in subscripts), *(node.value for node in keywords if node.arg == "when")]
     for inside in insides:
         if isinstance(inside, _LEAVES):
@@ -206,7 +214,8 @@ def _keeps_annotations(tree: ast.AST) -> bool:
 
 
 def rewrite(tree: Tree) -> bool:
-    """Rewrites a tree in place and says whether there was anything to rewrite. Lines and columns stay those of the source.
+    """Rewrites a tree in place and says whether there was anything to rewrite. Lines and columns
+    stay those of the source.
 
     Raises RecursionError for a tree that is too deep, which is then half rewritten.
     """

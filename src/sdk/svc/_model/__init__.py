@@ -1,1 +1,3 @@
-"""What a project defines: feature classes, fields, references, expressions, resolvers, named queries, hooks."""
+"""What a project defines: feature classes, fields, references, expressions, resolvers, named
+queries, hooks.
+"""

@@ -46,7 +46,8 @@ def frozen(value: Any) -> Any:
 
 
 def query_context() -> Mapping[str, Any]:
-    """The values that the query was sent with (``--query-context``, ``query_context=``), by name; empty outside of a query.
+    """The values that the query was sent with (``--query-context``, ``query_context=``), by name;
+    empty outside of a query.
 
     Nothing in it can be changed, at any depth: objects are read-only mappings, lists are tuples.
     """
@@ -67,9 +68,11 @@ def query_id() -> str:
 
 
 def traceparent() -> str:
-    """The W3C ``traceparent`` header that makes what is called from here a part of the query's trace; empty when there is none.
+    """The W3C ``traceparent`` header that makes what is called from here a part of the query's
+    trace; empty when there is none.
 
-    Send it along: ``requests.get(url, headers={"traceparent": svc.traceparent()})``. Its second part is the id of the trace.
+    Send it along: ``requests.get(url, headers={"traceparent": svc.traceparent()})``. Its second
+    part is the id of the trace.
     """
     call = current_call.get()
     return "" if call is None else call.traceparent

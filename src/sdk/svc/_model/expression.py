@@ -1,7 +1,7 @@
 """Expressions: what `_.total - _.tax` is in a feature class.
 
-An expression is a tree that the server computes by columns. Which features its paths name is found out later, against the class that it stands in
-(`_analysis.expression_reader`).
+An expression is a tree that the server computes by columns. Which features its paths name is found
+out later, against the class that it stands in (`_analysis.expression_reader`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ __all__ = [
 
 
 class Special(Computed):
-    """`_.svc_now`, the time of the query, or `_.svc_window`, the start of the window that is computed."""
+    """`_.svc_now`, the time of the query, or `_.svc_window`, the start of the window that is
+    computed.
+    """
 
     __slots__ = ("name",)
 
@@ -120,5 +122,6 @@ def _method(receiver: Path, method: str, arguments: tuple[Any, ...], options: di
     return Aggregate(receiver, method, arguments)
 
 
-#: The row of the class that is being defined; in the brackets of a has-many relation the row of the other class.
+#: The row of the class that is being defined; in the brackets of a has-many relation the row of the
+#: other class.
 underscore: Any = Path()

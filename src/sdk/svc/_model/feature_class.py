@@ -66,7 +66,9 @@ class FeatureClass:
         return found
 
     def field(self, attribute: str) -> Optional[Field]:
-        """A feature by its attribute, or one window of a feature by an attribute such as `fails__600__`; None when there is none."""
+        """A feature by its attribute, or one window of a feature by an attribute such as
+        `fails__600__`; None when there is none.
+        """
         found = self.fields.get(attribute)
         if found is None:
             base, seconds = split_windowed_name(attribute)
@@ -80,15 +82,20 @@ class FeatureClass:
         return [value for field in self.fields.values() for value in field.values()]
 
     def values(self) -> list[Field]:
-        """The features that hold a value, in the order of definition. Raises BrokenReference when one of them is broken."""
+        """The features that hold a value, in the order of definition. Raises BrokenReference when
+        one of them is broken.
+        """
         return [field for field in self.members() if type_of(field).target is None]
 
     def by_name(self) -> dict[str, Field]:
-        """The features by the last part of their FQN, windowed ones as a whole and one per window."""
+        """The features by the last part of their FQN, windowed ones as a whole and one per window.
+        """
         return {field.name: field for field in (*self.fields.values(), *self.members())}
 
     def _marked_fields(self) -> tuple[list[Field], list[Field]]:
-        """The primary keys and the feature times. They are kept once the type of every feature could be read, which then stays the same."""
+        """The primary keys and the feature times. They are kept once the type of every feature
+        could be read, which then stays the same.
+        """
         if self._marked is not None:
             return self._marked
         sound: list[tuple[Field, FieldType]] = []
@@ -107,12 +114,16 @@ class FeatureClass:
 
     @property
     def primary_keys(self) -> list[Field]:
-        """The features marked as primary key, else the one called `id`. A sound class has exactly one."""
+        """The features marked as primary key, else the one called `id`. A sound class has exactly
+        one.
+        """
         return self._marked_fields()[0]
 
     @property
     def feature_times(self) -> list[Field]:
-        """The features marked as feature time, else a datetime called `ts`. A class has at most one."""
+        """The features marked as feature time, else a datetime called `ts`. A class has at most
+        one.
+        """
         return self._marked_fields()[1]
 
     @property
@@ -164,7 +175,8 @@ def _is_class_variable(annotation: Any) -> bool:
 
 
 class FeatureAttribute:
-    """A feature on its class: the class gives the reference, an instance the value or the default."""
+    """A feature on its class: the class gives the reference, an instance the value or the default.
+    """
 
     def __init__(self, field: Field) -> None:
         self._field = field
@@ -282,16 +294,16 @@ def features(
     cache_nulls: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
-    """Makes a class a feature class: every annotated attribute is a feature, but for those that begin with `_` and ClassVars.
+    """Makes a class a feature class: every annotated attribute is a feature, but for those that
+    begin with `_` and ClassVars.
 
-    The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness`, and `store_online`, `store_offline`
-    and `cache_nulls` as `feature` takes them, hold for every feature that does not say otherwise, relations aside. Instances take any of the features by keyword, compare by value, and iterate as (FQN, value).
+    The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness`,
+    and `store_online`, `store_offline` and `cache_nulls` as `feature` takes them, hold for every
+    feature that does not say otherwise, relations aside. Instances take any of the features by
+    keyword, compare by value, and iterate as (FQN, value).
 
-        @features(owner="a@example.com", max_staleness="1d")
-        class User:
-            id: int
-            # What we call the user
-            name: str | None
+        @features(owner="a@example.com", max_staleness="1d") class User: id: int # What we call the
+        user name: str | None
     """
     unknown = kept("features", others)
     options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, unknown)

@@ -1,4 +1,6 @@
-"""What there is to know about a feature, for code that works with any: `unwrap_feature(User.name).nullable`."""
+"""What there is to know about a feature, for code that works with any:
+`unwrap_feature(User.name).nullable`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ class Feature:
     fqn: str
     name: str
     namespace: str
-    #: Where the reference leads: "txn.user.name"; the same as `fqn` when it goes through no relation.
+    #: Where the reference leads: "txn.user.name"; the same as `fqn` when it goes through no
+    #: relation.
     path: str
     #: Name of the attribute of the class.
     attribute: str
@@ -56,7 +59,9 @@ def _field(item: Any) -> Field:
 
 
 def unwrap_feature(item: Any) -> Feature:
-    """The facts about a feature such as `User.name`. Raises TypeError for anything else, and DefinitionError when its definition makes no sense."""
+    """The facts about a feature such as `User.name`. Raises TypeError for anything else, and
+    DefinitionError when its definition makes no sense.
+    """
     field = _field(item)
     kind = field.type
     default = field.default

@@ -76,7 +76,9 @@ class RelationOptions:
 
 @dataclass(frozen=True)
 class FieldType:
-    """A field's annotation, understood. A relation has a `target` and, when it leads to any number of rows, `many`; a value has the rest."""
+    """A field's annotation, understood. A relation has a `target` and, when it leads to any number
+    of rows, `many`; a value has the rest.
+    """
 
     nullable: bool
     target: Optional[FeatureClass] = None
@@ -112,7 +114,9 @@ class Field:
 
     @property
     def type(self) -> FieldType:
-        """The annotation, understood. Raises DefinitionError when it makes no sense, or not yet (a class further down)."""
+        """The annotation, understood. Raises DefinitionError when it makes no sense, or not yet (a
+        class further down).
+        """
         if self._type is None:
             if self._resolving:
                 raise CircularReference(rules.UnsupportedType.refers_to_itself(feature=self.fqn))
@@ -215,7 +219,9 @@ class Field:
         return own if own is not None else self.owner_class.options.max_staleness
 
     def stores(self, option: str) -> bool:
-        """Whether `store_online`, `store_offline` or `cache_nulls` holds: what it says itself, else its class; True when nobody says."""
+        """Whether `store_online`, `store_offline` or `cache_nulls` holds: what it says itself, else
+        its class; True when nobody says.
+        """
         own = getattr(self.options, option)
         return (own if own is not None else getattr(self.owner_class.options, option)) is not False
 

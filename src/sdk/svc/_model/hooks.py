@@ -58,12 +58,10 @@ def before_all(*, environment: Union[str, Sequence[str], None] = None) -> Callab
 
 
 def before_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
-    """Makes a function without parameters one that every worker process runs once, before its first resolver call:
+    """Makes a function without parameters one that every worker process runs once, before its first
+    resolver call:
 
-        @before_all
-        def connect() -> None:
-            global model
-            model = load_model()
+        @before_all def connect() -> None: global model model = load_model()
 
     environment: the environments that it runs in; default: all.
 
@@ -81,11 +79,13 @@ def after_all(*, environment: Union[str, Sequence[str], None] = None) -> Callabl
 
 
 def after_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
-    """Makes a function without parameters one that every worker process runs once, after its last resolver call.
+    """Makes a function without parameters one that every worker process runs once, after its last
+    resolver call.
 
     environment: the environments that it runs in; default: all.
 
-    Hooks run in the reverse order of definition, for as long as the server waits for workers that it lets go: half a minute at a deployment. What
-    one raises is logged. A process that is killed runs none.
+    Hooks run in the reverse order of definition, for as long as the server waits for workers that
+    it lets go: half a minute at a deployment. What one raises is logged. A process that is killed
+    runs none.
     """
     return _hook(AFTER, fn, environment, others)

@@ -23,11 +23,14 @@ _METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest}
 
 
 class FeatureReference(ArithmeticOperators):
-    """A feature, possibly through relations. There is one object per path; `str()` of it is the feature's FQN.
+    """A feature, possibly through relations. There is one object per path; `str()` of it is the
+    feature's FQN.
 
-    Attributes are the features of the class that the relation leads to, so everything of the reference itself hides behind
-    underscores. `==` between two references compares the paths; with anything else, and with other operators, it makes a condition, which has no
-    truth value. Brackets choose a window (`User.fails["10m"]`), or rows and columns of a has-many relation (`User.txns[Txn.amount > 100, Txn.amount]`).
+    Attributes are the features of the class that the relation leads to, so everything of the
+    reference itself hides behind underscores. `==` between two references compares the paths; with
+    anything else, and with other operators, it makes a condition, which has no truth value.
+    Brackets choose a window (`User.fails["10m"]`), or rows and columns of a has-many relation
+    (`User.txns[Txn.amount > 100, Txn.amount]`).
     """
 
     __slots__ = ("_svc_root", "_svc_names", "_svc_parent", "_svc_children", "__weakref__")
@@ -52,7 +55,9 @@ class FeatureReference(ArithmeticOperators):
         return child
 
     def _svc_problem_with(self, attribute: str) -> str:
-        """Why there can be no such feature; empty also while the relation's class is not defined yet."""
+        """Why there can be no such feature; empty also while the relation's class is not defined
+        yet.
+        """
         try:
             target = field_of(self).type.target
         except DefinitionError:
@@ -162,7 +167,8 @@ class FeatureReference(ArithmeticOperators):
 
 
 class RowSelection:
-    """`User.txns[Txn.amount > 100, Txn.amount]`: rows of a has-many relation, and columns of them."""
+    """`User.txns[Txn.amount > 100, Txn.amount]`: rows of a has-many relation, and columns of them.
+    """
 
     def __init__(self, relation: FeatureReference, items: tuple[Any, ...]) -> None:
         self.relation = relation
@@ -184,7 +190,8 @@ class RowSelection:
 
 
 def fields_of(reference: FeatureReference) -> list[Field]:
-    """The fields along a path. Raises DefinitionError when a step does not exist or is no relation."""
+    """The fields along a path. Raises DefinitionError when a step does not exist or is no relation.
+    """
     owner: Optional[FeatureClass] = reference._svc_root
     fields: list[Field] = []
     for attribute in reference._svc_names:
@@ -215,12 +222,16 @@ def no_such_feature(owner: FeatureClass, attribute: str) -> DefinitionError:
 
 
 def crosses_many(reference: FeatureReference) -> bool:
-    """Whether a path goes through a has-many relation, so that it stands for a list of values. Raises what `fields_of` raises."""
+    """Whether a path goes through a has-many relation, so that it stands for a list of values.
+    Raises what `fields_of` raises.
+    """
     return any(type_of(field).many for field in fields_of(reference)[:-1])
 
 
 def type_of(field: Field) -> FieldType:
-    """A field's type, for whoever refers to the field. Raises BrokenReference when the field's own definition is at fault."""
+    """A field's type, for whoever refers to the field. Raises BrokenReference when the field's own
+    definition is at fault.
+    """
     try:
         return field.type
     except DefinitionError as error:
@@ -233,7 +244,9 @@ def field_of(reference: FeatureReference) -> Field:
 
 
 def path_of(reference: FeatureReference) -> str:
-    """The path as FQN: names as queries say them. Steps that cannot be resolved yet keep their Python name."""
+    """The path as FQN: names as queries say them. Steps that cannot be resolved yet keep their
+    Python name.
+    """
     names: list[str] = []
     owner: Optional[FeatureClass] = reference._svc_root
     for attribute in reference._svc_names:

@@ -25,10 +25,13 @@ def _replace(items: dict[Key, Item], key: Key, item: Item) -> Optional[Item]:
 
 
 class Registry:
-    """The definitions of a process. A module that is executed again replaces what it defined before."""
+    """The definitions of a process. A module that is executed again replaces what it defined
+    before.
+    """
 
     def __init__(self) -> None:
-        #: Whether a project is being loaded, so that what is wrong with a definition becomes a finding later on.
+        #: Whether a project is being loaded, so that what is wrong with a definition becomes a
+        #: finding later on.
         self.collects = False
         self._classes: dict[tuple[Origin, str], FeatureClass] = {}
         self._classes_by_name: dict[str, list[FeatureClass]] = {}
@@ -97,7 +100,9 @@ class Registry:
 
     @property
     def resolvers(self) -> dict[str, ResolverSpec]:
-        """Every resolver whose definition makes sense, by FQN. Of two with one FQN the later counts."""
+        """Every resolver whose definition makes sense, by FQN. Of two with one FQN the later
+        counts.
+        """
         if self._resolvers is None:
             from .resolver import compile_resolvers
 

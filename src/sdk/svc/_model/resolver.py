@@ -40,7 +40,9 @@ class ResolverOptions:
 
 @dataclass(frozen=True)
 class InputSpec:
-    """A parameter of a resolver: a feature, the query's time (`is_now`), rows of a has-many relation (`rows`), or a table of features (`table`)."""
+    """A parameter of a resolver: a feature, the query's time (`is_now`), rows of a has-many
+    relation (`rows`), or a table of features (`table`).
+    """
 
     name: str
     is_now: bool
@@ -53,7 +55,8 @@ class InputSpec:
     optional: bool = False
     #: Passed instead of None; None when the parameter has no default.
     default: Any = None
-    #: The parameter that takes all windows of a feature in a dict, and the key of this window in it; empty for any other.
+    #: The parameter that takes all windows of a feature in a dict, and the key of this window in
+    #: it; empty for any other.
     windows_of: str = ""
     window: str = ""
     rows: Optional[RowsSpec] = None
@@ -103,7 +106,8 @@ class ResolverSpec:
     #: Longest run of one call in seconds; None = the engine's default.
     timeout: Optional[float]
     definition: ResolverDefinition
-    #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty for values of the row asked.
+    #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty
+    #: for values of the row asked.
     shape: str = ""
     #: The has-many relation that it fills, for example "user.txns".
     relation: str = ""
@@ -119,7 +123,9 @@ class ResolverSpec:
         return bool(self.shape) or any(item.is_frame for item in self.inputs)
 
     def unpack(self, result: Any) -> tuple[Any, ...]:
-        """One value per output from what the function returned. Raises TypeError when that is not what it declares."""
+        """One value per output from what the function returned. Raises TypeError when that is not
+        what it declares.
+        """
         if isinstance(result, self.output_class):
             return self._unpack_instance(result)
         if not self.returns_several:
@@ -250,24 +256,24 @@ def online(
     translate: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
-    """Makes a function a resolver for online and offline queries. It can be called in tests like before; for a parameter that is a DataFrame it takes
-    a list of rows as well, and applies the filters and columns that the parameter declares.
+    """Makes a function a resolver for online and offline queries. It can be called in tests like
+    before; for a parameter that is a DataFrame it takes a list of rows as well, and applies the
+    filters and columns that the parameter declares.
 
-        @online(timeout="200ms")
-        def domain(email: User.email) -> User.domain:
-            return email.split("@")[1]
+        @online(timeout="200ms") def domain(email: User.email) -> User.domain: return
+        email.split("@")[1]
 
-    A parameter that is Optional or has a default does not stop the function: where its feature is None, has no row or failed, it is given None, or the
-    default.
+    A parameter that is Optional or has a default does not stop the function: where its feature is
+    None, has no row or failed, it is given None, or the default.
 
-    tags: what a query must carry for the resolver to be considered.
-    environment: the environments that it exists in; default: all.
-    timeout: the longest run of one call, such as "200ms".
-    cron: when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs nothing by a schedule, which `svc lint` says.
-    owner: who answers for it.
-    name: the last part of its FQN, when it differs from the function's name.
-    total: whether the DataFrame that it returns has every row of its class, so that other rows do not exist.
-    translate: False = the function always runs in Python. Else one that is no more than arithmetic, text and comparisons of its parameters is computed
+    tags: what a query must carry for the resolver to be considered. environment: the environments
+    that it exists in; default: all. timeout: the longest run of one call, such as "200ms". cron:
+    when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs
+    nothing by a schedule, which `svc lint` says. owner: who answers for it. name: the last part of
+    its FQN, when it differs from the function's name. total: whether the DataFrame that it returns
+    has every row of its class, so that other rows do not exist. translate: False = the function
+    always runs in Python. Else one that is no more than arithmetic, text and comparisons of its
+    parameters is computed
         by the server, with the same results.
     """
     unknown = kept("online", others)

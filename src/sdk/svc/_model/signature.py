@@ -245,7 +245,9 @@ class _Reader(FrameSignature):
 
 
 def _as(code: int, error: DefinitionError) -> DefinitionError:
-    """An annotation that cannot be read, under the number of its place; unknown names and features keep theirs."""
+    """An annotation that cannot be read, under the number of its place; unknown names and features
+    keep theirs.
+    """
     if error.code != rules.UnsupportedType.code:
         return error
     return DefinitionError(error.said._replace(code=code), token=error.token)
@@ -291,7 +293,9 @@ def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
 
 
 def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Callable[..., Any]:
-    """The function, made to take the windows of a feature one by one where it has a parameter for all of them."""
+    """The function, made to take the windows of a feature one by one where it has a parameter for
+    all of them.
+    """
     if not any(spec.windows_of for spec in inputs):
         return function
 

@@ -1,4 +1,6 @@
-"""Windows of windowed features: their lengths, and the names of the features that hold one window each."""
+"""Windows of windowed features: their lengths, and the names of the features that hold one window
+each.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _WINDOWED_NAME = re.compile(r"(?P<base>.+?)__(?P<seconds>[1-9]\d*)__\Z")
 
 
 def window_seconds(written: Any) -> Optional[int]:
-    """A window's length in seconds; None when it is none: no duration, not positive, endless, or not whole seconds."""
+    """A window's length in seconds; None when it is none: no duration, not positive, endless, or
+    not whole seconds.
+    """
     if isinstance(written, str) and written.strip().lower() == "all":
         return ALL_SECONDS
     micros = parse_duration(written)

@@ -29,7 +29,9 @@ _FEATURE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def namespace_of(class_name: str) -> str:
-    """``snake_case`` of a class name without a trailing ``Features``: ``MNISTDataPoint`` is ``mnist_data_point``."""
+    """``snake_case`` of a class name without a trailing ``Features``: ``MNISTDataPoint`` is
+    ``mnist_data_point``.
+    """
     base = class_name[:-8] if len(class_name) > 8 and class_name.endswith("Features") else class_name
     base = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", base)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", base).lower()
@@ -46,7 +48,9 @@ def is_environment_name(name: object) -> bool:
 
 
 def parse_duration(value: Union[str, timedelta, object]) -> Optional[float]:
-    """Microseconds of a duration given as text or timedelta; ``math.inf`` for ``infinity``, None when it is no duration."""
+    """Microseconds of a duration given as text or timedelta; ``math.inf`` for ``infinity``, None
+    when it is no duration.
+    """
     if isinstance(value, timedelta):
         return None if value < timedelta(0) else value // timedelta(microseconds=1)
     if not isinstance(value, str):
@@ -68,7 +72,9 @@ def parse_duration(value: Union[str, timedelta, object]) -> Optional[float]:
 
 
 def duration_json(micros: float) -> str:
-    """A duration as proto3 JSON writes it; everything beyond the largest Duration means "never expires"."""
+    """A duration as proto3 JSON writes it; everything beyond the largest Duration means "never
+    expires".
+    """
     if micros >= NEVER_EXPIRES_SECONDS * 1_000_000:
         return f"{NEVER_EXPIRES_SECONDS}s"
     whole = int(micros)
@@ -146,7 +152,8 @@ def edit_distance(a: str, b: str) -> int:
 def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """At most `limit` names close to `wanted`, best first.
 
-    Within max(2, length / 3) edits (one for the shortest names), then those that begin it or that it begins, then those that contain it.
+    Within max(2, length / 3) edits (one for the shortest names), then those that begin it or that
+    it begins, then those that contain it.
     """
     target = wanted.lower()
     reach = max(2, len(target) // 3) if len(target) > 3 else 1
@@ -164,7 +171,9 @@ def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str
 
 
 def slip_of(wanted: str, names: Iterable[str]) -> str:
-    """As `did_you_mean`, but for slips of the keyboard and cut names only: what merely sounds alike is another thing."""
+    """As `did_you_mean`, but for slips of the keyboard and cut names only: what merely sounds alike
+    is another thing.
+    """
     reach = 1 if len(wanted) < 8 else 2
     scored = []
     for name in names:

@@ -1,4 +1,6 @@
-"""What decorators and `feature(...)` take, and what is wrong with a value that they do not: the texts of finding 146."""
+"""What decorators and `feature(...)` take, and what is wrong with a value that they do not: the
+texts of finding 146.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Every name that users import, with the modules that have it, and the names that other libraries of this field have and this version has not.
+"""Every name that users import, with the modules that have it, and the names that other libraries
+of this field have and this version has not.
 
-The modules import what they offer in plain sight, for type checkers and readers; a test compares them with this table.
+The modules import what they offer in plain sight, for type checkers and readers; a test compares
+them with this table.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _CLIENT = "svc.client"
 _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 
-#: The modules of a name; the first is the one to advise. The functions of `svc.functions` come from the function table.
+#: The modules of a name; the first is the one to advise. The functions of `svc.functions` come from
+#: the function table.
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "AuthenticationError": (_CLIENT, _ROOT),
     "BulkQueryResult": (_CLIENT, _ROOT),
@@ -185,7 +188,9 @@ def modules() -> list[str]:
 
 
 def missing_name(module: str, name: str) -> str:
-    """Why a module does not have a name, and what to write instead: a sentence without its end, for an error or a finding."""
+    """Why a module does not have a name, and what to write instead: a sentence without its end, for
+    an error or a finding.
+    """
     homes = PUBLIC_NAMES.get(name)
     if homes:
         return f"{module} has no '{name}': it is in {homes[0]}; write 'from {homes[0]} import {name}'"
@@ -211,7 +216,9 @@ def _offer(module: str) -> str:
 
 
 def no_such_name(module: str, name: str) -> Exception:
-    """What a module's `__getattr__` raises: ImportError where the name is imported, so that its text is the one that is read, else AttributeError."""
+    """What a module's `__getattr__` raises: ImportError where the name is imported, so that its
+    text is the one that is read, else AttributeError.
+    """
     if name.startswith("__"):
         return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
     frame = sys._getframe(2)

@@ -1,7 +1,8 @@
 """Options that a decorator or a function of the SDK does not take: rule 106.
 
-While a project is loaded they are kept with the definition, so that all of them are found at once; anywhere else they are a TypeError. To type
-checkers they have the type NoReturn, so that none can be given.
+While a project is loaded they are kept with the definition, so that all of them are found at once;
+anywhere else they are a TypeError. To type checkers they have the type NoReturn, so that none can
+be given.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
-#: By what takes them: options that other libraries have and this version has not, with what there is in their place.
+#: By what takes them: options that other libraries have and this version has not, with what there
+#: is in their place.
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "online": _RESOLVER,
     "offline": _RESOLVER,
@@ -156,7 +158,9 @@ def unknown_option(taker: str, option: str) -> DefinitionError:
 
 
 def kept(taker: str, others: Mapping[str, Any]) -> Others:
-    """The names of options that are not taken, for the finding. Raises DefinitionError 106 when no project is being loaded."""
+    """The names of options that are not taken, for the finding. Raises DefinitionError 106 when no
+    project is being loaded.
+    """
     if others and not registry.collects:
         raise unknown_option(taker, next(iter(others)))
     return tuple(others)

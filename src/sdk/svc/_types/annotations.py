@@ -1,4 +1,6 @@
-"""Reading annotations: quoted ones, names imported for type checkers only, optional and marked types."""
+"""Reading annotations: quoted ones, names imported for type checkers only, optional and marked
+types.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ WINDOWED = Marker("Windowed")
 _T = TypeVar("_T")
 
 Primary = Annotated[_T, PRIMARY]
-"""`Primary[str]`: the feature that identifies a row of its class. Without one, the feature called `id` does."""
+"""`Primary[str]`: the feature that identifies a row of its class. Without one, the feature called
+`id` does.
+"""
 
 FeatureTime = Annotated[datetime, FEATURE_TIME]
 """The time at which a row was observed. Without one, a datetime feature called `ts` is taken."""
@@ -72,7 +76,9 @@ class Scope:
     locals: Mapping[str, Any]
 
     def lookup(self, name: str) -> Any:
-        """A name's value: of the surroundings, of an import for type checkers, else the feature class of that name. KeyError if none."""
+        """A name's value: of the surroundings, of an import for type checkers, else the feature
+        class of that name. KeyError if none.
+        """
         for names in (self.locals, self.globals):
             if name in names:
                 return names[name]
@@ -130,7 +136,9 @@ def _annotation_code(text: str) -> types.CodeType:
 
 
 def evaluate(text: str, scope: Scope) -> Any:
-    """The value of a quoted annotation. Raises DefinitionError 124 for an unknown name, 142 for an unknown feature, else 114."""
+    """The value of a quoted annotation. Raises DefinitionError 124 for an unknown name, 142 for an
+    unknown feature, else 114.
+    """
     try:
         return eval(_annotation_code(text.strip()), _Names(scope))
     except DefinitionError:
@@ -146,8 +154,9 @@ def evaluate(text: str, scope: Scope) -> Any:
 
 
 def attribute_error(error: AttributeError) -> DefinitionError:
-    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133 for a function that there is not,
-    105 for a name that a module of the SDK lacks, else 114."""
+    """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133
+    for a function that there is not, 105 for a name that a module of the SDK lacks, else 114.
+    """
     from .._model.reference import FeatureReference, no_such_feature
 
     name = error.name or ""
@@ -165,7 +174,9 @@ def attribute_error(error: AttributeError) -> DefinitionError:
 
 
 def read_annotation(annotation: Any, scope: Scope) -> Reading:
-    """Takes an annotation apart until a type, a feature reference or a feature class is left. Raises DefinitionError."""
+    """Takes an annotation apart until a type, a feature reference or a feature class is left.
+    Raises DefinitionError.
+    """
     try:
         return _take_apart(annotation, scope)
     except DefinitionError:

@@ -79,7 +79,9 @@ def type_name(dtype: DataType) -> str:
 
 
 def comparable(left: DataType, right: DataType) -> bool:
-    """Whether values of two types can be equal: the same type, an enum counting as the type of its members."""
+    """Whether values of two types can be equal: the same type, an enum counting as the type of its
+    members.
+    """
 
     def key(dtype: DataType) -> DataType:
         return {"primitive": dtype["enum"]["base"]} if "enum" in dtype else dtype
@@ -97,7 +99,9 @@ class ValueType:
 
 
 def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueType:
-    """The type that a feature's annotation, already taken apart, stands for. Raises DefinitionError 114 when there is none."""
+    """The type that a feature's annotation, already taken apart, stands for. Raises DefinitionError
+    114 when there is none.
+    """
     try:
         return _value_type(core, scope, seen)
     except DefinitionError:

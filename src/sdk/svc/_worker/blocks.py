@@ -1,7 +1,8 @@
 """Columns of numbers as blocks of doubles behind a frame's JSON.
 
-A long column of nothing but numbers is said as ``{"block": i}``, and block i of the frame holds its values in the machine's byte order: both ends run
-on one machine. Integers beyond 2**53 are never in one, so that a double says each of them exactly.
+A long column of nothing but numbers is said as ``{"block": i}``, and block i of the frame holds its
+values in the machine's byte order: both ends run on one machine. Integers beyond 2**53 are never in
+one, so that a double says each of them exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def packed_floats(values: Sequence[Any]) -> Column | None:
 
 
 def packed_integers(values: Sequence[Any]) -> Column | None:
-    """The block of a column; None when it is short or holds anything but integers that a double can say."""
+    """The block of a column; None when it is short or holds anything but integers that a double can
+    say.
+    """
     if len(values) < SHORTEST or set(map(type, values)) != {int} or max(values) > _SAFE_INTEGER or min(values) < -_SAFE_INTEGER:
         return None
     return array("d", values)

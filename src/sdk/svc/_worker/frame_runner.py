@@ -1,7 +1,8 @@
 """Resolvers that take or give DataFrames, made ready to be called with batches.
 
-In a CALL frame the rows of a has-many relation are columns, those of all rows of the batch one after the other, with the offsets at which each
-begins; a table is columns. In a RESULT frame rows are the same: `groups` with offsets and columns.
+In a CALL frame the rows of a has-many relation are columns, those of all rows of the batch one
+after the other, with the offsets at which each begins; a table is columns. In a RESULT frame rows
+are the same: `groups` with offsets and columns.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class _Columns:
         self._known = {path: (Key(path, item.reference), column_decoder(item.python_type), decoder(item.python_type)) for path, item in known.items()}
 
     def read(self, given: Dict[str, List[Any]], size: int) -> Tuple[Dict[Key, List[Any]], bool]:
-        """The columns by key, and whether every value could be decoded. Columns that nobody asked for are left out; what was asked for and is not
-        given is null."""
+        """The columns by key, and whether every value could be decoded. Columns that nobody asked
+        for are left out; what was asked for and is not given is null.
+        """
         columns: Dict[Key, List[Any]] = {}
         clean = True
         for path, values in given.items():
@@ -140,7 +142,9 @@ class RowsRunner(FrameRunner):
         return result
 
     def _encode(self, value: Any) -> Tuple[int, Dict[str, List[Any]]]:
-        """The rows that a call returned, as columns. Raises TypeError when they are none, or have columns that are not declared."""
+        """The rows that a call returned, as columns. Raises TypeError when they are none, or have
+        columns that are not declared.
+        """
         cls = self._output_class
         if type(value) in (list, tuple) and all(type(row) is cls for row in value):
             given = [vars(row) for row in value]

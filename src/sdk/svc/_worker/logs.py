@@ -1,4 +1,6 @@
-"""What user code prints and logs, sent to the server with the resolver and the query that it belongs to."""
+"""What user code prints and logs, sent to the server with the resolver and the query that it
+belongs to.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class LogSink:
 
 
 class LogStream(io.TextIOBase):
-    """Stands for ``sys.stdout`` or ``sys.stderr``. What is written to its ``buffer`` or its file descriptor goes past it, into the pipe."""
+    """Stands for ``sys.stdout`` or ``sys.stderr``. What is written to its ``buffer`` or its file
+    descriptor goes past it, into the pipe.
+    """
 
     def __init__(self, sink: LogSink, level: str, name: str, raw: TextIO) -> None:
         super().__init__()

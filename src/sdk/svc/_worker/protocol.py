@@ -1,27 +1,33 @@
-"""Frames between the server and a worker: four bytes of length, big-endian, then one JSON object in UTF-8.
+"""Frames between the server and a worker: four bytes of length, big-endian, then one JSON object in
+UTF-8.
 
-When the first bit of the length is set, blocks of doubles follow the object (see ``blocks.py``): the body is then the length of the JSON in four bytes,
-the JSON, whose field ``blocks`` says how many values each has, and the blocks.
+When the first bit of the length is set, blocks of doubles follow the object (see ``blocks.py``):
+the body is then the length of the JSON in four bytes, the JSON, whose field ``blocks`` says how
+many values each has, and the blocks.
 
-A worker opens two connections to the server's Unix socket. On ``data`` the server sends CALL frames and the main thread answers each with a RESULT,
-in order. On ``control`` a second thread takes what must not wait behind a running resolver: CANCEL, and the calls of ``async def`` resolvers; their
+A worker opens two connections to the server's Unix socket. On ``data`` the server sends CALL frames
+and the main thread answers each with a RESULT, in order. On ``control`` a second thread takes what
+must not wait behind a running resolver: CANCEL, and the calls of ``async def`` resolvers; their
 results and LOG frames go back on it.
 
-=========  ==========  ===============================================================================================
-frame      from        fields
-=========  ==========  ===============================================================================================
-HELLO      worker      role (``data``, ``control``), launcher: pid of the process that the server started, python
-READY      worker      resolvers: by FQN isAsync, usesNow, file, line; hasAfterHooks: whether hooks run after the last call
-FAILED     worker      diagnostics: findings of the import, or of a hook that failed
-CALL       server      id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext,
+=========  ==========
+===============================================================================================
+frame      from        fields =========  ==========
+===============================================================================================
+HELLO      worker      role (``data``, ``control``), launcher: pid of the process that the server
+started, python READY      worker      resolvers: by FQN isAsync, usesNow, file, line;
+hasAfterHooks: whether hooks run after the last call FAILED     worker      diagnostics: findings of
+the import, or of a hook that failed CALL       server      id, resolver, rows, columns by
+parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext,
                        traceparent);
                        groups: rows of has-many relations by parameter, as offsets and columns by path; tables: columns by path, by parameter
-RESULT     worker      id, columns by output FQN, errors (row, kind, message, stack, file, line), ranMs; groups: offsets and columns by FQN of a
+RESULT     worker      id, columns by output FQN, errors (row, kind, message, stack, file, line),
+ranMs; groups: offsets and columns by FQN of a
                        resolver that gives rows; or id, cancelled, and leftovers when the interrupted call has left processes running
-CANCEL     server      id, interrupt: whether a call that runs is to be interrupted
-LOG        worker      level, text, logger, resolver, queryId, timestampMs
-DRAIN      server      none: the worker ends after the calls before it
-=========  ==========  ===============================================================================================
+CANCEL     server      id, interrupt: whether a call that runs is to be interrupted LOG worker
+level, text, logger, resolver, queryId, timestampMs DRAIN      server      none: the worker ends
+after the calls before it =========  ==========
+===============================================================================================
 
 Either side has gone when its connections are closed; a worker whose server has gone ends at once.
 """
@@ -51,7 +57,9 @@ Message = Dict[str, Any]
 
 
 def encode_frame(message: Message) -> bytes:
-    """The bytes of a frame. Raises ValueError or TypeError when a value is not JSON, or the frame is longer than is read."""
+    """The bytes of a frame. Raises ValueError or TypeError when a value is not JSON, or the frame
+    is longer than is read.
+    """
     blocks = detach(message)
     if blocks:
         head = _encode({**message, "blocks": [len(block) for block in blocks]}).encode("ascii")

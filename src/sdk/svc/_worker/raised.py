@@ -1,4 +1,6 @@
-"""Exceptions of user code as the server shows them: project frames only, paths relative to the project."""
+"""Exceptions of user code as the server shows them: project frames only, paths relative to the
+project.
+"""
 
 from __future__ import annotations
 

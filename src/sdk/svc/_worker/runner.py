@@ -1,4 +1,6 @@
-"""A resolver made ready to be called with batches: parameters decoded and outputs encoded by their declared types."""
+"""A resolver made ready to be called with batches: parameters decoded and outputs encoded by their
+declared types.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Errors = List[Dict[str, Any]]
 
 
 class CallCancelled(BaseException):
-    """Raised into a running resolver whose time is up. Not an Exception, so that ``except Exception`` lets it through."""
+    """Raised into a running resolver whose time is up. Not an Exception, so that ``except
+    Exception`` lets it through.
+    """
 
 
 class Unreadable:
@@ -92,7 +96,9 @@ def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
 
 
 class Runner:
-    """One resolver of values. `run` answers a CALL frame on the thread that calls it, `run_async` on an event loop."""
+    """One resolver of values. `run` answers a CALL frame on the thread that calls it, `run_async`
+    on an event loop.
+    """
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         self.fqn = spec.fqn
@@ -110,7 +116,9 @@ class Runner:
         self._encoders = [packing_encoder(item.python_type) for item in spec.outputs]
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
-        """Calls the resolver once a row. A row that raises is an error of that row. Raises CallCancelled alone."""
+        """Calls the resolver once a row. A row that raises is an error of that row. Raises
+        CallCancelled alone.
+        """
         started = time.perf_counter()
         function, rows = self._prepare(message)
         returned: List[Any] = []

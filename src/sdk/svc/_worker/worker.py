@@ -1,8 +1,10 @@
 """A worker: imports a project and runs its resolvers for the server.
 
-Synchronous resolvers run on the main thread, one call after the other, straight from the data connection: nothing is handed from thread to thread
-on the way. A second thread reads the control connection. To interrupt a call it sends this process's main thread a signal, whose handler raises
-CallCancelled; that also ends waiting in system calls, locks and `time.sleep`. `async def` resolvers run on an event loop in a third thread.
+Synchronous resolvers run on the main thread, one call after the other, straight from the data
+connection: nothing is handed from thread to thread on the way. A second thread reads the control
+connection. To interrupt a call it sends this process's main thread a signal, whose handler raises
+CallCancelled; that also ends waiting in system calls, locks and `time.sleep`. `async def` resolvers
+run on an event loop in a third thread.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ class Worker:
         self._data.send({"type": "FAILED", "diagnostics": diagnostics})
 
     def run_before(self, hooks: List[HookDefinition]) -> Optional[Finding]:
-        """Runs the hooks that come before all calls, in the order of definition. A finding about the first that fails, after which none runs."""
+        """Runs the hooks that come before all calls, in the order of definition. A finding about
+        the first that fails, after which none runs.
+        """
         for hook in hooks:
             error = self._run_hook(hook)
             if error is not None:
@@ -85,7 +89,9 @@ class Worker:
         return None
 
     def run_after(self, hooks: List[HookDefinition]) -> None:
-        """Runs the hooks that come after all calls, the last that was defined first. What they raise is logged."""
+        """Runs the hooks that come after all calls, the last that was defined first. What they
+        raise is logged.
+        """
         for hook in reversed(hooks):
             error = self._run_hook(hook)
             if error is not None:
@@ -93,7 +99,9 @@ class Worker:
                 self.sink.emit("error", f"{_hook_failure(hook, described)}\n{described['stack']}".rstrip(), "svc")
 
     def _run_hook(self, hook: HookDefinition) -> Optional[BaseException]:
-        """Calls a hook; an async one on the loop of the async resolvers, so that both can share what belongs to a loop."""
+        """Calls a hook; an async one on the loop of the async resolvers, so that both can share
+        what belongs to a loop.
+        """
         try:
             if hook.is_async:
                 import asyncio
@@ -172,14 +180,18 @@ class Worker:
         }
 
     def _in_child(self) -> None:
-        """A fork keeps off the worker's connections; what it prints and logs goes to the worker's pipes, and it ends with the resolver's call."""
+        """A fork keeps off the worker's connections; what it prints and logs goes to the worker's
+        pipes, and it ends with the resolver's call.
+        """
         self._is_child = True
         self.sink.redirect(_write_line)
         self._data.close()
         self._control.close()
 
     def _await_end(self, result: Message) -> None:
-        """Has the server end this process together with what an interrupted call has started and left running."""
+        """Has the server end this process together with what an interrupted call has started and
+        left running.
+        """
         self._data.send(result)
         while True:
             signal.pause()
@@ -271,7 +283,9 @@ def _write_line(message: Message) -> None:
 
 
 def _has_children() -> bool:
-    """Whether this process has started others that it has not waited for. Asking takes nothing from whoever will."""
+    """Whether this process has started others that it has not waited for. Asking takes nothing from
+    whoever will.
+    """
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except (ChildProcessError, AttributeError):

@@ -1,4 +1,7 @@
-/** Compiling what a Python function was translated to: code that computes a row of it, or says that Python has to. */
+/**
+ * Compiling what a Python function was translated to: code that computes a row of it, or says that
+ * Python has to.
+ */
 
 import type { Expression } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../../../gen/svc/v1/value_pb.ts";
@@ -23,7 +26,10 @@ export interface TranslatedOutput {
 export interface CompiledTranslation {
   /** FQNs of the outputs in the order of the results. */
   readonly outputs: readonly string[];
-  /** One value per output as Python's would arrive, given a value per parameter; undefined when Python has to compute the row. */
+  /**
+   * One value per output as Python's would arrive, given a value per parameter; undefined when
+   * Python has to compute the row.
+   */
   run(values: readonly FeatureValue[]): FeatureValue[] | undefined;
 }
 
@@ -35,7 +41,10 @@ interface Row {
 
 type Compute = (row: Row) => PythonValue;
 
-/** Compiles the expressions of a function's outputs; undefined when they say something that this server does not know. */
+/**
+ * Compiles the expressions of a function's outputs; undefined when they say something that this
+ * server does not know.
+ */
 export function compileTranslation(
   parameters: readonly TranslatedParameter[],
   outputs: readonly TranslatedOutput[],

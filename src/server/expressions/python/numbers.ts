@@ -1,4 +1,7 @@
-/** Python's arithmetic on int and float, exact: what raises, overflows the evaluator or may round otherwise is left to Python. */
+/**
+ * Python's arithmetic on int and float, exact: what raises, overflows the evaluator or may round
+ * otherwise is left to Python.
+ */
 
 import { floordivFloat, modFloat, roundDigits, roundHalfEven } from "../../../domain/expressions/float.ts";
 import { Delta, Instant, type PythonValue, unsure } from "./python-value.ts";

@@ -1,4 +1,7 @@
-/** The functions of translated Python, by name: operators, builtins, methods of str and datetime, and what is exact of `math`. */
+/**
+ * The functions of translated Python, by name: operators, builtins, methods of str and datetime,
+ * and what is exact of `math`.
+ */
 
 import { compareText } from "../../../domain/expressions/compare.ts";
 import { divInt } from "../../../domain/expressions/integer.ts";
@@ -61,7 +64,10 @@ function isEqual(a: PythonValue, b: PythonValue): boolean {
   return a === b;
 }
 
-/** Negative, zero or positive; NaN where there is no order. Values of different kinds make Python raise. */
+/**
+ * Negative, zero or positive; NaN where there is no order. Values of different kinds make Python
+ * raise.
+ */
 function order(a: PythonValue, b: PythonValue): number {
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   if ((a instanceof Instant && b instanceof Instant) || (a instanceof Delta && b instanceof Delta))
@@ -176,7 +182,9 @@ const TABLE: readonly (readonly [name: string, run: Operation, least: number, mo
   ["math.isnan", (a) => Number.isNaN(floatOf(a)), 1],
 ];
 
-/** The operations whose arguments are all computed, by name, with their least and most arguments. */
+/**
+ * The operations whose arguments are all computed, by name, with their least and most arguments.
+ */
 export const OPERATIONS: ReadonlyMap<string, { readonly run: Operation; readonly least: number; readonly most: number }> = new Map(
   TABLE.map(([name, run, least, most = least]) => [name, { run, least, most }]),
 );

@@ -1,4 +1,7 @@
-/** Values while a translated function is computed, as Python has them: an int is a bigint and a float a number, so that neither is taken for the other. */
+/**
+ * Values while a translated function is computed, as Python has them: an int is a bigint and a
+ * float a number, so that neither is taken for the other.
+ */
 
 import { type DataType, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { microsOf, textOfMicros } from "../../../domain/expressions/instant.ts";
@@ -17,7 +20,10 @@ export class Delta {
 /** None, bool, int, float, str, datetime or timedelta. */
 export type PythonValue = null | boolean | bigint | number | string | Instant | Delta;
 
-/** Python has to say what comes of a row: it raises, or the evaluator cannot be sure of doing the same. */
+/**
+ * Python has to say what comes of a row: it raises, or the evaluator cannot be sure of doing the
+ * same.
+ */
 export class Unsure extends Error {
   override readonly name = "Unsure";
 }
@@ -29,7 +35,10 @@ export function unsure(): never {
   throw UNSURE;
 }
 
-/** Takes values of features to what a parameter of that type is given in Python, and results to what Python's would arrive as. */
+/**
+ * Takes values of features to what a parameter of that type is given in Python, and results to what
+ * Python's would arrive as.
+ */
 export interface PythonType {
   readonly read: (value: FeatureValue) => PythonValue;
   readonly write: (value: PythonValue) => FeatureValue;

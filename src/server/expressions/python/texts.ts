@@ -1,4 +1,7 @@
-/** Python's operations on str, by code points. What depends on a version of Unicode is left to Python. */
+/**
+ * Python's operations on str, by code points. What depends on a version of Unicode is left to
+ * Python.
+ */
 
 import { codePoints, sliceText, textLength } from "../../../domain/expressions/text.ts";
 import { intOf } from "./numbers.ts";
@@ -105,7 +108,10 @@ export function str(a: PythonValue): string {
   }
 }
 
-/** Python's `repr` of a float: the shortest digits that give the same float, with an exponent from 1e16 on and below 1e-4. */
+/**
+ * Python's `repr` of a float: the shortest digits that give the same float, with an exponent from
+ * 1e16 on and below 1e-4.
+ */
 export function floatText(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";

@@ -1,6 +1,8 @@
 /**
- * The durable queue of jobs. Every method is one atomic step, and a write that was acknowledged survives a power cut. Times are epoch milliseconds of the store's
- * own clock, so that nodes whose clocks differ agree on who holds a lease. The conformance suite in the tests runs against every backend.
+ * The durable queue of jobs. Every method is one atomic step, and a write that was acknowledged
+ * survives a power cut. Times are epoch milliseconds of the store's own clock, so that nodes whose
+ * clocks differ agree on who holds a lease. The conformance suite in the tests runs against every
+ * backend.
  */
 
 /** Where a job stands. `queued` and `running` come to an end; the others are ends. */
@@ -67,7 +69,10 @@ export interface JobRecord {
   readonly updatedAt: number;
 }
 
-/** How an attempt ended. `lost` = its node died or was not heard of; `released` attempts are not kept. */
+/**
+ * How an attempt ended. `lost` = its node died or was not heard of; `released` attempts are not
+ * kept.
+ */
 export type AttemptOutcome = "running" | "succeeded" | "failed" | "cancelled" | "lost";
 
 /** One attempt of a job. */
@@ -93,22 +98,27 @@ export interface ClaimedJob {
   readonly job: JobRecord;
   readonly lease: JobLease;
   /**
-   * Why the job is to be given up rather than attempted: its attempts or its time are used up. No attempt began. Who claimed it undoes what it has to, and then
-   * calls `fail`.
+   * Why the job is to be given up rather than attempted: its attempts or its time are used up. No
+   * attempt began. Who claimed it undoes what it has to, and then calls `fail`.
    */
   readonly exhausted?: string;
 }
 
-/** What a heartbeat learns: the lease goes on, it was lost to somebody else, or the job is to end. */
+/**
+ * What a heartbeat learns: the lease goes on, it was lost to somebody else, or the job is to end.
+ */
 export type Heartbeat = "kept" | "lost" | "cancel";
 
 /** The queue. */
 export interface JobStore {
-  /** Keeps a job; gives the one that is there already when kind and idempotency key are the same. */
+  /**
+   * Keeps a job; gives the one that is there already when kind and idempotency key are the same.
+   */
   enqueue(job: NewJob): Promise<JobRecord>;
   /**
-   * Leases the next due jobs of some kinds to a node, at most `limit`. Jobs of other nodes whose lease ended are taken back first; what the node itself holds it
-   * knows. A group never has more running jobs than slots, counted over all nodes.
+   * Leases the next due jobs of some kinds to a node, at most `limit`. Jobs of other nodes whose
+   * lease ended are taken back first; what the node itself holds it knows. A group never has more
+   * running jobs than slots, counted over all nodes.
    */
   claim(options: {
     readonly node: string;
@@ -120,7 +130,10 @@ export interface JobStore {
   heartbeat(lease: JobLease, leaseMs: number, progress?: string): Promise<Heartbeat>;
   /** Ends a job well; false when the lease was lost, and nothing changed. */
   succeed(lease: JobLease): Promise<boolean>;
-  /** Ends an attempt badly: the job is due again after `retryMs`, or failed for good without it or when no attempt is left. False when the lease was lost. */
+  /**
+   * Ends an attempt badly: the job is due again after `retryMs`, or failed for good without it or
+   * when no attempt is left. False when the lease was lost.
+   */
   fail(lease: JobLease, error: string, retryMs?: number): Promise<boolean>;
   /** Hands a job back as if it had not been attempted. False when the lease was lost. */
   release(lease: JobLease): Promise<boolean>;
@@ -133,8 +146,14 @@ export interface JobStore {
   job(id: string): Promise<JobRecord | undefined>;
   /** Attempts of a job, oldest first. */
   attempts(id: string): Promise<JobAttempt[]>;
-  /** Milliseconds until a node could claim a job of these kinds: one that is due and has a slot, or another's whose lease ends. Undefined when there is none. */
+  /**
+   * Milliseconds until a node could claim a job of these kinds: one that is due and has a slot, or
+   * another's whose lease ends. Undefined when there is none.
+   */
   nextDueIn(node: string, kinds: readonly string[]): Promise<number | undefined>;
-  /** Removes jobs that ended longer ago than this, with their attempts; gives their number, at most `limit`. */
+  /**
+   * Removes jobs that ended longer ago than this, with their attempts; gives their number, at most
+   * `limit`.
+   */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

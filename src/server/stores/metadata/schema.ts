@@ -55,7 +55,8 @@ create table resolver_version (
 create table probe (id integer primary key, at integer not null) strict;
 `);
   },
-  // An entry or a browser session may be of the server's owner, who is in no table: so they refer to clients without a constraint.
+  // An entry or a browser session may be of the server's owner, who is in no table: so they refer
+  // to clients without a constraint.
   (db) => {
     db.run(`
 alter table client add column last_used_at integer;

@@ -25,7 +25,10 @@ export interface MetadataStore extends IdentityStore, SessionStore, UploadStore,
   readonly progress: ProgressStore;
   /** What runs again and again. */
   readonly schedules: ScheduleStore;
-  /** Removes uploads, entries and sessions of all kinds that ended, a day after their end where somebody may still ask; gives their number. */
+  /**
+   * Removes uploads, entries and sessions of all kinds that ended, a day after their end where
+   * somebody may still ask; gives their number.
+   */
   purgeExpired(): Promise<number>;
 
   /** Writes and reads a row. Rejects when that fails. */

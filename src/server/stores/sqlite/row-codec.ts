@@ -1,4 +1,7 @@
-/** Records as rows: how each field of a record is kept is said once, and statements and readings follow from it. */
+/**
+ * Records as rows: how each field of a record is kept is said once, and statements and readings
+ * follow from it.
+ */
 
 /** A value as SQLite keeps it. */
 export type Stored = string | number | bigint | boolean | Uint8Array | null;
@@ -18,7 +21,10 @@ export interface RowCodec<R> {
   readonly insert: string;
   /** The parameters of `insert`. */
   parameters(record: R): Record<string, Stored>;
-  /** Assignments of an update (`state = $state, ...`) and their parameters. Fields that are absent stay; those that are undefined are cleared. */
+  /**
+   * Assignments of an update (`state = $state, ...`) and their parameters. Fields that are absent
+   * stay; those that are undefined are cleared.
+   */
   assignments(patch: Partial<R>): { readonly sql: string; readonly parameters: Record<string, Stored> };
   /** The record of a row of `select *`; columns that no field names are left out. */
   record(row: object): R;

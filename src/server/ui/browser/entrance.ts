@@ -1,10 +1,16 @@
-/** The script of the entrance `/enter#code=...&to=PATH`: exchanges the code for a session, keeps its page key, and goes on to the page. */
+/**
+ * The script of the entrance `/enter#code=...&to=PATH`: exchanges the code for a session, keeps its
+ * page key, and goes on to the page.
+ */
 
 export {};
 
 const KEY = "svc-page-key";
 
-/** A path of this server; anything that leads elsewhere is none, as `/.//host` does once it is `//host`. */
+/**
+ * A path of this server; anything that leads elsewhere is none, as `/.//host` does once it is
+ * `//host`.
+ */
 function ownPath(given: string | null): string | undefined {
   if (given === null || !URL.canParse(given, location.origin)) return undefined;
   const url = new URL(given, location.origin);

@@ -1,6 +1,7 @@
 /**
- * The script of every page but the entrance. A page comes as a shell without data; this asks for the same address with the page key, and shows the answer in place.
- * The answer is parsed by the browser as a document in which nothing runs.
+ * The script of every page but the entrance. A page comes as a shell without data; this asks for
+ * the same address with the page key, and shows the answer in place. The answer is parsed by the
+ * browser as a document in which nothing runs.
  */
 
 export {};
@@ -15,7 +16,10 @@ function part(id: string): HTMLElement {
 
 type State = "loading" | "shown" | "locked" | "failed";
 
-/** Shows one of the states; what an earlier answer showed stays only while the same page is asked for again. */
+/**
+ * Shows one of the states; what an earlier answer showed stays only while the same page is asked
+ * for again.
+ */
 function enter(state: State): void {
   for (const name of ["loading", "locked", "failed"] as const) part(name).hidden = name !== state;
   part("account").hidden = state !== "shown";

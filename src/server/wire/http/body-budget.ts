@@ -1,10 +1,15 @@
 /**
- * How many bytes of request bodies the server holds at one time: of those that are read and those whose requests are not answered yet, whichever door they came
- * through. Long bodies leave a part of the room to short ones, so that bulk queries do not shut out single ones. A body for which there is no room waits a while,
- * unread, so that its sender waits too; when many wait already it is refused.
+ * How many bytes of request bodies the server holds at one time: of those that are read and those
+ * whose requests are not answered yet, whichever door they came through. Long bodies leave a part
+ * of the room to short ones, so that bulk queries do not shut out single ones. A body for which
+ * there is no room waits a while, unread, so that its sender waits too; when many wait already it
+ * is refused.
  */
 
-/** Bytes that all requests may hold together: two bulk queries of the longest kind, and room for short bodies. */
+/**
+ * Bytes that all requests may hold together: two bulk queries of the longest kind, and room for
+ * short bodies.
+ */
 const CAPACITY = 96 * 1024 * 1024;
 /** A body of more than this is long. */
 const LONG_BYTES = 1024 * 1024;
@@ -16,7 +21,10 @@ const MAX_WAIT_MS = 5_000;
 
 /** What one request holds. */
 export interface BodyShare {
-  /** Takes room for a body, when there is some within the time that it may wait; false when not, and then nothing was taken. */
+  /**
+   * Takes room for a body, when there is some within the time that it may wait; false when not, and
+   * then nothing was taken.
+   */
   take(bytes: number): boolean | Promise<boolean>;
   /** Gives all of it back. */
   release(): void;
@@ -54,7 +62,9 @@ class Budget implements BodyBudget {
     return new Share(this);
   }
 
-  /** Whether there is room that nobody waits for; short bodies wait for none that long ones want. */
+  /**
+   * Whether there is room that nobody waits for; short bodies wait for none that long ones want.
+   */
   hasRoom(bytes: number): boolean {
     const isLong = bytes > LONG_BYTES;
     if (isLong && this.#waiting.length > 0) return false;

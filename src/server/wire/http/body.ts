@@ -1,11 +1,14 @@
-/** Reading request bodies: each has a longest length and a deadline, and all together have the server's budget. */
+/**
+ * Reading request bodies: each has a longest length and a deadline, and all together have the
+ * server's budget.
+ */
 
 import type { BodyShare } from "./body-budget.ts";
 import { ENCODINGS, type Encoding, encodingOf, inflated } from "./content-encoding.ts";
 
 /**
- * Why a body is refused: it is not what it was compressed to, did not come in time, is longer than it may be, is compressed in a way that is not known, or there is
- * no room for it now.
+ * Why a body is refused: it is not what it was compressed to, did not come in time, is longer than
+ * it may be, is compressed in a way that is not known, or there is no room for it now.
  */
 export type BodyStatus = 400 | 408 | 413 | 415 | 503;
 
@@ -38,12 +41,16 @@ export class BodyRefused extends Error {
 /** Longest time that a body of a call may take to come. */
 export const BODY_DEADLINE_MS = 30_000;
 
-/** Room that a body takes whose length is not announced, at least: the runtime has about so much of one before it makes the sender wait. */
+/**
+ * Room that a body takes whose length is not announced, at least: the runtime has about so much of
+ * one before it makes the sender wait.
+ */
 const UNANNOUNCED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Longest body that takes no room: it is read as it comes, so a sender who takes his time holds no more than he sent. Whoever has no credentials, or some that open
- * nothing with longer bodies, keeps nobody waiting.
+ * Longest body that takes no room: it is read as it comes, so a sender who takes his time holds no
+ * more than he sent. Whoever has no credentials, or some that open nothing with longer bodies,
+ * keeps nobody waiting.
  */
 export const SHORT_BODY_BYTES = 16 * 1024;
 
@@ -64,9 +71,11 @@ export function hasUnreadBody(request: Request): boolean {
 }
 
 /**
- * Reads a whole body, and takes its encoding away with the headers that tell of it: `maxBytes` and the room that it takes are of what it holds. A length that is
- * announced, and a body for which there is no room, is refused before a byte is read.
- * @throws BodyRefused when it exceeds `maxBytes`, the deadline, or what the server has room for, and when its encoding is unknown or broken
+ * Reads a whole body, and takes its encoding away with the headers that tell of it: `maxBytes` and
+ * the room that it takes are of what it holds. A length that is announced, and a body for which
+ * there is no room, is refused before a byte is read.
+ * @throws BodyRefused when it exceeds `maxBytes`, the deadline, or what the server has room for,
+ * and when its encoding is unknown or broken
  */
 export async function readBody(request: Request, maxBytes: number, options: BodyOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
   const { share, deadlineMs = BODY_DEADLINE_MS } = options;
@@ -119,7 +128,10 @@ export async function inflateBody(
   }
 }
 
-/** How much more room a compressed body takes each time that it turns out to hold more: nothing that can be believed says how much it is. */
+/**
+ * How much more room a compressed body takes each time that it turns out to hold more: nothing that
+ * can be believed says how much it is.
+ */
 const ROOM_GROWTH = 4;
 
 async function readUpTo(

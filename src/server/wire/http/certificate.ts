@@ -4,7 +4,10 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readRegularFile } from "../../../disk/regular-file.ts";
 import { StartError } from "../../failure.ts";
 
-/** Absolute paths of two files in PEM form. They are read once: a renewed certificate counts from the next start. */
+/**
+ * Absolute paths of two files in PEM form. They are read once: a renewed certificate counts from
+ * the next start.
+ */
 export interface CertificateFiles {
   /** The server's own certificate first, then those between it and the authority. */
   readonly cert: string;
@@ -20,7 +23,10 @@ export interface Certificate {
 
 const LARGEST_FILE = 1024 * 1024;
 
-/** Reads a certificate and its key. Throws StartError "certificate_unusable" for files that are none, do not belong together, or are out of date. */
+/**
+ * Reads a certificate and its key. Throws StartError "certificate_unusable" for files that are
+ * none, do not belong together, or are out of date.
+ */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.cert);
   const key = read(files.key);

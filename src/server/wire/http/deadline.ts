@@ -1,8 +1,13 @@
-/** Deadlines of callers: how long a caller waits for an answer, which the plain HTTP doors take by the header that Connect has for it. */
+/**
+ * Deadlines of callers: how long a caller waits for an answer, which the plain HTTP doors take by
+ * the header that Connect has for it.
+ */
 
 import { deadlinePassed, Failure } from "../../failure.ts";
 
-/** Milliseconds that a caller waits, from the moment that the request arrives: at most ten digits. */
+/**
+ * Milliseconds that a caller waits, from the moment that the request arrives: at most ten digits.
+ */
 export const TIMEOUT_HEADER = "connect-timeout-ms";
 
 /** The time of a caller. */
@@ -13,7 +18,10 @@ export interface Deadline {
   clear(): void;
 }
 
-/** The deadline of a request that begins to count now. Throws Failure invalid_argument when its header is no number of milliseconds. */
+/**
+ * The deadline of a request that begins to count now. Throws Failure invalid_argument when its
+ * header is no number of milliseconds.
+ */
 export function deadlineOf({ headers, signal }: Request): Deadline {
   const given = headers.get(TIMEOUT_HEADER);
   if (given === null) return { signal, clear: () => undefined };

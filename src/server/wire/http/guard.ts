@@ -1,6 +1,7 @@
 /**
- * Who may speak to the server at all, before any token is looked at. A page on the web can make a browser send requests to a local port, and can point a name of its own
- * at 127.0.0.1; so the Host header must name this server and an Origin header, where there is one, must be this server's own.
+ * Who may speak to the server at all, before any token is looked at. A page on the web can make a
+ * browser send requests to a local port, and can point a name of its own at 127.0.0.1; so the Host
+ * header must name this server and an Origin header, where there is one, must be this server's own.
  */
 
 /** What the server answers to. */
@@ -8,9 +9,14 @@ export interface GuardOptions {
   /** The address it is bound to. */
   readonly host: string;
   readonly port: number;
-  /** Further names of the server, such as that of a proxy in front: `svc.example.com` without a port, or with the server's; `svc.example.com:8443` with that port. */
+  /**
+   * Further names of the server, such as that of a proxy in front: `svc.example.com` without a
+   * port, or with the server's; `svc.example.com:8443` with that port.
+   */
   readonly allowedHosts: readonly string[];
-  /** Refuse connections of other machines. Whoever is refused for that is told what is open to them. */
+  /**
+   * Refuse connections of other machines. Whoever is refused for that is told what is open to them.
+   */
   readonly othersRefused?: string | undefined;
 }
 
@@ -25,12 +31,18 @@ export function isLoopback(host: string): boolean {
   return bare === "localhost" || bare === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare);
 }
 
-/** Whether a peer's address is this machine's, also in the form that IPv6 sockets give to IPv4 peers. */
+/**
+ * Whether a peer's address is this machine's, also in the form that IPv6 sockets give to IPv4
+ * peers.
+ */
 export function isLoopbackPeer(address: string | undefined): boolean {
   return address !== undefined && isLoopback(address.replace(/^::ffff:/i, ""));
 }
 
-/** Whether a peer is this machine; a connection to the address that is bound comes from that address. Requests of this process itself have no peer. */
+/**
+ * Whether a peer is this machine; a connection to the address that is bound comes from that
+ * address. Requests of this process itself have no peer.
+ */
 function isThisMachine(peer: string | undefined, host: string): boolean {
   return peer === undefined || isLoopbackPeer(peer) || peer.replace(/^::ffff:/i, "") === host.replace(/^\[|\]$/g, "");
 }
@@ -43,7 +55,10 @@ export function urlHost(host: string): string {
 /** Where a server listens, and under which further names. */
 type Names = Pick<GuardOptions, "host" | "port" | "allowedHosts">;
 
-/** The Host headers that other machines may send: what the allowed hosts stand for, and the address that is bound unless it is this machine's alone. */
+/**
+ * The Host headers that other machines may send: what the allowed hosts stand for, and the address
+ * that is bound unless it is this machine's alone.
+ */
 export function remoteHosts({ host, port, allowedHosts }: Names): ReadonlySet<string> {
   const bound = isLoopback(host) ? [] : [urlHost(host)];
   return new Set(
@@ -53,7 +68,10 @@ export function remoteHosts({ host, port, allowedHosts }: Names): ReadonlySet<st
   );
 }
 
-/** An address for other machines; undefined when every address of this machine is bound and none of its names is allowed. */
+/**
+ * An address for other machines; undefined when every address of this machine is bound and none of
+ * its names is allowed.
+ */
 export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { readonly encrypted: boolean }): string | undefined {
   const bound = ["0.0.0.0", "::", "[::]"].includes(host) || isLoopback(host) ? [] : [urlHost(host)];
   const [name] = [...allowedHosts, ...bound];
@@ -63,8 +81,9 @@ export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { rea
 }
 
 /**
- * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a container) keeps the name and changes the number; a page elsewhere
- * cannot make the browser send one of them. An Origin must be the very host that the request names.
+ * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a
+ * container) keeps the name and changes the number; a page elsewhere cannot make the browser send
+ * one of them. An Origin must be the very host that the request names.
  */
 export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);

@@ -1,4 +1,7 @@
-/** Fields of JSON bodies that nobody reads: what a newer client leaves empty it does not ask for, and what it asks for is refused by name. */
+/**
+ * Fields of JSON bodies that nobody reads: what a newer client leaves empty it does not ask for,
+ * and what it asks for is refused by name.
+ */
 
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { didYouMean } from "../../../domain/closest.ts";
@@ -6,7 +9,8 @@ import { clipped } from "../../query/refusal.ts";
 import { JsonRefused } from "./json-text.ts";
 
 /**
- * What is wrong with the first field that is not known and says something: `unknown field 'context.tag'; did you mean 'tags'?`
+ * What is wrong with the first field that is not known and says something: `unknown field
+ * 'context.tag'; did you mean 'tags'?`
  * @param prefix the path to the object, with its dot
  */
 export function unknownField(given: object, known: ReadonlySet<string>, prefix: string): string | undefined {
@@ -27,7 +31,10 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === "" || (typeof value === "object" && Object.keys(value as object).length === 0);
 }
 
-/** Checks the fields of a message in JSON, and of those in it. Text that is no JSON is left to whoever decodes it. Throws JsonRefused. */
+/**
+ * Checks the fields of a message in JSON, and of those in it. Text that is no JSON is left to
+ * whoever decodes it. Throws JsonRefused.
+ */
 export function checkJsonFields(type: DescMessage, text: string): void {
   let value: unknown;
   try {

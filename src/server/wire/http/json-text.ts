@@ -1,4 +1,7 @@
-/** JSON bodies as text, looked through before they are parsed: what parsing would hold the server up with, or lose without a word, is found here. */
+/**
+ * JSON bodies as text, looked through before they are parsed: what parsing would hold the server up
+ * with, or lose without a word, is found here.
+ */
 
 import { isUtf8 } from "node:buffer";
 
@@ -10,7 +13,10 @@ export class JsonRefused extends Error {
 /** A body that can be handed to the parser, which says whether it is JSON. */
 export interface JsonText {
   readonly text: string;
-  /** How many members the outermost object has, and the one below it that was asked about; a name that comes twice counts twice. */
+  /**
+   * How many members the outermost object has, and the one below it that was asked about; a name
+   * that comes twice counts twice.
+   */
   readonly members: number;
   readonly membersBelow: number;
 }
@@ -30,7 +36,8 @@ const NOTHING: Uint8Array = new Uint8Array(0);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The text of a body, once it is seen to be UTF-8, of no more than `maxValues` values and not too deep. Throws JsonRefused.
+ * The text of a body, once it is seen to be UTF-8, of no more than `maxValues` values and not too
+ * deep. Throws JsonRefused.
  * @param below the member of the outermost object whose members are counted too, from `quoted`
  */
 export function jsonText(bytes: Uint8Array, maxValues = MAX_JSON_VALUES, below = NOTHING): JsonText {
@@ -48,7 +55,10 @@ export function quoted(name: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(name));
 }
 
-/** A name that an object of valid JSON has twice: the outermost one, or with `below` the one in that member. Undefined when there is none. */
+/**
+ * A name that an object of valid JSON has twice: the outermost one, or with `below` the one in that
+ * member. Undefined when there is none.
+ */
 export function repeatedName(bytes: Uint8Array, below?: Uint8Array): string | undefined {
   const scan = new Scan(bytes, bytes.length, below ?? NOTHING);
   const seen = new Set<string>();
@@ -121,7 +131,10 @@ class Scan {
   }
 }
 
-/** Where the quote is that ends the string that begins at `from`; the end of the bytes when there is none. */
+/**
+ * Where the quote is that ends the string that begins at `from`; the end of the bytes when there is
+ * none.
+ */
 function stringEnd(bytes: Uint8Array, from: number): number {
   let at = from + 1;
   for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;

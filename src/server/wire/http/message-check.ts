@@ -1,6 +1,7 @@
 /**
- * Looks through the bytes of a message before it is decoded, by its descriptor: decoding makes objects, many times the bytes that they came in, and says little of
- * what is wrong. Whatever passes can be decoded.
+ * Looks through the bytes of a message before it is decoded, by its descriptor: decoding makes
+ * objects, many times the bytes that they came in, and says little of what is wrong. Whatever
+ * passes can be decoded.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -11,7 +12,10 @@ export class MessageRefused extends Error {
   override readonly name = "MessageRefused";
 }
 
-/** Fields that a message may have in all, those of messages within it included. Decoding makes some hundred bytes of each. */
+/**
+ * Fields that a message may have in all, those of messages within it included. Decoding makes some
+ * hundred bytes of each.
+ */
 export const MAX_FIELDS = 1_000_000;
 
 /** How deep messages may lie in one another, which is the decoder's own limit. */
@@ -44,7 +48,10 @@ export function checkMessage(type: DescMessage, bytes: Uint8Array, maxFields = M
   messageCheck(type, bytes, maxFields)(0, bytes.length);
 }
 
-/** What checks messages of a type that lie among `bytes`, from one byte to before another; their fields are counted together. Throws MessageRefused. */
+/**
+ * What checks messages of a type that lie among `bytes`, from one byte to before another; their
+ * fields are counted together. Throws MessageRefused.
+ */
 export function messageCheck(type: DescMessage, bytes: Uint8Array, maxFields: number): (from: number, to: number) => void {
   const check = new MessageCheck(bytes, maxFields);
   const shape = shapeOf(type);

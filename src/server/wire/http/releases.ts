@@ -1,6 +1,7 @@
 /**
- * The release mirror: a folder of releases, served as a release host serves them, so that machines without a way to the network install and update from here.
- * Whoever downloads checks signatures, so these files are open to everyone who can connect; nothing else becomes so with them.
+ * The release mirror: a folder of releases, served as a release host serves them, so that machines
+ * without a way to the network install and update from here. Whoever downloads checks signatures,
+ * so these files are open to everyone who can connect; nothing else becomes so with them.
  */
 
 import { constants, readFileSync } from "node:fs";
@@ -14,7 +15,10 @@ import { isEncrypted } from "./forwarded.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 const AT_THE_ROOT = /^(?:install\.(?:sh|ps1)|changelog\.md|index\.json(?:\.minisig)?)$/;
-/** Files of one release: a signed list, or what was built. Keys and other things that lie beside them have other names. */
+/**
+ * Files of one release: a signed list, or what was built. Keys and other things that lie beside
+ * them have other names.
+ */
 const OF_A_RELEASE = /^(?:(?:manifest\.json|SHA256SUMS)(?:\.minisig)?|install\.(?:sh|ps1)|svc[A-Za-z0-9._-]*)$/;
 const BINARY = /^svc-([a-z0-9]+-[a-z0-9-]+?)(?:\.exe)?(?:\.(?:zst|gz))?$/;
 
@@ -30,7 +34,10 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-/** The line of an install script that names the host it installs from; in `install.sh` and in `install.ps1`. */
+/**
+ * The line of an install script that names the host it installs from; in `install.sh` and in
+ * `install.ps1`.
+ */
 const BASE_LINE = /^([ \t]*\$?Base_?Url[ \t]*=[ \t]*)(?:"[^"\r\n]*"|'[^'\r\n]*')/im;
 
 /** A folder of releases that is served. */
@@ -38,8 +45,8 @@ export interface ReleaseMirror {
   /** Whether the mirror answers for a path; all others are the platform's. */
   has(path: string): boolean;
   /**
-   * Answers a request for a file of the folder. Only plain names that a release host has are looked for, so that no path leads elsewhere, and a link that leads
-   * out of the folder is not followed.
+   * Answers a request for a file of the folder. Only plain names that a release host has are looked
+   * for, so that no path leads elsewhere, and a link that leads out of the folder is not followed.
    */
   serve(request: Request, url: URL): Promise<Response>;
 }
@@ -114,7 +121,10 @@ interface Found {
   readonly tag: string;
 }
 
-/** A file; one of the latest release also where the folder has no `latest`, as copies made without hard links do, or none while it is replaced. */
+/**
+ * A file; one of the latest release also where the folder has no `latest`, as copies made without
+ * hard links do, or none while it is replaced.
+ */
 async function locate(folder: string, parts: readonly string[]): Promise<Found | undefined> {
   const found = await findFile(folder, parts);
   if (found || parts[0] !== "latest") return found;
@@ -149,8 +159,9 @@ function matches(ifNoneMatch: string | null, etag: string): boolean {
 }
 
 /**
- * Makes an install script fetch from this mirror, whichever host it was published for. The address is the one that the request was sent to, once it is seen to be
- * an address and nothing else; behind a TLS proxy of this machine it is that proxy's.
+ * Makes an install script fetch from this mirror, whichever host it was published for. The address
+ * is the one that the request was sent to, once it is seen to be an address and nothing else;
+ * behind a TLS proxy of this machine it is that proxy's.
  */
 function fillBase(script: string, request: Request, url: URL): string {
   const host = request.headers.get("host") ?? url.host;

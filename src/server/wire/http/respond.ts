@@ -1,7 +1,9 @@
 /**
- * Answers of the plain HTTP side. Every error has one shape, so that a client that knows the errors of one door reads those of all: `code` and `message` as in
- * Connect's errors, `error` for what it is exactly, `hint` for the next step, and in `errors` every single thing that is wrong as the contract's ErrorDetail. Doors
- * may add to it: queries `data`, the token exchange RFC 6749's `error_description`.
+ * Answers of the plain HTTP side. Every error has one shape, so that a client that knows the errors
+ * of one door reads those of all: `code` and `message` as in Connect's errors, `error` for what it
+ * is exactly, `hint` for the next step, and in `errors` every single thing that is wrong as the
+ * contract's ErrorDetail. Doors may add to it: queries `data`, the token exchange RFC 6749's
+ * `error_description`.
  */
 
 import type { Failure, FailureKind } from "../../failure.ts";

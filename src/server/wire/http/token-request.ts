@@ -1,4 +1,7 @@
-/** Requests of the token exchange: client credentials in the body or in HTTP Basic (RFC 6749 sections 2.3.1 and 4.4.2), as a form or as JSON. */
+/**
+ * Requests of the token exchange: client credentials in the body or in HTTP Basic (RFC 6749
+ * sections 2.3.1 and 4.4.2), as a form or as JSON.
+ */
 
 /** Why a request is refused, in the words of RFC 6749 section 5.2. */
 export type TokenErrorCode = "invalid_request" | "invalid_client" | "unsupported_grant_type" | "invalid_scope";
@@ -61,7 +64,10 @@ function bodyCredentials(field: Field): Credentials {
   throw new TokenRequestRefused("invalid_request", "Send client_id and client_secret, in the body or as HTTP Basic.");
 }
 
-/** The credentials of the header. The body may repeat the client's id, as some clients do, but nothing else. */
+/**
+ * The credentials of the header. The body may repeat the client's id, as some clients do, but
+ * nothing else.
+ */
 function basicCredentials(headers: Headers, field: Field): Credentials {
   const credentials = parseBasic(headers.get("authorization") ?? "");
   if (!credentials) throw new TokenRequestRefused("invalid_client", "The Authorization header is no HTTP Basic credentials.");

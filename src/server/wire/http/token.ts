@@ -9,7 +9,10 @@ import { readBody, SHORT_BODY_BYTES } from "./body.ts";
 import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
 import { isTokenRequestType, readTokenRequest, type TokenRequest, TokenRequestRefused, usesBasic } from "./token-request.ts";
 
-/** Exchanges a client id and secret. A wrong secret and an unknown client get the same answer in the same time. */
+/**
+ * Exchanges a client id and secret. A wrong secret and an unknown client get the same answer in the
+ * same time.
+ */
 export async function exchangeToken(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "POST") return methodNotAllowed("POST");
   const { headers } = request;

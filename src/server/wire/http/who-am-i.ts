@@ -5,7 +5,10 @@ import { resolveScope } from "../../access/scope.ts";
 import type { Platform } from "../platform.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
-/** Answers with the ids of the user (by both names that clients know it by), the team, the project and the environment that the headers select. */
+/**
+ * Answers with the ids of the user (by both names that clients know it by), the team, the project
+ * and the environment that the headers select.
+ */
 export async function whoAmI(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
   const caller = await authenticate(platform.callers, request.headers);

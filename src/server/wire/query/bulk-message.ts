@@ -1,4 +1,7 @@
-/** Bulk requests as bytes: where their values lie is found in one pass, and each is decoded when its row is run, so that a query of many rows is never objects all at once. */
+/**
+ * Bulk requests as bytes: where their values lie is found in one pass, and each is decoded when its
+ * row is run, so that a query of many rows is never objects all at once.
+ */
 
 import { create, type DescField, fromBinary, mergeFromBinary } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
@@ -13,7 +16,10 @@ import { timestampToMicros } from "../../../domain/proto-time.ts";
 import { type BulkInput, inputFromProto } from "../../query/request/request.ts";
 import { MAX_FIELDS, messageCheck, WireCursor } from "../http/message-check.ts";
 
-/** Fields that the values of a bulk request may have in all: two each, or more when they are lists or structs. Nor may its columns have more. */
+/**
+ * Fields that the values of a bulk request may have in all: two each, or more when they are lists
+ * or structs. Nor may its columns have more.
+ */
 const MAX_BULK_FIELDS = 4_000_000;
 const MAX_COLUMNS = 20_000;
 /** Values of a column. */

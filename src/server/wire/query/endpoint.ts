@@ -1,4 +1,7 @@
-/** What the doors of the query engine do alike: find the deployment, run the query, log it as it was sent and answered, let the deployment go. */
+/**
+ * What the doors of the query engine do alike: find the deployment, run the query, log it as it was
+ * sent and answered, let the deployment go.
+ */
 
 import type { Clock } from "../../../context/clock.ts";
 import { errorText } from "../../../domain/error-text.ts";
@@ -18,7 +21,10 @@ import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
   readonly deployment: LiveDeployment;
-  /** The deployment that takes its place next, and how far it is, in words; undefined when there is none. Left out where a query named its deployment. */
+  /**
+   * The deployment that takes its place next, and how far it is, in words; undefined when there is
+   * none. Left out where a query named its deployment.
+   */
   readonly next?: () => string | undefined;
   release(): void;
 }
@@ -41,8 +47,8 @@ export interface QueryRunner<Auth> extends QueryRecorder {
 /** What the endpoints of the query engine work with. */
 export interface Queries<Auth> extends QueryRunner<Auth> {
   /**
-   * Page of the dashboard that shows a run that is recorded now, for whoever sent these headers; empty when there
-   * is no dashboard, or the log is too busy to keep the run.
+   * Page of the dashboard that shows a run that is recorded now, for whoever sent these headers;
+   * empty when there is no dashboard, or the log is too busy to keep the run.
    */
   pageOf(queryId: string, environmentId: string, headers: Headers): string;
 }
@@ -66,7 +72,10 @@ export interface IncomingQuery<A = QueryRequest> {
   readonly ask: () => A;
 }
 
-/** The scope that a query and its headers name, each part in either place. Throws Failure invalid_argument when they name different ones. */
+/**
+ * The scope that a query and its headers name, each part in either place. Throws Failure
+ * invalid_argument when they name different ones.
+ */
 export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScope {
   const part = (name: keyof QueryScope): string => {
     const inQuery = named[name] ?? "";
@@ -94,7 +103,8 @@ interface Logged {
 }
 
 /**
- * Runs a query and gives its answer as `write` has it sent. Throws QueryRefused when it is wrong as a whole, and what `resolveDeployment` throws.
+ * Runs a query and gives its answer as `write` has it sent. Throws QueryRefused when it is wrong as
+ * a whole, and what `resolveDeployment` throws.
  * @param write the answer's text or bytes
  */
 export function runQuery<Auth, B extends Body>(

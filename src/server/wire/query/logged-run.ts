@@ -1,4 +1,7 @@
-/** Runs in the query log, read back as messages when somebody looks: the log holds what was sent and answered as it was, in the encoding of its door. */
+/**
+ * Runs in the query log, read back as messages when somebody looks: the log holds what was sent and
+ * answered as it was, in the encoding of its door.
+ */
 
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetail, ErrorDetailSchema } from "../../../../gen/svc/v1/error_pb.ts";
@@ -17,14 +20,20 @@ import { type FeatureValue, parseExactJson } from "../../../domain/value.ts";
 import type { Body, QueryLogEntry } from "../../stores/telemetry/store.ts";
 import { type QueryBody, readQueryBody } from "./query-body.ts";
 
-/** What was asked and answered. Each field of the response says where it came from, also when the query did not ask for that. */
+/**
+ * What was asked and answered. Each field of the response says where it came from, also when the
+ * query did not ask for that.
+ */
 export interface QueryRun {
   readonly request: QueryRequest;
   /** Absent when the query was refused or the server failed. */
   readonly response?: QueryResponse;
 }
 
-/** Whether a run is of a bulk query, of which the log keeps neither the inputs nor the values: a query for one row has one or the other in its answer. */
+/**
+ * Whether a run is of a bulk query, of which the log keeps neither the inputs nor the values: a
+ * query for one row has one or the other in its answer.
+ */
 export function isBulkRun({ request, response }: QueryRun): boolean {
   return response !== undefined && request.inputs.length === 0 && response.data.length === 0;
 }

@@ -1,4 +1,7 @@
-/** What the endpoints of the query engine share: the engine, the way from a scope to a running deployment, and the query log. */
+/**
+ * What the endpoints of the query engine share: the engine, the way from a scope to a running
+ * deployment, and the query log.
+ */
 
 import { resolveNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";

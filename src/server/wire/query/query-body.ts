@@ -67,14 +67,20 @@ export interface Read<B> {
   readonly text: string;
 }
 
-/** Reads a body. Fields that are null count as absent. Throws BodyInvalid, JsonRefused, QueryRefused. */
+/**
+ * Reads a body. Fields that are null count as absent. Throws BodyInvalid, JsonRefused,
+ * QueryRefused.
+ */
 export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
   const { body, inputs, text } = readFields(bytes);
   const given: RequestInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
   return { body: { ...body, ask: { ...body.ask, inputs: given } }, text };
 }
 
-/** Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them. Throws BodyInvalid, JsonRefused, QueryRefused. */
+/**
+ * Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them.
+ * Throws BodyInvalid, JsonRefused, QueryRefused.
+ */
 export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
   const { body, inputs, times, text } = readFields(bytes, maxValues);
   const columns = Object.keys(inputs).map((name) => {

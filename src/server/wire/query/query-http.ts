@@ -1,4 +1,7 @@
-/** The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to the engine to the response's JSON, with no messages in between. */
+/**
+ * The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to
+ * the engine to the response's JSON, with no messages in between.
+ */
 
 import { clipped, QueryRefused } from "../../query/refusal.ts";
 import type { QueryRequest } from "../../query/request/request.ts";
@@ -13,14 +16,20 @@ import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from ".
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
 
-/** Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed at once, so that others wait as long as that takes. */
+/**
+ * Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed at
+ * once, so that others wait as long as that takes.
+ */
 export const MAX_BULK_QUERY_BYTES = 16 * 1024 * 1024;
 /** Values of a bulk query's body, at most. */
 const MAX_BULK_VALUES = 2_000_000;
 /** Errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
-/** `data` of a refused query, of the type that it has in an answer: results one by one, or columns by name. */
+/**
+ * `data` of a refused query, of the type that it has in an answer: results one by one, or columns
+ * by name.
+ */
 export const NO_RESULTS: readonly never[] = [];
 export const NO_COLUMNS: Readonly<Record<string, never>> = {};
 
@@ -86,7 +95,10 @@ interface HttpCall {
   readonly signal: AbortSignal;
 }
 
-/** What a body may be said to be; one that is said to be nothing is read as JSON, because simple clients leave it out. */
+/**
+ * What a body may be said to be; one that is said to be nothing is read as JSON, because simple
+ * clients leave it out.
+ */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {

@@ -14,7 +14,10 @@ import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_B
 
 type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
-/** An endpoint of the JSON query API: what its handler is, how long a body may be, and `data` of a refused query. */
+/**
+ * An endpoint of the JSON query API: what its handler is, how long a body may be, and `data` of a
+ * refused query.
+ */
 interface JsonEndpoint {
   readonly create: (deps: QueryRunner<Caller>) => Handler;
   readonly maxBytes: number;
@@ -27,7 +30,10 @@ const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUE
 /** Answers requests to one path, whatever they are. */
 export type Route = (request: Request, connection: Connection, share: BodyShare) => Promise<Response>;
 
-/** What answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's errors. */
+/**
+ * What answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's
+ * errors.
+ */
 export function queryRoute(platform: Platform): Route {
   return routeOf(ONLINE, platform);
 }

@@ -40,7 +40,10 @@ export function register(
   router: ConnectRouter,
   { addressFor, browserSessions, clients, environments, log, loginSessions }: Platform,
 ): void {
-  /** The browser sessions that a caller may end: all of the team as an administrator, itself as a session, its own as a client. */
+  /**
+   * The browser sessions that a caller may end: all of the team as an administrator, itself as a
+   * session, its own as a client.
+   */
   const endable = async (caller: Caller) => {
     if (isAdmin(caller)) return browserSessions.list(caller.teamId, undefined);
     const own = await browserSessions.list(caller.teamId, caller.clientId);

@@ -1,4 +1,7 @@
-/** The bodies of calls, looked through before a message is made of them, in each form that a protocol gives them. */
+/**
+ * The bodies of calls, looked through before a message is made of them, in each form that a
+ * protocol gives them.
+ */
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -13,8 +16,10 @@ import { checkMessage, MessageRefused } from "../http/message-check.ts";
 export const ENVELOPE_BYTES = 5;
 
 /**
- * Checks a body by the content type that it was sent with, as the handlers read that: a form that is known here and not there, or the other way round, would be a
- * way past the check. Throws ConnectError INVALID_ARGUMENT. What is no form of a call's body is left to its handler, which refuses it.
+ * Checks a body by the content type that it was sent with, as the handlers read that: a form that
+ * is known here and not there, or the other way round, would be a way past the check. Throws
+ * ConnectError INVALID_ARGUMENT. What is no form of a call's body is left to its handler, which
+ * refuses it.
  */
 export function checkCallBody(type: DescMessage, contentType: string, body: Uint8Array): void {
   const connect = connectForm(contentType);

@@ -1,4 +1,7 @@
-/** Compression of calls: a body as a whole, as unary calls of Connect have it, or each message in its envelope, as streams and gRPC-web do. */
+/**
+ * Compression of calls: a body as a whole, as unary calls of Connect have it, or each message in
+ * its envelope, as streams and gRPC-web do.
+ */
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, type UniversalHandler, type UniversalHandlerFn } from "@connectrpc/connect/protocol";
@@ -13,8 +16,9 @@ const MESSAGE_ENCODINGS = ["connect-content-encoding", "grpc-encoding"];
 const ACCEPTED_ENCODINGS = ["accept-encoding", "connect-accept-encoding", "grpc-accept-encoding"];
 
 /**
- * Reads the body of a call whose caller may make it, and takes its compression away with the headers that name it, so that what handles it never inflates anything.
- * A body has one message; what follows it stays as it is. Throws BodyRefused.
+ * Reads the body of a call whose caller may make it, and takes its compression away with the
+ * headers that name it, so that what handles it never inflates anything. A body has one message;
+ * what follows it stays as it is. Throws BodyRefused.
  */
 export async function readCallBody(request: Request, maxBytes: number, options: BodyOptions): Promise<Uint8Array> {
   const body = await readBody(request, maxBytes, options);

@@ -1,4 +1,7 @@
-/** HealthService: for those who may read, a probe of every part that really reads or writes; what this installation does not have says so. */
+/**
+ * HealthService: for those who may read, a probe of every part that really reads or writes; what
+ * this installation does not have says so.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
@@ -12,7 +15,10 @@ const PROBE_DEADLINE_MS = 5_000;
 
 interface Part {
   readonly name: string;
-  /** Resolves with a remark, rejects with what failed. Absent when the part is not installed; `absent` then says so. */
+  /**
+   * Resolves with a remark, rejects with what failed. Absent when the part is not installed;
+   * `absent` then says so.
+   */
   readonly probe?: () => Promise<string>;
   readonly absent?: string;
 }

@@ -1,4 +1,7 @@
-/** The Connect services as HTTP handlers by path. A service's generated code is loaded with its first call. */
+/**
+ * The Connect services as HTTP handlers by path. A service's generated code is loaded with its
+ * first call.
+ */
 
 import { getOption } from "@bufbuild/protobuf";
 import { type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
@@ -18,19 +21,24 @@ import { checkCallBody } from "./call-body.ts";
 import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
 
 /**
- * Answers a call whose caller may make it and whose body was read. `caller` is undefined for methods that need no credentials; `address` gives the client's, where
- * the door knows it.
+ * Answers a call whose caller may make it and whose body was read. `caller` is undefined for
+ * methods that need no credentials; `address` gives the client's, where the door knows it.
  */
 export type CallHandler = (request: Request, body: Uint8Array, caller: Caller | undefined, address?: () => string) => Promise<Response>;
 
 /** A method of a service. */
 export interface CallMethod {
-  /** Who calls, before anything of the body is read; undefined for methods that need no credentials. Throws Failure when the caller may not. */
+  /**
+   * Who calls, before anything of the body is read; undefined for methods that need no credentials.
+   * Throws Failure when the caller may not.
+   */
   readonly authorize: (headers: Headers) => Promise<Caller | undefined>;
   /** Reads the body of a call that may be made. Throws BodyRefused. */
   readonly receive: (request: Request, share: BodyShare) => Promise<Uint8Array>;
   readonly handle: CallHandler;
-  /** Answers a call that is refused before its body was read, in the words of the call's protocol. */
+  /**
+   * Answers a call that is refused before its body was read, in the words of the call's protocol.
+   */
   readonly refuse: (request: Request, error: unknown) => Promise<Response>;
 }
 

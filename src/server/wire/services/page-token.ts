@@ -1,4 +1,7 @@
-/** Page tokens: opaque to callers, signed, and good only with the filters of the call that gave them out. */
+/**
+ * Page tokens: opaque to callers, signed, and good only with the filters of the call that gave them
+ * out.
+ */
 
 import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { Failure } from "../../failure.ts";
@@ -10,7 +13,10 @@ export function pageToken(keys: KeyRing, filter: string, cursor: string): string
     .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of another list. */
+/**
+ * The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of
+ * another list.
+ */
 export function readPageToken(keys: KeyRing, filter: string, token: string): string {
   const refused = new Failure("invalid_argument", "The page token does not belong to this list.", { hint: "Start from the first page." });
   let text: string;

@@ -1,7 +1,8 @@
 /**
- * `QueryService/Query` and `QueryBulk` without the general handler, which costs several times what a query does, and makes objects of every value of a bulk query
- * at once: unary calls with binary messages over Connect. Its answers and errors are the general handler's, which serves every other kind of call: another
- * encoding, gRPC-web.
+ * `QueryService/Query` and `QueryBulk` without the general handler, which costs several times what
+ * a query does, and makes objects of every value of a bulk query at once: unary calls with binary
+ * messages over Connect. Its answers and errors are the general handler's, which serves every other
+ * kind of call: another encoding, gRPC-web.
  */
 
 import { fromBinary, toBinary } from "@bufbuild/protobuf";

@@ -1,4 +1,7 @@
-/** What QueryService tells of queries that ran: their spans, what their steps gave, and what their resolvers printed. Runs of other environments are not found. */
+/**
+ * What QueryService tells of queries that ran: their spans, what their steps gave, and what their
+ * resolvers printed. Runs of other environments are not found.
+ */
 
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";

@@ -90,7 +90,8 @@ export function answerBulkCall<Auth>(
 export const direct = async () => (await import("./query-direct.ts")).DIRECT_CALLS;
 
 /**
- * Adds the service to a router. Queries that are binary messages over Connect have a door of their own, `query-direct.ts`; the others come here.
+ * Adds the service to a router. Queries that are binary messages over Connect have a door of their
+ * own, `query-direct.ts`; the others come here.
  */
 export function register(router: ConnectRouter, platform: Platform): void {
   router.service(QueryService, {
@@ -109,7 +110,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-/** The signal of a call as the engine knows it: ended by the caller's deadline, its reason is a Failure that says so. */
+/**
+ * The signal of a call as the engine knows it: ended by the caller's deadline, its reason is a
+ * Failure that says so.
+ */
 function signalOf({ signal }: HandlerContext): AbortSignal {
   const controller = new AbortController();
   const end = (): void =>

@@ -1,4 +1,6 @@
-"""The client against a real server. The server's address, credentials and deployment come from the environment."""
+"""The client against a real server. The server's address, credentials and deployment come from the
+environment.
+"""
 
 import ast
 import math

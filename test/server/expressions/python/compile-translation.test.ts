@@ -1,4 +1,7 @@
-/** What the evaluator of translated functions computes, and what it leaves to Python. Expected values are those of CPython. */
+/**
+ * What the evaluator of translated functions computes, and what it leaves to Python. Expected
+ * values are those of CPython.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";

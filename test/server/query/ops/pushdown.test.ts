@@ -106,7 +106,9 @@ const ROWS: readonly Row[] = Array.from({ length: 90 }, (_, id) => {
   return { id, user: next(3) + 1, values };
 });
 
-/** Users with items; the filter stands in aggregations, in windows, and in a resolver's parameter. */
+/**
+ * Users with items; the filter stands in aggregations, in windows, and in a resolver's parameter.
+ */
 function world(sources: SqlSources, filters: readonly Expression[]): World {
   const [first, second, third] = filters as [Expression, Expression, Expression];
   const hour = [fn("gt", "at", windowStart), fn("le", "at", queryNow)];
@@ -169,7 +171,10 @@ function withoutWindow(filter: Expression): boolean {
 
 type Truth = boolean | null;
 
-/** What an expression is for a row, by the rules of three-valued logic, written once more: null is unknown, and NaN is unlike everything. */
+/**
+ * What an expression is for a row, by the rules of three-valued logic, written once more: null is
+ * unknown, and NaN is unlike everything.
+ */
 function meaningOf(expression: Expression, row: Row, windowSeconds: number): FeatureValue {
   const { node } = expression;
   const time = (secondsAgo: number) => iso(-secondsAgo / 60);
@@ -221,7 +226,10 @@ function callOf(name: string, values: readonly FeatureValue[]): FeatureValue {
   }
 }
 
-/** Negative, zero or positive; undefined when there is no order. Text is in the order of its bytes in UTF-8, which is that of code points. */
+/**
+ * Negative, zero or positive; undefined when there is no order. Text is in the order of its bytes
+ * in UTF-8, which is that of code points.
+ */
 function order(a: FeatureValue, b: FeatureValue): number | undefined {
   if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));
   const [x, y] = [a as number | bigint, b as number | bigint];
@@ -246,7 +254,10 @@ function expectedOf(user: number, [first, second, third]: readonly Expression[],
   };
 }
 
-/** Asks with the database filtering and without, for one user and for all, and compares with the rows; gives whether the database was asked to. */
+/**
+ * Asks with the database filtering and without, for one user and for all, and compares with the
+ * rows; gives whether the database was asked to.
+ */
 async function compare(sources: SqlSources, filters: readonly Expression[], rows: readonly Row[]): Promise<boolean> {
   const one = world(sources, filters);
   one.now = NOW;

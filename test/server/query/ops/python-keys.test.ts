@@ -1,4 +1,7 @@
-/** Keys of the rows that Python resolvers give: read as keys given with a query are, or said to be none. Real analyzer, real worker. */
+/**
+ * Keys of the rows that Python resolvers give: read as keys given with a query are, or said to be
+ * none. Real analyzer, real worker.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";

@@ -1,4 +1,8 @@
-/** Python as people write it: packages, enums, dataclasses, decorators, names that hide others, errors of every kind. What each gives is written down, and is the same with and without translation. */
+/**
+ * Python as people write it: packages, enums, dataclasses, decorators, names that hide others,
+ * errors of every kind. What each gives is written down, and is the same with and without
+ * translation.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";
@@ -60,7 +64,10 @@ class Row:
     bank: Bank
 `;
 
-/** Bodies of resolvers: parameters, the type of the output, lines, and what comes for every input: a value, or the exception. */
+/**
+ * Bodies of resolvers: parameters, the type of the output, lines, and what comes for every input: a
+ * value, or the exception.
+ */
 const SHAPES: readonly {
   readonly name: string;
   readonly type: string;

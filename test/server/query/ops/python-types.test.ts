@@ -1,4 +1,7 @@
-/** Values that are not what their type says, defaults in place of null, and rows that begin later: real analyzer, real worker. */
+/**
+ * Values that are not what their type says, defaults in place of null, and rows that begin later:
+ * real analyzer, real worker.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

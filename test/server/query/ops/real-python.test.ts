@@ -1,4 +1,7 @@
-/** The example project on a real analyzer, real workers and a real database: what the engine makes of what the others really hand it. */
+/**
+ * The example project on a real analyzer, real workers and a real database: what the engine makes
+ * of what the others really hand it.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";

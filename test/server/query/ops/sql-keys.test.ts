@@ -1,6 +1,7 @@
 /**
- * Keys of SQL rows: whatever a database takes for equal, the rows of a key are those whose own key has the same value. The oracle is a loop over the
- * rows that were written; databases, collations and ways to ask are compared with it.
+ * Keys of SQL rows: whatever a database takes for equal, the rows of a key are those whose own key
+ * has the same value. The oracle is a loop over the rows that were written; databases, collations
+ * and ways to ask are compared with it.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -689,7 +690,10 @@ describe("rows that a database takes for equal to a key that they do not have", 
     expect(await world.values({ "u.id": "a", "u.org": "y" }, ["u.name"])).toEqual({ "u.name": null });
   });
 
-  /** A source that gives rows for keys as MySQL does: what begins with digits is a number, and everything else is 0. */
+  /**
+   * A source that gives rows for keys as MySQL does: what begins with digits is a number, and
+   * everything else is 0.
+   */
   class ConvertingSource extends MemorySource {
     override async query(statement: string, parameters: readonly FeatureValue[]) {
       const [, rest = ""] = statement.split(" where ");

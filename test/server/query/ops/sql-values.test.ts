@@ -1,4 +1,6 @@
-/** What the columns of databases become as features of a type, and what is said where they cannot. */
+/**
+ * What the columns of databases become as features of a type, and what is said where they cannot.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
@@ -8,7 +10,10 @@ import { type DatabaseKind, databasePrograms, type TestDatabase } from "../datab
 import { featureClass, graph, primitive, sql, type TypeSpec } from "../graphs.ts";
 import { World } from "../worlds.ts";
 
-/** A column's type and what it holds, as SQL; the feature's type; its value, or the end of the message. */
+/**
+ * A column's type and what it holds, as SQL; the feature's type; its value, or the end of the
+ * message.
+ */
 type Row = readonly [column: string, literal: string, feature: TypeSpec, expected: FeatureValue | { readonly message: string }];
 
 const listOf = (element: DataType): DataType => create(DataTypeSchema, { kind: { case: "list", value: { element } } });

@@ -1,4 +1,7 @@
-/** Translated resolvers in queries: what needs no worker, what falls back and how that looks, and how it is turned off. */
+/**
+ * Translated resolvers in queries: what needs no worker, what falls back and how that looks, and
+ * how it is turned off.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";

@@ -1,6 +1,7 @@
 /**
- * Translated functions against Python itself: random functions on random values, both ways through the engine, must agree in values and errors, and with what
- * an interpreter gives that knows nothing of the engine.
+ * Translated functions against Python itself: random functions on random values, both ways through
+ * the engine, must agree in values and errors, and with what an interpreter gives that knows
+ * nothing of the engine.
  */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
@@ -75,7 +76,10 @@ function exact(value: FeatureValue): unknown {
 
 type Shown = readonly [type: string, text: string];
 
-/** What the engine makes of a value of Python; undefined where the value has another type than the feature, which the rules of types are about. */
+/**
+ * What the engine makes of a value of Python; undefined where the value has another type than the
+ * feature, which the rules of types are about.
+ */
 function taken(kind: Kind, [type, text]: Shown, isOptional: boolean): unknown {
   if (type === "NoneType") return isOptional ? { value: null } : undefined;
   if (type !== kind) return undefined;
@@ -86,7 +90,10 @@ function taken(kind: Kind, [type, text]: Shown, isOptional: boolean): unknown {
   return BigInt.asIntN(64, int) === int ? { value: exact(normalizeInt(int)) } : undefined;
 }
 
-/** Compares what came through the engine with what Python gives without it; gives how many values and exceptions there were, and how many had no say. */
+/**
+ * Compares what came through the engine with what Python gives without it; gives how many values
+ * and exceptions there were, and how many had no say.
+ */
 function compareWithPlain(asked: readonly RandomFunction[], came: ReadonlyMap<string, Came>, plain: readonly (readonly PlainResult[])[]) {
   let [compared, skipped] = [0, 0];
   for (const [at, { outputs, text }] of asked.entries())
@@ -113,7 +120,10 @@ function compareWithPlain(asked: readonly RandomFunction[], came: ReadonlyMap<st
   return { compared, skipped };
 }
 
-/** Asks for what functions give on rows of parameters, translated and not; throws at the first difference. */
+/**
+ * Asks for what functions give on rows of parameters, translated and not; throws at the first
+ * difference.
+ */
 async function compare(asked: readonly RandomFunction[], rows: number, columns: Readonly<Record<string, readonly unknown[]>>) {
   const inputs = { "row.id": Array.from({ length: rows }, (_, row) => row), ...columns };
   const outputs = asked.flatMap((one) => one.outputs.map(([name]) => `row.${name}`));

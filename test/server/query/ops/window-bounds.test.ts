@@ -1,6 +1,8 @@
 /**
- * Windows to the microsecond: every aggregation of every type of column, over rows that lie on the bounds of their windows and a microsecond beside them,
- * on days on which clocks change, before 1970 and at the ends of the calendar, against Python, which is given the rows and goes through them one by one.
+ * Windows to the microsecond: every aggregation of every type of column, over rows that lie on the
+ * bounds of their windows and a microsecond beside them, on days on which clocks change, before
+ * 1970 and at the ends of the calendar, against Python, which is given the rows and goes through
+ * them one by one.
  */
 
 import { Database } from "bun:sqlite";
@@ -29,7 +31,10 @@ const USERS = [1, 2, 3];
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;
 
-/** Nows: an ordinary one, days on which clocks change in Europe and America, the epoch, and the ends of the calendar. */
+/**
+ * Nows: an ordinary one, days on which clocks change in Europe and America, the epoch, and the ends
+ * of the calendar.
+ */
 const NOWS = [
   "2024-05-01T12:00:00Z",
   "2024-03-31T01:00:00Z",
@@ -44,7 +49,10 @@ const NOWS = [
   "0001-01-01T00:00:01.000001Z",
 ].map((text) => parseInstant(text)?.micros as bigint);
 
-/** Columns: the type, and what may stand in them, as the database has it. Sums of the floats are exact in any order. */
+/**
+ * Columns: the type, and what may stand in them, as the database has it. Sums of the floats are
+ * exact in any order.
+ */
 const COLUMNS = {
   i: { type: "int", pool: [0, 1, -7, 42, 2n ** 53n + 1n, 2n ** 62n, -(2n ** 62n)] },
   n: { type: "int", pool: [0, 1, 2, 3, -4, 100] },
@@ -253,7 +261,10 @@ function make({ isTimed, rows, asked }: RandomWorld): World & AsyncDisposable {
   });
 }
 
-/** What Python makes of the rows: exact fractions for means and deviations, Decimal for decimals, code points for text. */
+/**
+ * What Python makes of the rows: exact fractions for means and deviations, Decimal for decimals,
+ * code points for text.
+ */
 const ORACLE = `
 import json, math, statistics, sys
 from decimal import Decimal, getcontext
@@ -378,7 +389,8 @@ function shown(value: FeatureValue, { name, column }: Asked): unknown {
 }
 
 const before = process.env.TZ;
-// Times without a zone are UTC wherever the server runs: an hour of these days is not there, or there twice, by this clock.
+// Times without a zone are UTC wherever the server runs: an hour of these days is not there, or
+// there twice, by this clock.
 beforeAll(() => {
   process.env.TZ = "America/New_York";
 });

@@ -1,4 +1,7 @@
-/** Relations of a class to itself, spelt out in every way: real analyzer, real worker, and a plain loop over the rows as the oracle. */
+/**
+ * Relations of a class to itself, spelt out in every way: real analyzer, real worker, and a plain
+ * loop over the rows as the oracle.
+ */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";
@@ -14,7 +17,10 @@ interface Emp {
   readonly lead_badge: number | null;
 }
 
-/** Two bosses have the same badge in different orgs; one row is its own boss; one boss does not exist. */
+/**
+ * Two bosses have the same badge in different orgs; one row is its own boss; one boss does not
+ * exist.
+ */
 const EMPS: readonly Emp[] = [
   { id: 1, org: "a", badge: 10, boss_id: null, lead_badge: null },
   { id: 2, org: "a", badge: 20, boss_id: 1, lead_badge: 10 },

@@ -16,7 +16,10 @@ interface RandomGraph {
   readonly tags: readonly string[];
 }
 
-/** Graphs of one class: any resolver may take and give any features, so that circles, ties and dead ends abound. */
+/**
+ * Graphs of one class: any resolver may take and give any features, so that circles, ties and dead
+ * ends abound.
+ */
 const oneClass: fc.Arbitrary<RandomGraph> = fc
   .integer({ min: 2, max: 12 })
   .chain((size) => {
@@ -63,7 +66,10 @@ const oneClass: fc.Arbitrary<RandomGraph> = fc
     return { made, inputs: ["a.id", ...inputs], outputs, tags };
   });
 
-/** Graphs of several classes that relate to each other and to themselves in any way, on the primary key or not. */
+/**
+ * Graphs of several classes that relate to each other and to themselves in any way, on the primary
+ * key or not.
+ */
 const manyClasses: fc.Arbitrary<RandomGraph> = fc.integer({ min: 1, max: 4 }).chain((classes) => {
   const names = Array.from({ length: classes }, (_, i) => `c${i}`);
   const index = fc.integer({ min: 0, max: classes - 1 });
@@ -127,7 +133,10 @@ function planOf({ made, inputs, outputs, tags }: RandomGraph): Plan | QueryRefus
   }
 }
 
-/** Whether the slots of a plan can be put in an order in which everything comes before what waits for it, reads of the store and joins included. */
+/**
+ * Whether the slots of a plan can be put in an order in which everything comes before what waits
+ * for it, reads of the store and joins included.
+ */
 function isAcyclic(plan: Plan): boolean {
   const needs = plan.slots.map((slot) => [
     ...(plan.providerOf(slot)?.inputSlots ?? []),
@@ -142,7 +151,10 @@ function isAcyclic(plan: Plan): boolean {
   return done.size === plan.slots.length;
 }
 
-/** What a graph of one class can derive, found by trying until nothing new comes. What may be stored counts, because the key is always given. */
+/**
+ * What a graph of one class can derive, found by trying until nothing new comes. What may be stored
+ * counts, because the key is always given.
+ */
 function derivable({ made, inputs, tags }: RandomGraph): Set<string> {
   const known = new Set(inputs);
   for (const set of made.featureSets)

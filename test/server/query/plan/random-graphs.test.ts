@@ -13,7 +13,10 @@ const START = Date.parse("2024-01-01T00:00:00Z");
 const iso = (minute: number) => new Date(START + minute * 60_000).toISOString();
 const LEVELS = 3;
 
-/** What a feature of a level is made of; features only use those of lower levels, so that there are no circles. */
+/**
+ * What a feature of a level is made of; features only use those of lower levels, so that there are
+ * no circles.
+ */
 type Rule =
   | { readonly kind: "add"; readonly left: string; readonly right: string }
   | { readonly kind: "one"; readonly of: string }

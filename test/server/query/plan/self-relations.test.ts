@@ -1,4 +1,7 @@
-/** Relations of a class to itself, followed any number of times by expressions, resolvers and queries: a loop over the rows says what is right. */
+/**
+ * Relations of a class to itself, followed any number of times by expressions, resolvers and
+ * queries: a loop over the rows says what is right.
+ */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

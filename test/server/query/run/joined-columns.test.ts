@@ -1,6 +1,7 @@
 /**
- * Relations on two columns, many to many, of a class to itself and to another, with nulls and equal keys on both sides, through parents that may be their own:
- * what is answered, alone and in bulk, is what plain loops over the rows give.
+ * Relations on two columns, many to many, of a class to itself and to another, with nulls and equal
+ * keys on both sides, through parents that may be their own: what is answered, alone and in bulk,
+ * is what plain loops over the rows give.
  */
 
 import { expect, test } from "bun:test";
@@ -28,7 +29,8 @@ interface RandomWorld {
 
 const columns = {
   a: fc.option(fc.constantFrom(1, 12), { freq: 6 }),
-  // Texts that are equal to some database, or spell a key together with the other column in more than one way.
+  // Texts that are equal to some database, or spell a key together with the other column in more
+  // than one way.
   b: fc.option(fc.constantFrom("a", "A", "2a", ""), { freq: 6 }),
   v: fc.option(fc.integer({ min: -9, max: 9 })),
 };
@@ -96,7 +98,8 @@ function make({ nodes, items, nodesFrom, itemsFrom }: RandomWorld): World {
       python("m.told", [{ rows: "node.peers", columns: ["node.v"], filters: [fn("gt", "v", lit(0))] }, "node.own"], ["node.told"]),
     ],
   );
-  // A body with placeholders says itself what is equal; of rows that are looked up by key, those that the database alone takes for equal are left out.
+  // A body with placeholders says itself what is equal; of rows that are looked up by key, those
+  // that the database alone takes for equal are left out.
   const collation = itemsFrom === "sql" ? " collate nocase" : "";
   const source = new MemorySource(
     "db",

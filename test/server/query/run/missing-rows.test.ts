@@ -1,4 +1,7 @@
-/** Has-one relations whose key leads to no row: real analyzer, real worker, real SQLite; what is right comes from a loop over the rows. */
+/**
+ * Has-one relations whose key leads to no row: real analyzer, real worker, real SQLite; what is
+ * right comes from a loop over the rows.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

@@ -1,4 +1,7 @@
-/** Has-many relations, DataFrames, expressions and windows as a project writes them: real analyzer, real worker, real SQLite. */
+/**
+ * Has-many relations, DataFrames, expressions and windows as a project writes them: real analyzer,
+ * real worker, real SQLite.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";

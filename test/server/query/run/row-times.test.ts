@@ -1,4 +1,7 @@
-/** Bulk queries whose rows have times of their own: every row is what a query of it alone with that time is, whatever its values are made of. */
+/**
+ * Bulk queries whose rows have times of their own: every row is what a query of it alone with that
+ * time is, whatever its values are made of.
+ */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -18,7 +21,10 @@ const iso = (hour: number) => new Date(ARRIVAL + hour * HOUR).toISOString();
 const micros = (hour: number) => BigInt(ARRIVAL + hour * HOUR) * 1000n;
 const hourOf = (now: unknown) => (Date.parse(String(now)) - ARRIVAL) / HOUR;
 
-/** Each output is made in another way that knows the time; those of a relation by another source of its rows. */
+/**
+ * Each output is made in another way that knows the time; those of a relation by another source of
+ * its rows.
+ */
 const EVENT_COLUMNS = ["id", "user_id", "amount", "at"];
 const events = (relation: string, more: Readonly<Record<string, FeatureSpec>> = {}) => [
   featureClass(relation, { id: "int", user_id: "int", amount: "int", at: { type: "datetime", time: true }, ...more }),

@@ -1,6 +1,7 @@
 /**
- * Stored values to the microsecond: whatever is asked, for any time and with any staleness, is what a map of everything ever computed gives. Every call of a
- * resolver gives a value of its own, so that an answer tells when it was computed.
+ * Stored values to the microsecond: whatever is asked, for any time and with any staleness, is what
+ * a map of everything ever computed gives. Every call of a resolver gives a value of its own, so
+ * that an answer tells when it was computed.
  */
 
 import { expect, test } from "bun:test";
@@ -17,7 +18,10 @@ const HOUR = 3_600n * SECOND;
 const FOREVER = Number.POSITIVE_INFINITY;
 
 interface Cached {
-  /** How old a value may be, in microseconds; undefined where it is not stored unless a query asks for it. */
+  /**
+   * How old a value may be, in microseconds; undefined where it is not stored unless a query asks
+   * for it.
+   */
   readonly stale?: bigint | typeof FOREVER;
   readonly spec: { readonly stale?: string; readonly nulls?: boolean };
   readonly isOptional: boolean;

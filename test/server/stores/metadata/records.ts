@@ -16,7 +16,10 @@ export interface OpenedStore {
   readonly store: MetadataStore;
   /** Closes the store and opens it again. */
   reopen(): Promise<void>;
-  /** Creates a team, a project, an environment and a client, whose ids end in `_<tag>`; false when the store has some. */
+  /**
+   * Creates a team, a project, an environment and a client, whose ids end in `_<tag>`; false when
+   * the store has some.
+   */
   bootstrap(tag?: string): Promise<boolean>;
   /** Keeps a deployment with the job that builds it. */
   createDeployment(deployment: DeploymentRecord): Promise<void>;

@@ -1,4 +1,7 @@
-/** Compressed bodies: what comes out of them, and that what they hold is bounded while they are read. */
+/**
+ * Compressed bodies: what comes out of them, and that what they hold is bounded while they are
+ * read.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";

@@ -1,4 +1,6 @@
-/** A folder of releases as the server hands it out: to everyone, read only, and nothing beside it. */
+/**
+ * A folder of releases as the server hands it out: to everyone, read only, and nothing beside it.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";

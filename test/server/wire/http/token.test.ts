@@ -1,4 +1,6 @@
-/** The token exchange as the libraries of OAuth use it (RFC 6749), from clients that are not ours. */
+/**
+ * The token exchange as the libraries of OAuth use it (RFC 6749), from clients that are not ours.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { lacksProgram } from "../../../harness/needs.ts";

@@ -1,4 +1,7 @@
-/** Values of every type through the JSON doors: what goes in comes out as the table says, and a row of a bulk query is what it is alone, whatever JSON it is. */
+/**
+ * Values of every type through the JSON doors: what goes in comes out as the table says, and a row
+ * of a bulk query is what it is alone, whatever JSON it is.
+ */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -127,7 +130,10 @@ async function inBulk(name: Name, texts: readonly string[]): Promise<Came[]> {
   });
 }
 
-/** The same value or the same failure; alone, a wrong input refuses the query, so that there is no data. What is a number alone may be text in a column. */
+/**
+ * The same value or the same failure; alone, a wrong input refuses the query, so that there is no
+ * data. What is a number alone may be text in a column.
+ */
 function expectSame(name: Name, text: string, single: Came, row: Came): void {
   const values = single.values ?? [null, null];
   const told = (value: unknown) => (MAY_BE_TEXT.has(name) ? asText(value) : value);

@@ -1,4 +1,7 @@
-/** Types and forms of outputs: what an answer says of them through every door, and rows of relations by columns, in and out. */
+/**
+ * Types and forms of outputs: what an answer says of them through every door, and rows of relations
+ * by columns, in and out.
+ */
 
 import { expect, test } from "bun:test";
 import { create, fromBinary } from "@bufbuild/protobuf";

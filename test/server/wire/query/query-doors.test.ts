@@ -1,4 +1,7 @@
-/** `QueryService/Query` over HTTP, by each way that it is served: binary messages directly, everything else by the general handler. */
+/**
+ * `QueryService/Query` over HTTP, by each way that it is served: binary messages directly,
+ * everything else by the general handler.
+ */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
