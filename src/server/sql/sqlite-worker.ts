@@ -1,10 +1,10 @@
-/** Worker thread that runs the statements of a SQLite source that may take long, one at a time. */
+/** Worker thread that runs potentially long statements of a SQLite source, one at a time. */
 
 import { serve, type Tell } from "../thread/rpc.ts";
 import type { SqlResult } from "./source.ts";
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
-/** Events of a thread while it answers: rows that come before those of the answer. */
+/** Events of a running statement: rows that precede those of the result. */
 export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly unknown[])[]] };
 
 const ROWS_PER_PORTION = 500;
@@ -21,8 +21,8 @@ export class SqliteFileReader {
   }
 
   /**
-   * Runs a statement. The rows are told in portions, so that the receiver is never long busy with
-   * one; the last portion is the answer's. Throws SqlError.
+   * Runs a statement. Rows are sent in portions, so that receiving one never blocks for long; the
+   * last portion is in the result. Throws SqlError.
    */
   read(statement: string, parameters: readonly Bound[]): SqlResult {
     try {
