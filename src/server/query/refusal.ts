@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 
-/** One thing that is wrong with a query. */
+/** One error of a refused query. */
 export type Refusal = MessageInitShape<typeof ErrorDetailSchema>;
 
-/** A query that is wrong as a whole: nothing was run. */
+/** The error of a query that is wrong as a whole: nothing was run. */
 export class QueryRefused extends Error {
   override readonly name = "QueryRefused";
   constructor(readonly errors: readonly Refusal[]) {
@@ -18,8 +18,8 @@ export function hinted({ errors: [first, ...others] }: QueryRefused, hint: strin
 }
 
 /**
- * Characters of a message, and of the name that it is about, that are told; names come from the
- * request and may have any length.
+ * Most characters of a message, and of the name that it is about: names come from the request and
+ * may have any length.
  */
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 500;
@@ -35,13 +35,14 @@ export function clipped(text: string, max = MAX_MESSAGE): string {
 }
 
 /**
- * Names for which others that were meant are looked for: that costs as much as the graph has names.
+ * Most unknown names of a request for which similar ones are searched: the cost is proportional to
+ * the graph's names.
  */
 const MAX_GUESSES = 20;
-/** Faults that are told in words. */
+/** Most errors of a request that are reported with a message. */
 const MAX_TOLD = 100;
 
-/** Whether a name that was meant is to be looked for: true for the first names of a request. */
+/** Whether to search for a similar name: true for the first names of a request. */
 export type Guess = () => boolean;
 
 /** The guesses of a request. */

@@ -1,6 +1,6 @@
 /**
- * The answer as the bytes of its message. Objects for every field and value would cost several
- * times what the rest of a query does, so the common answer goes without.
+ * Direct encoding of an answer to the bytes of its message. Message objects for every field and
+ * value would cost several times as much as the rest of a query.
  */
 
 import { toBinary } from "@bufbuild/protobuf";

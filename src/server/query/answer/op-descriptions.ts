@@ -1,6 +1,6 @@
 /**
- * What is said of every kind of operation: in explanations, spans and stages. How it is run is in
- * `ops/registry.ts`.
+ * Descriptions of every kind of operation, for explanations, spans and stages. `ops/registry.ts`
+ * has the code that runs them.
  */
 
 import { readableName } from "../../../domain/name.ts";
@@ -11,7 +11,7 @@ import type { OpFigures, Trace } from "../run/trace.ts";
 
 /** The words for a kind of operation. */
 export interface OpDescription {
-  /** In front of a provider: `SqlResolver`. */
+  /** Label in front of a provider: `SqlResolver`. */
   readonly label: string;
   /**
    * The provider of a step's values: a resolver's FQN, the feature of an expression, the relation
@@ -26,7 +26,7 @@ function fqnOf(_: Plan, { resolver }: PlanOp): string {
   return resolver?.fqn ?? "";
 }
 
-/** A kind that calls a resolver. `note` gives what else there is to say of a call. */
+/** A kind that calls a resolver. `note` gives a further remark. */
 function callOf(label: string, note: (resolver: ResolverInfo, figures: OpFigures | undefined) => string = () => ""): OpDescription {
   return {
     label,

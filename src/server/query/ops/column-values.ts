@@ -13,9 +13,9 @@ const TEXTS: ReadonlySet<string> = new Set(["text", "char", "varchar"]);
 const MAX_SHOWN = 60;
 
 /**
- * Brings what a column holds to a feature's type: leniently, and beyond that whole decimals to
- * integers, text to its bytes in UTF-8, and lengths of time to text as the database writes them.
- * Throws TypeMismatch in the words of the database.
+ * The coercion of a column's values to a feature's type: the lenient one, and whole decimals to
+ * integers, text to its bytes in UTF-8, and durations to the database's own text. Throws
+ * TypeMismatch in the words of the database.
  * @param type undefined = it is not known
  */
 export function columnCoercer(feature: ScalarInfo, type: SqlType | undefined): Coercer {

@@ -20,7 +20,7 @@ export interface FoundRows {
   readonly parentOf: readonly Row[];
   /** For each feature that the source gives, the values of the child rows. */
   readonly columns: readonly (readonly FeatureValue[])[];
-  /** Values that could not be had, by slot and row of the plan of child rows. */
+  /** Failed values, by slot and row of the plan of child rows. */
   readonly failures: GivenFailures;
 }
 
@@ -73,8 +73,8 @@ function failuresOf({ givens, child }: PlanRows, picked: readonly number[], { br
 }
 
 /**
- * The slot whose values the join says that a feature of the child rows has; undefined = it says
- * nothing of it.
+ * The parent's slot whose value the join gives to a feature of the child rows; undefined when the
+ * feature is not joined on.
  */
 function parentSlot({ inputs }: PlanOp, { many }: PlanRows, feature: ScalarInfo): SlotId | undefined {
   const local = many.join.find((pair) => pair.foreign === feature)?.local;
@@ -90,8 +90,8 @@ function parentValues({ cells }: Run, op: PlanOp, rows: PlanRows, feature: Scala
 }
 
 /**
- * Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor
- * those of a parent whose key is not known.
+ * Queues rows to be stored when the query ends. Rows with a failed value are not stored, nor those
+ * of a parent whose key is not known.
  */
 export function keepFoundRows(run: Run, op: PlanOp, source: SourceRows, { parents, bounds, columns, failures }: FoundRows): void {
   const { plan, cells } = run;

@@ -18,8 +18,8 @@ import { Scan } from "./scan.ts";
 import { callWorker, POOL_GRACE_MS } from "./worker-call.ts";
 
 /**
- * A resolver's time is for one row; a call of many rows has it for each, up to this many
- * milliseconds unless one row alone may take longer.
+ * Most milliseconds of a call of many rows, whose timeout is the resolver's times the rows, unless
+ * the timeout of one row is longer.
  */
 const MAX_CALL_MS = 120_000;
 
@@ -54,7 +54,7 @@ async function callMerged(run: Run, op: PlanOp, rows: readonly Row[]): Promise<O
   };
 }
 
-/** Rows in stretches of at most so many. */
+/** Rows in chunks of a maximum size. */
 export function inChunks(rows: readonly Row[], size: number): (readonly Row[])[] {
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk) => rows.slice(chunk * size, (chunk + 1) * size));
 }

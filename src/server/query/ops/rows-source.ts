@@ -29,7 +29,7 @@ export interface SourceRows {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   /** Values by feature, checked; absent features are not known. */
   readonly columns: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>;
-  /** By feature and row, why there is no value. */
+  /** Reasons why there is no value, by feature and row. */
   readonly broken: ReadonlyMap<ScalarInfo, ReadonlyMap<number, CellFailure>>;
   readonly rows: number;
 }
@@ -54,8 +54,8 @@ const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
 };
 
 /**
- * The rows of a relation for some parents; at once when they were given. It never rejects: failures
- * are in the groups.
+ * The rows of a relation for some parents; synchronously when they were given. Never rejects:
+ * failures are in the groups.
  */
 export function fetchRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): Awaitable<SourceRows> {
   const { source } = rows;
@@ -82,7 +82,7 @@ async function fetchEachTime(run: Run, parents: readonly Row[], fetch: (part: re
   return joined(parts, parents.length);
 }
 
-/** Without the rows that no parent has, of which a scan for each time would keep too many. */
+/** The rows of parents only: a scan for each time would otherwise keep too many. */
 function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
   const places = new Map<number, number>();
   const moved = groups.map((group) => {
@@ -213,8 +213,7 @@ function pathOf({ plan }: Run, op: PlanOp, { many }: PlanRows): string {
 }
 
 /**
- * Whether the rows are stored: then all that there is of them is read, so that they serve every
- * query.
+ * Whether the rows are stored: then all their features are read, so that they serve every query.
  */
 function isStored({ plan }: Run, op: PlanOp): boolean {
   return plan.outputOf(op).stored;
@@ -224,7 +223,7 @@ function wantedOf(run: Run, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo>
   return isStored(run, op) ? new Set(rows.givens) : rows.used;
 }
 
-/** Brings values to their features' types. */
+/** Coerces values to their features' types. */
 function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
   const broken = new Map<ScalarInfo, ReadonlyMap<number, CellFailure>>();

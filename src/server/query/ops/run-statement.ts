@@ -12,7 +12,7 @@ const MAX_KEPT_ROWS = 10_000;
 /** Results that are kept until the query ends. */
 const MAX_KEPT = 64;
 
-/** Statements of one op that run at the same time. */
+/** Most statements of one op that run concurrently. */
 const MAX_STATEMENTS = 8;
 
 /**
@@ -48,7 +48,7 @@ export async function runStatement(
   }
 }
 
-/** Runs something for every item, some at the same time. */
+/** Runs work for every item, with bounded concurrency. */
 export async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return run(only);

@@ -1,7 +1,7 @@
 /**
- * Looking up rows of SQL queries by key. A database is asked for the keys, and what it answers is
- * compared once more, by the types of the features: collations, blanks at the end and conversions
- * make a database give rows of other keys too.
+ * Looking up rows of SQL queries by key. Rows that a database returns for keys are compared with
+ * the keys again, by the types of the features: because of collations, trailing blanks and
+ * conversions it may return rows of other keys.
  */
 
 import { type Coercer, describeBare, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
@@ -35,7 +35,7 @@ export interface KeyedRows {
   readonly rows: readonly (readonly unknown[])[];
   /** Of the statement's columns. */
   readonly types: readonly (SqlType | undefined)[];
-  /** For each key its rows, by position; or why they cannot be had, for `sqlFailure`. */
+  /** For each key its rows, by position; or the error, for `sqlFailure`. */
   readonly groups: readonly (readonly number[] | Error)[];
 }
 
@@ -47,9 +47,8 @@ interface Asked {
 
 /**
  * Looks up keys; those with null have no rows. A key that the database refuses, or for which it
- * gives a row that has no key of the type, fails alone: a statement of several keys that meets one
- * is split. Rejects when the statement itself is refused, and with a further condition whatever is
- * refused.
+ * returns a row without a key of the type, fails alone: a statement with several keys is then
+ * split. Rejects when the statement itself is refused, and with a further condition on any refusal.
  */
 export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[][]): Promise<KeyedRows> {
   const { sql, source, statement, filterValues, nowText, context, signal } = lookup;
@@ -112,7 +111,7 @@ function idsOf(
     if (known) known.push(id);
     else byText.set(text, [id]);
   }
-  const find = (row: readonly unknown[]): readonly string[] => byText.get(textOf(keyOf(keys, coercers, row, asked))) ?? NOBODY;
+  const find = (row: readonly unknown[]): readonly string[] => byText.get(textOf(keyOf(keys, coercers, row, asked))) ?? NO_IDS;
   if (keys.length > 1) return rows.map(find);
   // Rows of a relation mostly have the key of the row before.
   const known = new Map<unknown, readonly string[]>();
@@ -126,7 +125,7 @@ function idsOf(
   });
 }
 
-const NOBODY: readonly string[] = [];
+const NO_IDS: readonly string[] = [];
 
 function keyOf(
   keys: readonly ScalarInfo[],

@@ -20,7 +20,7 @@ import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { rowsByKey } from "./sql-keys.ts";
 import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
-import { columnSpelling, type ScanStatement, scanStatement } from "./sql-statement.ts";
+import { exactColumnNames, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
 /** The column of a feature in a result. */
 interface ReadColumn {
@@ -41,8 +41,8 @@ class Hidden {
 }
 
 /**
- * `undefined` = there is none; a text = why there is no single one; an error = why it cannot be
- * had.
+ * A row found; `undefined` = none, a text = the reason why there is not exactly one, an error = the
+ * failure.
  */
 type Found = FoundRow | Hidden | undefined | string | Error;
 
@@ -128,8 +128,8 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const { op, rows, sql } = call;
   const { context } = call.run;
   const nowText = call.run.timeOf(rows[0] as Row).text;
-  const spelling = columnSpelling(sql, source);
-  const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
+  const exactName = exactColumnNames(sql, source);
+  const statement = statementOf(call, source, exactName ? await exactName : (column) => column);
   const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
   const found = await rowsByKey(lookup, args);
   const columns = readColumns(statement.features, (_, position) => position, found.types);
@@ -141,8 +141,8 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
 }
 
 /**
- * Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is
- * taken.
+ * Runs a body with placeholders. Of the rows of a body that returns all rows, the one with the
+ * query's key is taken.
  */
 async function queryBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { sql, wanted, run, frame, rows } = call;
@@ -223,7 +223,7 @@ function single(call: SqlCall, rows: readonly FoundRow[], of: Row): Found {
   return seen[0] ?? (hidden && time ? new Hidden(rawValue(hidden, time)) : undefined);
 }
 
-function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) => string): ScanStatement {
+function statementOf(call: SqlCall, source: SqlSource, exactName: (column: string) => string): ScanStatement {
   const { op, sql, wanted } = call;
   const { lookups } = call.run.plan;
   const known = lookups.get(op.id);
@@ -234,7 +234,7 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
     source,
     keys,
     wanted.filter((feature) => !keys.includes(feature)),
-    spell,
+    exactName,
   );
   lookups.set(op.id, { source, statement });
   return statement;

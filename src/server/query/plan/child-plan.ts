@@ -15,8 +15,8 @@ import type { SlotId } from "./ids.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
 /**
- * How often a relation of what could need itself of other rows may be passed on the way to child
- * rows: once more than none, so that circles end.
+ * Most times that a recursive relation is followed on the way to child rows, so that the recursion
+ * ends.
  */
 const MAX_PASSES = 2;
 /** Most relations passed on the way to child rows. */

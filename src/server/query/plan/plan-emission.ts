@@ -1,6 +1,6 @@
 /**
- * From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can
- * reach.
+ * Conversion of the planner's decisions to a plan: numbers in place of goals, and only goals that
+ * the outputs can reach.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -201,7 +201,10 @@ function isStored({ options, staleness }: PlanShape, { feature }: Goal, call: Ca
   return feature.stalenessMs > 0 || (staleness.get(feature.fqn) ?? 0) > 0;
 }
 
-/** What is needed of the rows of has-many relations by outputs and by the calls of a plan. */
+/**
+ * The needs of child rows: the features of has-many relations' rows that outputs and calls of a
+ * plan read.
+ */
 function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: readonly Goal[]): Map<Goal, RowsNeeds[]> {
   const found = new Map<Goal, RowsNeeds[]>();
   const add = (goal: Goal, needs: RowsNeeds) => {

@@ -33,7 +33,7 @@ export interface PlanShape {
 export interface PathFeature {
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
-  /** For rows of a has-many relation given with the query: what every row has. */
+  /** For rows of a has-many relation given with the query: the features that every row has. */
   readonly given?: GivenChildren;
 }
 
@@ -46,7 +46,7 @@ export interface GivenChildren {
 
 /** A feature that is given in every row. */
 export interface GivenColumn {
-  /** The way from the child's class. */
+  /** The relation path from the child's class. */
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
   /**
@@ -56,14 +56,14 @@ export interface GivenColumn {
   readonly key: ScalarInfo;
 }
 
-/** What is needed of child rows; paths start at the child's class. */
+/** The features and relations of child rows that are needed; paths start at the child's class. */
 export interface RowsNeeds {
   readonly paths: ReadonlySet<string>;
   /** Whether every scalar that can be had is needed. */
   readonly all: boolean;
   /** Has-many relations of the child whose rows an expression aggregates. */
   readonly relations: ReadonlyMap<string, RowsNeeds>;
-  /** Rows that do not pass it are of no use; undefined = all are. */
+  /** Test that rows must pass to be needed; undefined = all are. */
   readonly test?: RowTest | undefined;
 }
 
@@ -88,7 +88,7 @@ export interface OutputFeature extends PathFeature {
 }
 
 /**
- * How the row of a relation path is found.
+ * The way in which the row of a relation path is found.
  * - `root`: it is the query's row.
  * - `join`: by the values of the join's features on the near side.
  * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join
@@ -198,8 +198,8 @@ export interface PlanOp {
 
 /**
  * The kinds of ops. `translated` computes a Python function without Python where that is sure to be
- * the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows`
- * has the rows of a has-many relation found and their features computed.
+ * the same; `scan` looks up rows by key among those that a Python resolver returns; `rows` finds
+ * the rows of a has-many relation and computes their features.
  */
 export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
 

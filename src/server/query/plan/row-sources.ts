@@ -1,4 +1,4 @@
-/** Which sources of a class tell whether the row of a has-one relation exists. */
+/** Choice of the sources of a class that decide whether the row of a has-one relation exists. */
 
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { gives } from "./calls.ts";

@@ -1,4 +1,4 @@
-/** Values given with a query: from the form in which they came to the declared type. */
+/** Conversion of values given with a query to the declared types. */
 
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { parseWindow, readableName } from "../../../domain/name.ts";
@@ -10,7 +10,8 @@ import type { RequestInput } from "./request.ts";
 const NO_NAMES = () => "";
 
 /**
- * A given value does not fit; the message names the feature, the type wanted and the value given.
+ * The error of a given value that does not fit; the message names the feature, the expected type
+ * and the value.
  */
 export class BadGiven extends Error {
   override readonly name = "BadGiven";

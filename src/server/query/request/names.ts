@@ -44,12 +44,12 @@ export interface RowsTarget {
 /** The meaning of a name. */
 export type Target = FeatureTarget | RowTarget | GroupTarget | RowsTarget;
 
-/** A name that means nothing, or nothing that an online query can use. */
+/** A name that is unknown, or cannot be used in an online query. */
 export interface UnknownName {
   readonly kind: "unknown";
   /**
-   * `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when it is not
-   * to be guessed.
+   * `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when `guess`
+   * forbids it.
    */
   readonly describe: (guess: Guess) => string;
   /** Whether the name exists but cannot be asked for here. */
@@ -57,8 +57,8 @@ export interface UnknownName {
 }
 
 /**
- * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace;
- * every other name is relative to `root`. Windows may be written in either spelling.
+ * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace; every
+ * other name is relative to `root`. Both forms of windowed names are accepted.
  */
 export function resolveName(index: GraphIndex, text: string, root: string | undefined): Target | UnknownName {
   const name = rawName(text.trim());

@@ -1,9 +1,9 @@
 /**
- * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output
- * needs is looked up in the online store if the plan says so, and only if that misses are the op
- * that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have
- * their inputs, so that independent ones run at the same time. Without asynchronous work nothing
- * is awaited.
+ * Runs a plan on rows of given values. Work is driven by demand: a cell that an output needs is
+ * looked up in the online store if the plan says so, and only if that misses are the op that
+ * computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have their
+ * inputs, so that independent ones run at the same time. Without asynchronous work nothing is
+ * awaited.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -128,7 +128,7 @@ export class Execution implements Run {
     } while (this.#readStore() || this.#startOps());
   }
 
-  /** Goes as far as possible with a wanted cell. */
+  /** Advances a wanted cell as far as possible. */
   #begin(cell: CellId): void {
     if (this.cells.isSettled(cell)) return;
     const row = this.cells.rowOf(cell);
@@ -196,7 +196,7 @@ export class Execution implements Run {
     return true;
   }
 
-  /** Has a cell computed, the store having nothing for it. */
+  /** Computes a cell for which the store has no value. */
   #compute(cell: CellId, slot: PlanSlot, row: Row): void {
     const op = this.plan.providerOf(slot);
     if (op) {

@@ -12,7 +12,7 @@ import { type CellFailure, CellState, type Cells } from "./cells.ts";
 import { lookedFor, noSuchRow } from "./outcome.ts";
 import type { RowFound } from "./run.ts";
 
-/** What is known of a frame's row. */
+/** The states of a frame's row. */
 export const FrameState = { IDLE: 0, WAITING: 1, PRESENT: 2, ABSENT: 3, FAILED: 4 } as const;
 
 /** The frames of a running query. */
@@ -92,7 +92,7 @@ export class FrameStates {
     this.#state[this.at(frame.id, row)] = state;
   }
 
-  /** What is known of the row from the ops that tell whether it exists. */
+  /** The state of the row according to the ops that decide whether it exists. */
   rowState(frame: FrameId, row: Row): number {
     return this.#row[this.at(frame, row)] as number;
   }

@@ -1,4 +1,4 @@
-/** Handing over what an run computed. */
+/** Handing over of the values that a run computed. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";

@@ -19,8 +19,8 @@ const NULL: Outcome = { kind: "value", value: null };
 const ABSENT: Outcome = { kind: "absent" };
 
 /**
- * Checks a value against the feature's type. Null stands for "no value": it is legal, or the
- * default's business, or a failure.
+ * Checks a value against the feature's type. Null means no value: it is accepted, replaced by the
+ * default, or a failure.
  */
 export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: PlanFrame, resolver: ResolverInfo): Outcome {
   const { feature, path } = slot;
@@ -58,7 +58,7 @@ export function hiddenBy(by: string, time: unknown, nowText: string): string {
 
 /**
  * Words for a row that a required relation leads to and that does not exist.
- * @param sources what was asked for it
+ * @param sources the sources that were asked
  * @param by for example `user.id = 5`
  */
 export function noSuchRow(path: string, sources: string, by: string): string {

@@ -57,8 +57,8 @@ export interface Run {
 export type GivenFailures = ReadonlyMap<SlotId, ReadonlyMap<Row, CellFailure>>;
 
 /**
- * Everything beside plan and values that a query has: shared by its run and all runs of child rows
- * below it.
+ * The context of a query beside plan and values: shared by its run and all runs of child rows below
+ * it.
  */
 export interface RunContext {
   readonly deployment: LiveDeployment;
@@ -106,8 +106,8 @@ export interface RunObserver {
    */
   readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void;
   /**
-   * Values and rows of relations are written to the online store; call what is given when they are,
-   * with what went wrong.
+   * Values and rows of relations are written to the online store; call the returned function when
+   * they are, with the error if there was one.
    */
   writeBegan(values: number, relations: number): (error?: unknown) => void;
   /**
@@ -124,8 +124,8 @@ export type Outcome =
   | { readonly kind: "value"; readonly value: FeatureValue }
   | { readonly kind: "absent" }
   /**
-   * `final`: the feature's default does not stand in for it. `isNull`: null came of it, where that
-   * is no value.
+   * `final`: the feature's default does not replace it. `isNull`: the result was null, which is not
+   * a value of the feature.
    */
   | { readonly kind: "failed"; readonly failure: CellFailure; readonly final?: boolean; readonly isNull?: boolean };
 

@@ -16,7 +16,7 @@ export class Settlement {
 
   constructor(
     readonly run: Pick<Run, "plan" | "cells" | "timeOf">,
-    /** Told of every cell that was settled. */
+    /** Called for every cell that was settled. */
     readonly settled: (slot: PlanSlot, row: Row) => void,
   ) {
     this.plan = run.plan;

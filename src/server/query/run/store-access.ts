@@ -14,17 +14,17 @@ import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
 
 /**
- * Takes a read's part of what the store found: a promise when child rows are computed of it.
+ * Takes a read's part of the store's result: a promise when child rows are computed from it.
  * @param found undefined = the store could not be read
  */
 type Take = (found: OnlineFound | undefined) => Awaitable<StoreFound>;
 
-/** Gives what the store had for a read, by its place among those of a call. */
+/** Returns the store's result for a read, by its index among those of a call. */
 export type FoundOf = (place: number) => Awaitable<StoreFound>;
 
 /**
- * Reads all that is wanted of the store in one call, synchronously when the store is. When it
- * cannot be read, nothing is found.
+ * Does all reads of the store in one call, synchronously when the store is. When it cannot be read,
+ * nothing is found.
  */
 export function readStore(run: Run, reads: readonly StoreRead[]): Awaitable<FoundOf> {
   const { online, scope } = run.context.deployment;
@@ -113,13 +113,13 @@ export function latestOf(run: Run, cells: readonly CellId[]): number {
   return cells.reduce((latest, cell) => Math.max(latest, run.timeOf(run.cells.rowOf(cell)).ms), Number.NEGATIVE_INFINITY);
 }
 
-/** Says that the store could not be read; the query goes on without it. */
+/** Logs that the store could not be read; the query continues without it. */
 function storeUnread({ context }: Run, reads: readonly StoreRead[], error: unknown): void {
   const namespace = [...new Set(reads.map(({ frame }) => frame.namespace.name))].join(", ");
   context.log.warning("the online store could not be read", { namespace, queryId: context.queryId, error: errorText(error) });
 }
 
-/** What is stored for a cell, if it is not too old. */
+/** The stored value or rows of a cell; undefined when too old or absent. */
 export function fresh<T extends { readonly observedAt: number }>(
   run: Run,
   slot: PlanSlot,
