@@ -17,7 +17,7 @@ const SHORTEST_BLOCK = 256;
 
 /**
  * The CALL frame. Throws RangeError when it is longer than `MAX_FRAME`.
- * @param usesNow whether the resolver is told the query's time
+ * @param usesNow whether the resolver takes the query's time
  */
 export function encodeCall(id: number, call: ResolverCall, usesNow: boolean): Buffer {
   const { queryContext, ...context } = call.context;

@@ -39,7 +39,7 @@ export interface WorkerSpec {
 export interface LoadedResolver {
   /** Whether it runs concurrently on the event loop. */
   readonly isAsync: boolean;
-  /** Whether it is told the query's time. */
+  /** Whether it takes the query's time. */
   readonly usesNow: boolean;
   /** File relative to the project's root. */
   readonly file: string;

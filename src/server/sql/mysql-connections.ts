@@ -31,8 +31,8 @@ export class MysqlConnections {
   ) {}
 
   /**
-   * Runs a statement. When the signal fires, the server is told to stop it and the signal's reason
-   * is thrown.
+   * Runs a statement. When the signal is aborted, the server is asked to stop it and the promise
+   * rejects with the signal's reason.
    */
   async run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows> {
     while (this.lent >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));

@@ -10,7 +10,10 @@ export interface DriverRows {
   readonly rows: unknown[][];
 }
 
-/** Runs a query; when the signal fires, cancels it and rejects with the signal's reason at once. */
+/**
+ * Runs a query; when the signal is aborted, cancels it and rejects with the signal's reason at
+ * once.
+ */
 export function runAbortable(query: SQL.Query<unknown[][]>, signal?: AbortSignal): Promise<DriverRows> {
   if (!signal) return query.then(driverRows);
   signal.throwIfAborted();

@@ -1,6 +1,6 @@
 /** Worker thread that runs potentially long statements of a SQLite source, one at a time. */
 
-import { serve, type Tell } from "../thread/rpc.ts";
+import { type Emit, serve } from "../thread/rpc.ts";
 import type { SqlResult } from "./source.ts";
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
@@ -13,11 +13,11 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Reads one file. */
 export class SqliteFileReader {
   readonly #db: ReturnType<typeof openReadOnly>;
-  readonly #tell: Tell<ReaderEvents>;
+  readonly #emit: Emit<ReaderEvents>;
 
-  constructor(path: string, tell: Tell<ReaderEvents>) {
+  constructor(path: string, emit: Emit<ReaderEvents>) {
     this.#db = openReadOnly(path, BUSY_TIMEOUT_MS);
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
   /**
@@ -43,13 +43,13 @@ export class SqliteFileReader {
 
   #inPortions({ columns, rows }: SqlResult): SqlResult {
     let at = 0;
-    for (; at + ROWS_PER_PORTION < rows.length; at += ROWS_PER_PORTION) this.#tell("rows", rows.slice(at, at + ROWS_PER_PORTION));
+    for (; at + ROWS_PER_PORTION < rows.length; at += ROWS_PER_PORTION) this.#emit("rows", rows.slice(at, at + ROWS_PER_PORTION));
     return { columns, rows: at === 0 ? rows : rows.slice(at) };
   }
 }
 
 serve<SqliteFileReader, string, ReaderEvents>({
-  make: (path, tell) => new SqliteFileReader(path, tell),
+  make: (path, emit) => new SqliteFileReader(path, emit),
   close: (reader) => reader.close(),
   explain: (error) => sqliteError(error, ""),
 });

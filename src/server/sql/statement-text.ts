@@ -19,10 +19,7 @@ export function wordOffset(statement: string, text: string): number | undefined 
   return offset < 0 ? undefined : offset;
 }
 
-/**
- * Columns that can be compared, by name; of a name that stands for several columns nothing is
- * known.
- */
+/** Types of comparable columns, by name; a name of several columns is left out. */
 export function comparable<T>(names: readonly string[], types: readonly number[], typeOf: (type: number) => T | undefined): Map<string, T> {
   const found = new Map<string, T>();
   for (const [position, name] of names.entries()) {

@@ -46,12 +46,12 @@ type FromThread =
   | { readonly event: string; readonly args: readonly unknown[] };
 
 /** Sends an event to the starter of this thread. */
-export type Tell<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
+export type Emit<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
 
 /** Options with which a worker's module serves an object. */
 export interface Served<T, S, E extends ThreadEvents> {
   /** Makes the served object, at the first call; when it throws, again at the next one. */
-  readonly make: (settings: S, tell: Tell<E>) => T;
+  readonly make: (settings: S, emit: Emit<E>) => T;
   /** Closes the object. */
   readonly close: (served: T) => void;
   /** The error that the caller gets for a thrown one; default: the same. */
@@ -62,7 +62,7 @@ export interface Served<T, S, E extends ThreadEvents> {
    */
   readonly renewal?: {
     isFor(error: unknown): boolean;
-    prepare(error: unknown, settings: S, tell: Tell<E>): void;
+    prepare(error: unknown, settings: S, emit: Emit<E>): void;
   };
 }
 
@@ -71,12 +71,12 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
   const { make, close, explain, renewal } = options;
   const thread = globalThis as unknown as Worker & { close(): void };
   const send = (message: FromThread): void => thread.postMessage(message);
-  const tell: Tell<E> = (event, ...args) => send({ event, args });
+  const emit: Emit<E> = (event, ...args) => send({ event, args });
   let settings: S;
   let served: T | undefined;
 
   const call = (method: string, args: readonly unknown[]): unknown => {
-    served ??= make(settings, tell);
+    served ??= make(settings, emit);
     const methods = served as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>;
     if (!methods[method]) throw new TypeError(`the thread serves no method ${method}`);
     return methods[method](...args);
@@ -86,10 +86,10 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
     served = undefined;
     if (ending) close(ending);
   };
-  const callAnew = (error: unknown, method: string, args: readonly unknown[]): unknown => {
+  const renewAndCall = (error: unknown, method: string, args: readonly unknown[]): unknown => {
     if (!renewal?.isFor(error)) throw error;
     end();
-    renewal.prepare(error, settings, tell);
+    renewal.prepare(error, settings, emit);
     return call(method, args);
   };
   const answer = (id: number, work: () => unknown): void => {
@@ -111,7 +111,7 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
         try {
           return call(method, args);
         } catch (error) {
-          return callAnew(error, method, args);
+          return renewAndCall(error, method, args);
         }
       });
     }

@@ -64,8 +64,8 @@ export const OP_DESCRIPTIONS: Readonly<Record<OpKind, OpDescription>> = {
     lines(_, op, _slot, trace) {
       const { many, source } = op.rows as PlanRows;
       const by = op.resolver ? ` ${nameResolver(op.resolver)}${figuresText(trace?.ops.get(op))}` : "";
-      const asked = trace?.asked.get(op);
-      return [`Rows of ${many.fqn}, ${SOURCES[source]}${by}`, ...(asked === undefined ? [] : [`asked of the database: ${asked}`])];
+      const test = trace?.tests.get(op);
+      return [`Rows of ${many.fqn}, ${SOURCES[source]}${by}`, ...(test === undefined ? [] : [`asked of the database: ${test}`])];
     },
   },
 };
@@ -88,12 +88,12 @@ export function stepName(plan: Plan, op: PlanOp): string {
   return OP_DESCRIPTIONS[op.kind].provider(plan, op) || joinName(plan, op);
 }
 
-/** The figures of an op in words. */
+/** The figures of an op as text. */
 export function figuresText(figures: OpFigures | undefined): string {
   return figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
 }
 
-/** Milliseconds in words. */
+/** A number of milliseconds as text. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(1)} ms`;
 }

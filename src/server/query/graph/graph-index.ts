@@ -1,6 +1,6 @@
 /**
- * A graph turned into lookup tables, once per deployment: what name resolution, the planner and the
- * executor read.
+ * Lookup tables of a graph for name resolution, the planner and the executor; built once per
+ * deployment.
  */
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";

@@ -88,8 +88,8 @@ export type Member = ScalarInfo | RelationInfo | ManyInfo;
 export interface RowsParameter {
   readonly many: ManyInfo;
   /**
-   * The child's features that are the columns, as spelled in the resolver with the path from the
-   * child; empty = its scalars that can be had.
+   * The columns: names as written in the resolver, and paths from the child's class; empty = all
+   * available scalars of the child.
    */
   readonly columns: readonly { readonly name: string; readonly path: string }[];
   readonly filters: readonly Expression[];

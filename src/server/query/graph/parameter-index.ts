@@ -5,7 +5,7 @@ import { fromProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { ManyInfo, Member, NamespaceInfo, ParameterInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
-/** The parameters that a function's parameter stands for: one, or one per column of a table. */
+/** The parameters of the index for one of a function: one, or one per column of a table. */
 export function parameterInfos(input: ResolverInput, namespace: string, namespaces: ReadonlyMap<string, NamespaceInfo>): ParameterInfo[] {
   if (input.kind.case === "rows") return [rowsParameter(input.name, input.kind.value, namespace, namespaces)];
   if (input.kind.case !== "table") return [parameterInfo(input, namespace, namespaces)];

@@ -10,11 +10,11 @@ import { expiryOfSlot } from "../run/expiry.ts";
 import type { GivenFailures, Run } from "../run/run.ts";
 import type { SourceRows } from "./rows-source.ts";
 
-/** Child rows that a run of their plan can begin with: for each parent a stretch of them. */
+/** Child rows as the input of a run of their plan: a contiguous range of them for each parent. */
 export interface FoundRows {
   /** The rows of the run whose child rows they are. */
   readonly parents: readonly Row[];
-  /** The beginning of each parent's stretch, and the end of the last one. */
+  /** The start of each parent's range, and the end of the last one. */
   readonly bounds: readonly number[];
   /** For each child row the row of the run that it belongs to. */
   readonly parentOf: readonly Row[];

@@ -60,7 +60,7 @@ export function inChunks(rows: readonly Row[], size: number): (readonly Row[])[]
 }
 
 /**
- * The rows with different arguments, and for each row the position of the one that stands for it.
+ * The rows with distinct arguments, and for each row the position of the one with equal arguments.
  */
 function mergeEqual(run: Run, op: PlanOp, rows: readonly Row[]): { distinct: Row[]; at: number[] } {
   if (op.inputs.some((input) => input.parameter.rows)) return { distinct: [...rows], at: rows.map((_, position) => position) };

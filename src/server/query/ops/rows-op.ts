@@ -1,6 +1,6 @@
 /**
- * Finding the rows of has-many relations and computing their features, all rows of all parents
- * together.
+ * Execution of `rows` operations: the rows of has-many relations are found, and their features
+ * computed for all parents together.
  */
 
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -85,10 +85,7 @@ class TableColumns {
     return { values: this.found.columns[child.slot(slot).given] ?? [], failures: this.found.failures.get(slot) ?? NO_FAILURES };
   }
 
-  /**
-   * The rows whose computed feature time is not after the time that they are asked about at;
-   * undefined = all.
-   */
+  /** The rows whose computed feature time is not after the row's query time; undefined = all. */
   visibleAt(timeTextOf: (row: number) => string): readonly number[] | undefined {
     const { many, columns } = this.rows;
     const position = columns.get(many.foreign.featureTime?.name ?? "");

@@ -71,8 +71,8 @@ async function fetchedRows(run: Run, op: PlanOp, rows: PlanRows, fetch: Fetch, p
       const failure = resolver.sql ? sqlFailure(error, path, resolver, resolver.sql) : callFailure(error, path, resolver);
       return { groups: part.map(() => failure), columns: new Map(), rows: 0 };
     });
-  const isToldOnce = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
-  const raw = isToldOnce ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
+  const takesOneTime = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
+  const raw = takesOneTime ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
   run.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
   return checked(raw, wantedOf(run, op, rows), resolver, path);
 }

@@ -38,19 +38,19 @@ export interface FilterTarget {
 export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<SqlFilter | undefined> {
   const types = await columnTypes(target.sql, target.source);
   if (!types || target.keys.some((key) => isConverted(key, target, types))) return undefined;
-  const asked = askable(test, target, types);
-  if (!asked) return undefined;
+  const tested = testablePart(test, target, types);
+  if (!tested) return undefined;
   const parameters: FeatureValue[] = [];
-  write(asked, target, types, (value) => {
+  write(tested, target, types, (value) => {
     parameters.push(value);
     return "";
   });
   return {
-    test: asked,
+    test: tested,
     parameters,
     text(from) {
       let position = from;
-      return write(asked, target, types, () => target.source.placeholder(position++)) ?? "";
+      return write(tested, target, types, () => target.source.placeholder(position++)) ?? "";
     },
   };
 }
@@ -82,9 +82,9 @@ export function forgetTypes(sql: SqlInfo): void {
 }
 
 /** The part of a test that the source can evaluate: every row that passes the test passes it. */
-function askable(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
+function testablePart(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
   if (test.kind === "compare" || test.kind === "in") return write(test, target, types, () => "") === undefined ? undefined : test;
-  const parts = test.tests.map((one) => askable(one, target, types));
+  const parts = test.tests.map((one) => testablePart(one, target, types));
   return test.kind === "all" ? allOf(parts) : anyOf(parts);
 }
 

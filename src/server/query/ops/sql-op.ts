@@ -183,7 +183,8 @@ function readColumns(
 }
 
 /**
- * The row with a key. When there is none, a row whose own key is not of its type may have been it.
+ * The row with a key. When there is none, but a row has a key of another type, the result is that
+ * row's error.
  */
 function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: Row): Found {
   const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
@@ -205,7 +206,7 @@ function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: re
   return found.length === 0 && broken ? new ForeignRow(primary, broken, `${primary.fqn} = ${describeBare(key)}`) : single(call, found, of);
 }
 
-/** Rows whose feature time lies after the time asked about are not seen. */
+/** Rows whose feature time lies after the query time are not visible. */
 function isVisible({ frame }: SqlCall, row: FoundRow, nowMs: number): boolean {
   const time = frame.namespace.featureTime;
   if (!time) return true;

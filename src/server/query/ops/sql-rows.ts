@@ -31,10 +31,7 @@ export interface RowsQuery {
   readonly path: string;
   /** The test without which a row is of no use. */
   readonly test: RowTest | undefined;
-  /**
-   * For each set of arguments, the time that it is asked about at; the same for all when the query
-   * takes the time.
-   */
+  /** The query time of each set of arguments; the same for all when the query takes the time. */
   readonly times: readonly QueryTime[];
   readonly context: RunContext;
   readonly signal: AbortSignal;
@@ -62,7 +59,7 @@ export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][
   if (!filter) return readByKey(call, keys, exactName, undefined);
   try {
     const found = await readByKey(call, keys, exactName, filter);
-    context.trace?.askedFor(op, testText(filter.test));
+    context.trace?.recordTest(op, testText(filter.test));
     return found;
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;

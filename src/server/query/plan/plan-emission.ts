@@ -146,9 +146,9 @@ class Emission {
 
   /** Whether a goal could have a value although its row does not exist. */
   #needsRow(goal: Goal): boolean {
-    const tell = this.#sources.get(goal.frame) ?? [];
+    const sources = this.#sources.get(goal.frame) ?? [];
     const call = this.result.decisions.get(goal)?.call;
-    return tell.length > 0 && goal.given < 0 && !(call && tell.includes(call));
+    return sources.length > 0 && goal.given < 0 && !(call && sources.includes(call));
   }
 
   #slots(frames: readonly PlanFrame[]): PlanSlot[] {
@@ -221,7 +221,10 @@ function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: re
   return found;
 }
 
-/** The feature of an output of child rows: a list of values, or of objects of what can be had. */
+/**
+ * The feature of an output of child rows: a list of values, or of objects with the available
+ * features.
+ */
 function rowsFeature(feature: ScalarInfo, rows: PlanRows | undefined, pick: string | undefined): ScalarInfo {
   if (!rows) return feature;
   const outputAt = (position: number | undefined) => rows.child.outputs[position ?? -1];

@@ -96,7 +96,7 @@ function decoded({ form, value }: RequestInput): unknown {
   }
 }
 
-/** Rows made of lists. Throws BadGiven when two are not equally long. */
+/** Rows from lists of values. Throws BadGiven when two have different lengths. */
 export function zipped(path: string, lists: readonly GivenList[]): FeatureValue {
   const [first, ...others] = lists;
   const odd = others.find((list) => list.values.length !== first?.values.length);

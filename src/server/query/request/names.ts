@@ -52,7 +52,7 @@ export interface UnknownName {
    * forbids it.
    */
   readonly describe: (guess: Guess) => string;
-  /** Whether the name exists but cannot be asked for here. */
+  /** Whether the name exists but cannot be requested here. */
   readonly unsupported?: boolean;
 }
 

@@ -39,15 +39,15 @@ export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: Pla
   }
 }
 
-/** The key that a row was looked up by, in words: `user.id = 5`. */
+/** The key by which a row was looked up, as text: `user.id = 5`. */
 export function lookedFor(keys: readonly { readonly fqn: string }[], values: readonly FeatureValue[]): string {
   const parts = keys.map(({ fqn }, position) => `${fqn} = ${describeBare(values[position])}`);
   return parts.join(" and ");
 }
 
 /**
- * Words for a lookup that found only a row whose feature time lies after the query's time, which
- * is not seen yet.
+ * The message for a lookup that found only a row whose feature time lies after the query's time, so
+ * that it is not visible.
  * @param by for example `user.id = 5`
  * @param time the feature time as the source gave it
  */
@@ -57,7 +57,7 @@ export function hiddenBy(by: string, time: unknown, nowText: string): string {
 }
 
 /**
- * Words for a row that a required relation leads to and that does not exist.
+ * The message for a missing row of a required relation.
  * @param sources the sources that were asked
  * @param by for example `user.id = 5`
  */
@@ -110,7 +110,7 @@ export function failed(failure: CellFailure): Outcome {
   return { kind: "failed", failure };
 }
 
-/** A call that answered with an error for all it was to give. */
+/** The error of a call that failed for all of its rows. */
 export class CallFailed extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -121,7 +121,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** The failure of a call that never answered. */
+/** The failure of a call without a result. */
 export function callFailure(error: unknown, path: string, resolver: ResolverInfo): CellFailure {
   const base = { path, resolver: resolver.fqn };
   if (error instanceof CallFailed) return { ...base, code: error.code, message: error.message, exception: error.exception };
@@ -135,7 +135,9 @@ export function callFailure(error: unknown, path: string, resolver: ResolverInfo
   return { ...base, code: ErrorCode.RESOLVER_FAILED, message: `${nameResolver(resolver)} could not be run: ${message}` };
 }
 
-/** Epoch milliseconds of a feature time as a resolver gave it; undefined when it is none. */
+/**
+ * Epoch milliseconds of a feature time as a resolver returned it; undefined when it is not a time.
+ */
 export function observedTime(raw: unknown): number | undefined {
   if (raw instanceof Date) return raw.getTime();
   if (typeof raw !== "string") return undefined;

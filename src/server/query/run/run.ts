@@ -33,7 +33,7 @@ export interface Run {
 
   /** The time that a row is answered as of. */
   timeOf(row: Row): QueryTime;
-  /** The times of rows that are made of some of this run; undefined = all have the query's. */
+  /** The times of rows derived from some rows of this run; undefined = all have the query's. */
   timesOf(rows: readonly Row[]): readonly QueryTime[] | undefined;
   /** The times of rows in microseconds since 1970; one for all when they have the query's. */
   microsOf(rows: readonly Row[]): bigint | readonly bigint[];
@@ -111,8 +111,8 @@ export interface RunObserver {
    */
   writeBegan(values: number, relations: number): (error?: unknown) => void;
   /**
-   * Calls a worker for an op. The call is told the span, so that what the resolver calls in turn
-   * can be a part of it.
+   * Calls a worker for an op. The call carries the span, as the parent of the resolver's own
+   * requests.
    */
   call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult>;
   /** A source whose statements for an op are watched. */

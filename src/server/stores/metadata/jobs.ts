@@ -48,7 +48,7 @@ export interface JobRecord {
   readonly priority: number;
   readonly group: ResourceGroup | undefined;
   readonly idempotencyKey: string | undefined;
-  /** When it is due; 0 = at once. */
+  /** Time at which it is due; 0 = at once. */
   readonly runAt: number;
   readonly deadlineAt: number | undefined;
   readonly maxAttempts: number;

@@ -23,6 +23,6 @@ serve<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
   close: (database) => database.close(),
   renewal: {
     isFor: isDamage,
-    prepare: (damage, { path }, tell) => tell("renewed", errorText(damage), setAside(path)),
+    prepare: (damage, { path }, emit) => emit("renewed", errorText(damage), setAside(path)),
   },
 });
