@@ -123,7 +123,10 @@ function testOf(typed: TypedExpression, windowMicros: bigint): RowTest | undefin
   return values.length <= MAX_LISTED ? { kind: "in", path: listed, values } : undefined;
 }
 
-/** The test of a negation. A negated order is left to the filter: with NaN it is no order. */
+/**
+ * The test of a negation. A negated order comparison is left to the filter: with NaN it is not the
+ * opposite comparison.
+ */
 function negated(typed: TypedExpression | undefined, windowMicros: bigint): RowTest | undefined {
   const path = typed && pathOf(typed);
   if (path !== undefined) return isTrue(path, false);

@@ -16,7 +16,7 @@ import { type Answer, type AnswerField, answerToProto, typedOutputs } from "./an
 const DATA = QueryResponseSchema.field.data.number;
 const META = QueryResponseSchema.field.meta.number;
 const TYPES = QueryMetaSchema.field.types.number;
-/** Numbers of the fields of a map's entry, which the wire format gives. */
+/** Field numbers of a map's entry, fixed by the wire format. */
 const MAP_KEY = 1;
 const MAP_VALUE = 2;
 const RESULT = FeatureResultSchema.field;

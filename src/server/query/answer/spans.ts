@@ -70,7 +70,7 @@ export class SpanRecorder {
     this.#ended.push({ ...span, durationMs: performance.now() - span.began });
   }
 
-  /** Ends the first span and everything still open, and gives all spans, the first one first. */
+  /** Ends the first span and every open one; returns all spans, the first one first. */
   finish(place: Pick<SpanRecord, "queryId" | "deploymentId">, facts: SpanFacts, error = ""): Omit<SpanRecord, "environmentId">[] {
     for (const span of this.#open) this.end(span, {}, "not finished when the query was answered");
     this.#open.add(this.root);

@@ -24,7 +24,7 @@ export const MAX_STAGES_SIZE = 32 * 1024 * 1024;
 /** Most stages of a query. */
 const MAX_STAGES = 1_000;
 
-/** The values that a step gave. */
+/** The values that a step produced. */
 export interface Stage {
   /** The op's kind, or `stored` for values read from the online store. */
   readonly kind: string;

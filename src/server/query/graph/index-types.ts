@@ -22,7 +22,7 @@ export interface ScalarInfo {
   /** As a Python user writes it. */
   readonly typeName: string;
   readonly nullable: boolean;
-  /** Used when no provider gives a value; undefined = none. */
+  /** Value used when no provider has one; undefined = no default. */
   readonly defaultValue: FeatureValue | undefined;
   /**
    * Oldest stored value that may be served, milliseconds; Infinity = never expires, 0 = not stored.
@@ -32,7 +32,7 @@ export interface ScalarInfo {
   readonly featureId: number | undefined;
   /** Whether its values go to the online store and are read from there (`store_online`). */
   readonly storesOnline: boolean;
-  /** Whether null goes there too (`cache_nulls`). */
+  /** Whether null is stored there too (`cache_nulls`). */
   readonly storesNull: boolean;
   readonly primary: boolean;
   readonly featureTime: boolean;
@@ -60,7 +60,7 @@ export interface RelationInfo {
   /** Whether a missing row is legal. */
   readonly optional: boolean;
   readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
-  /** Whether the join gives the foreign row's primary key. */
+  /** Whether the join determines the foreign row's primary key. */
   readonly onPrimaryKey: boolean;
 }
 

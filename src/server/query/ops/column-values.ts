@@ -6,7 +6,7 @@ import { durationSeconds } from "../../sql/duration-text.ts";
 import type { SqlType } from "../../sql/source.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 
-/** Digits of an integer as a column of decimals gives it. */
+/** Digits of an integer in a column of decimals. */
 const WHOLE = /^([+-]?\d+)\.0*$/;
 /** Types whose values are shown in quotes. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "char", "varchar"]);

@@ -1,4 +1,4 @@
-/** Child rows as their source gave them, in the order of their parents. */
+/** Child rows as their source returned them, in the order of their parents. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";
@@ -18,13 +18,13 @@ export interface FoundRows {
   readonly bounds: readonly number[];
   /** For each child row the row of the run that it belongs to. */
   readonly parentOf: readonly Row[];
-  /** For each feature that the source gives, the values of the child rows. */
+  /** For each feature that the source provides, the values of the child rows. */
   readonly columns: readonly (readonly FeatureValue[])[];
   /** Failed values, by slot and row of the plan of child rows. */
   readonly failures: GivenFailures;
 }
 
-/** Takes the rows of a source that are to be seen at the time of their parent. */
+/** Selects the rows of a source that are visible at the time of their parent. */
 export function foundRows(run: Run, op: PlanOp, parents: readonly Row[], source: SourceRows): FoundRows {
   const rows = op.rows as PlanRows;
   const picked: number[] = [];
@@ -50,8 +50,8 @@ export function foundRows(run: Run, op: PlanOp, parents: readonly Row[], source:
 }
 
 /**
- * Whether a row of that feature time is seen at a time: a row without one is. Times are canonical
- * text, whose order is theirs.
+ * Whether a row with a feature time is visible at a time; a row without one always is. Times are
+ * canonical text, which sorts by time.
  */
 export function isVisible(time: FeatureValue | undefined, nowText: string): boolean {
   return typeof time !== "string" || time <= nowText;

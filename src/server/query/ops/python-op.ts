@@ -145,7 +145,7 @@ function argumentsOf(run: Run, op: PlanOp, rows: readonly Row[]): Pick<ResolverC
   return { columns, ...(groups ? { groups } : {}), ...(tables ? { tables } : {}) };
 }
 
-/** Rows of the class that a resolver gave for a batch, matched by primary key. */
+/** The rows of its class that a resolver returned for a batch, matched by primary key. */
 function rowsByKey(
   run: Run,
   op: PlanOp,

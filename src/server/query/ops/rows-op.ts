@@ -17,7 +17,7 @@ import { type FoundRows, foundRows, isVisible, keepFoundRows } from "./found-row
 import type { Op } from "./op.ts";
 import { fetchRows, type SourceRows } from "./rows-source.ts";
 
-/** Finds child rows, and computes what is needed of them. */
+/** Finds child rows, and computes their needed features. */
 export const rowsOp: Op<RowsResults> = {
   verdict: verdictOf,
   run: (run, op, parents) =>
@@ -29,7 +29,7 @@ export const rowsOp: Op<RowsResults> = {
 };
 
 /**
- * Computes what is needed of the rows that a source gave.
+ * Computes the needed features of the rows that a source returned.
  * @param isFresh whether they are to be stored where the plan says so
  */
 export function computeRows(run: Run, op: PlanOp, parents: readonly Row[], source: SourceRows, isFresh: boolean): Awaitable<RowsResults> {

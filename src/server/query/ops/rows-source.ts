@@ -23,7 +23,7 @@ import { scanOf } from "./scan-op.ts";
 import { sqlFailure } from "./sql-refusal.ts";
 import { queryBodies, queryByKey, sourceOf } from "./sql-rows.ts";
 
-/** Rows as their source gave them. */
+/** Rows as their source returned them. */
 export interface SourceRows {
   /** For each parent, its rows; or why it has none. */
   readonly groups: readonly (readonly number[] | CellFailure)[];
@@ -34,7 +34,7 @@ export interface SourceRows {
   readonly rows: number;
 }
 
-/** Columns of values as their source gave them, before they are checked. */
+/** Columns of values as their source returned them, before they are checked. */
 export interface RawColumns {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;

@@ -16,8 +16,8 @@ const MAX_KEPT = 64;
 const MAX_STATEMENTS = 8;
 
 /**
- * Runs a statement, or gives the result of the same one that another step ran; a failure of that
- * one is not shared. Results are not to be changed.
+ * Runs a statement, or returns the result of the same one that another step ran; failures are not
+ * shared. Results must not be changed.
  */
 export async function runStatement(
   context: RunContext,

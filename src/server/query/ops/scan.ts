@@ -1,4 +1,4 @@
-/** Rows that a Python resolver gave, looked up by key. */
+/** Lookup by key in the rows that a Python resolver returned. */
 
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";

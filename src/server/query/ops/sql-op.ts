@@ -29,13 +29,13 @@ interface ReadColumn {
   readonly coerce: Coercer;
 }
 
-/** A row as the database gave it. */
+/** A row as the database returned it. */
 interface FoundRow {
   readonly values: readonly unknown[];
   readonly columns: ReadonlyMap<ScalarInfo, ReadColumn>;
 }
 
-/** The feature time of a row that is not seen yet. */
+/** The feature time of a row that is not visible yet. */
 class Hidden {
   constructor(readonly time: unknown) {}
 }

@@ -55,7 +55,7 @@ class Emission {
   readonly #slotOf: ReadonlyMap<Goal, SlotId>;
   readonly #nodes: readonly FrameNode[];
   readonly #frameOf: ReadonlyMap<FrameNode, FrameId>;
-  /** The calls that tell whether the row of a frame exists. */
+  /** The calls that decide whether the row of a frame exists. */
   readonly #sources: ReadonlyMap<FrameNode, readonly CallNode[]>;
   readonly #ops: PlanOp[] = [];
   readonly #opOf = new Map<string, OpId>();
@@ -133,7 +133,7 @@ class Emission {
     return id;
   }
 
-  /** The frames, with ops that tell whether their rows exist where a slot depends on it. */
+  /** The frames, with the ops that decide whether their rows exist where a slot depends on it. */
   #frames(): PlanFrame[] {
     const looked = new Set(this.#goals.filter((goal) => this.#needsRow(goal)).map((goal) => goal.frame));
     return this.#nodes.map((node, id) => {

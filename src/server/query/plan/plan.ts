@@ -226,7 +226,7 @@ export interface PlanRows {
   readonly relations: ReadonlyMap<string, number>;
   /** Positions of the child plan's outputs for the child's available scalars. */
   readonly whole: readonly number[];
-  /** Whether the source gives all that is needed, so that nothing has to be run. */
+  /** Whether the source provides all needed features, so that nothing has to be run. */
   readonly isComplete: boolean;
 }
 

@@ -106,7 +106,7 @@ function relationPath(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: Re
 
 /**
  * Rows of the child's class by the join: a scan, a query, or a query that takes the join's
- * features. Undefined = the resolver gives no rows.
+ * features. Undefined = the resolver returns no rows.
  */
 function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string | undefined {
   if (many.join.length === 0) return undefined;

@@ -86,7 +86,7 @@ export function givenList(many: ManyInfo, name: string, path: string, input: Req
   return { path, feature, values };
 }
 
-/** The given value, parsed when it came as text; undefined when that is no JSON. */
+/** The given value, parsed when it came as text; undefined when that is not JSON. */
 function decoded({ form, value }: RequestInput): unknown {
   if (form === "typed" || typeof value !== "string") return value;
   try {

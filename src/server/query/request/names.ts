@@ -94,7 +94,10 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
   return { kind: "row", root: rootName, relations, namespace: at };
 }
 
-/** Whether a name says by itself which class it is rooted in; gives that class's namespace. */
+/**
+ * The namespace of the class in which a name is rooted; undefined when the name alone does not
+ * determine it.
+ */
 export function absoluteRoot(index: GraphIndex, text: string): string | undefined {
   const name = text.trim();
   const first = (name.startsWith(".") ? name.slice(1) : name).split(".", 1)[0] as string;

@@ -42,7 +42,7 @@ export class Execution implements Run {
   /** Calls that are under way. */
   #running = 0;
   #over = false;
-  /** The promise that `execute` gave; undefined while nothing is waited for. */
+  /** The promise that `execute` returned; undefined while nothing is awaited. */
   #ended: PromiseWithResolvers<void> | undefined;
 
   /** @param times of each row; undefined = all have the query's */

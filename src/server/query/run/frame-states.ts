@@ -100,7 +100,7 @@ export class FrameStates {
     return this.#row[this.at(frame, row)] as number;
   }
 
-  /** The reason why a row that must exist does not, or why its sources cannot tell. */
+  /** The reason why a row that must exist does not, or why its sources cannot decide. */
   rowFailure(frame: FrameId, row: Row): CellFailure | undefined {
     return this.#rowFailures?.get(this.at(frame, row));
   }

@@ -1,7 +1,4 @@
-/**
- * Outcomes of cells: the values that resolvers give, checked, and the failures of those that give
- * none.
- */
+/** Outcomes of cells: checked values of resolvers, and failures of resolvers without a value. */
 
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
@@ -49,7 +46,7 @@ export function lookedFor(keys: readonly { readonly fqn: string }[], values: rea
  * The message for a lookup that found only a row whose feature time lies after the query's time, so
  * that it is not visible.
  * @param by for example `user.id = 5`
- * @param time the feature time as the source gave it
+ * @param time the feature time as the source returned it
  */
 export function hiddenBy(by: string, time: unknown, nowText: string): string {
   const begins = time instanceof Date ? time.toISOString() : String(time);

@@ -134,8 +134,8 @@ export interface OpResults {
   /** For each output of the op, for each row of the call. */
   readonly outcomes: readonly (readonly Outcome[])[];
   /**
-   * For each row of the call, the row's feature time in epoch milliseconds if the resolver gave
-   * one.
+   * For each row of the call, the row's feature time in epoch milliseconds; undefined when the
+   * resolver returned none.
    */
   readonly observedAt: readonly (number | undefined)[];
   /**
