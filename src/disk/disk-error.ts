@@ -1,4 +1,4 @@
-/** What went wrong with a file, in words that both halves can show. */
+/** Errors of files, with messages for users of both the command line and the server. */
 
 import { dirname } from "node:path";
 import { errorText } from "../domain/error-text.ts";
@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EIO: "input/output error",
 };
 
-/** The same of SQLite, by the first part of its code. */
+/** Messages for SQLite's errors, by the first part of the code. */
 const DATABASE_WORDS: Readonly<Record<string, string>> = {
   SQLITE_FULL: "no space left on the device",
   SQLITE_IOERR: "input/output error",
@@ -41,8 +41,8 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 /**
- * Whether an operation failed because the device, or what may be used of it, is full. Causes are
- * looked at too.
+ * Whether an operation failed because the device is full or the quota used up. The error's causes
+ * are checked too.
  */
 export function isOutOfSpace(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
@@ -51,37 +51,39 @@ export function isOutOfSpace(error: unknown): boolean {
 }
 
 /**
- * Whether an operation failed because the device could not do it, which may pass: it is full, or
- * reading or writing failed.
+ * Whether an operation failed because of the device, perhaps temporarily: it is full, or reading or
+ * writing failed.
  */
 export function isDeviceFailure(error: unknown): boolean {
   return isOutOfSpace(error) || /^(EIO$|SQLITE_IOERR)/.test(systemCode(error) ?? "");
 }
 
-/** Room below which a device counts as full, in bytes. */
+/** Free space below which a device counts as full, in bytes. */
 const LEAST_ROOM = 64 * 1024;
 
-/** Why a file could not be used, in words. `path` is the file, whether it is there or not. */
+/**
+ * The reason why a file could not be used, for a message. `path` is the file, which need not exist.
+ */
 export function reasonAt(path: string, error: unknown): string {
   if (isOutOfSpaceAt(path, error)) return WORDS.ENOSPC as string;
   return systemWords(error) ?? errorText(error);
 }
 
 /**
- * The same of a file. Of a full device SQLite often says only that input or output failed, so the
- * device is asked then.
+ * Whether an operation on a file failed because its device is full. SQLite often reports a full
+ * device as an input/output error, so the device is checked then.
  */
 export function isOutOfSpaceAt(path: string, error: unknown): boolean {
   return isOutOfSpace(error) || (/^SQLITE_(IOERR|CANTOPEN)/.test(systemCode(error) ?? "") && isFull(dirname(path)));
 }
 
-/** Whether the device of a folder has no room; false when it cannot be told. */
+/** Whether the device of a folder is full; false when that is unknown. */
 export function isFull(folder: string): boolean {
   const free = freeBytes(folder);
   return free !== undefined && free < LEAST_ROOM;
 }
 
-/** What a system error means, in words; undefined when it is none that is known. */
+/** The message for a system error; undefined for an unknown one. */
 export function systemWords(error: unknown): string | undefined {
   const code = systemCode(error);
   if (code === undefined) return undefined;
@@ -89,7 +91,7 @@ export function systemWords(error: unknown): string | undefined {
   return Object.hasOwn(WORDS, code) ? WORDS[code] : DATABASE_WORDS[database];
 }
 
-/** A file could not be read, written or locked. */
+/** The error for a file that could not be read, written or locked. */
 export class DiskError extends Error {
   override readonly name = "DiskError";
   /** The next step, when there is one. */
@@ -104,7 +106,7 @@ export class DiskError extends Error {
     this.hint = options.hint;
   }
 
-  /** The error of an operation on a path that the system refused. */
+  /** The error for an operation on a path that the system refused. */
   static from(operation: "read" | "write", path: string, cause: unknown): DiskError {
     const words = systemWords(cause) ?? errorText(cause);
     return new DiskError(`cannot ${operation} ${path}: ${words}`, operation === "read" ? "file_unreadable" : "file_unwritable", { cause });

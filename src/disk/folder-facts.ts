@@ -1,11 +1,11 @@
-/** What a folder can be used for. */
+/** Properties of a folder: rights and free space. */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Bytes that this user may still write to the device of a folder; undefined when it cannot be told,
- * as of a folder that is not there.
+ * Bytes that this user may still write to the device of a folder; undefined when that is unknown,
+ * for example because the folder does not exist.
  */
 export function freeBytes(folder: string): number | undefined {
   try {
@@ -16,22 +16,22 @@ export function freeBytes(folder: string): number | undefined {
   }
 }
 
-/** A folder, or the nearest one above it that is there, in which it can be made. */
+/** Properties of a folder, or of its nearest existing ancestor, in which it can be created. */
 export interface FolderFacts {
-  /** Of the one that is there. */
+  /** Path of the existing folder. */
   readonly path: string;
-  /** Whether this user may make files in it. */
+  /** Whether this user may create files in it. */
   readonly isWritable: boolean;
   /**
-   * Whether other users may make and replace files in it, and it is the one that was asked for.
-   * False on Windows, which knows no modes.
+   * Whether other users may create and replace files in the requested folder; false when it does
+   * not exist, and on Windows, which has no modes.
    */
   readonly isOpenToOthers: boolean;
-  /** Room on its device; undefined when that cannot be told. */
+  /** Free bytes on its device; undefined when that is unknown. */
   readonly freeBytes: number | undefined;
 }
 
-/** The facts of a folder by its absolute path. */
+/** The properties of a folder by its absolute path. */
 export function folderFacts(folder: string): FolderFacts {
   let path = folder;
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path);

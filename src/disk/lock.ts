@@ -1,6 +1,6 @@
 /**
- * A lock between processes that ends with its holder, also with `kill -9`: the write lock of an
- * empty SQLite file. Nothing has to be cleaned up and no lock can be stale.
+ * A lock between processes that ends with its holder, even by `kill -9`: the write lock of an empty
+ * SQLite file. Nothing has to be cleaned up and no lock can be stale.
  */
 
 import { Database } from "bun:sqlite";
@@ -9,18 +9,18 @@ import { dirname } from "node:path";
 import { DiskError, systemCode, systemWords } from "./disk-error.ts";
 import { makePrivateFolder, refuseLink } from "./private-file.ts";
 
-/** How to wait for a lock. */
+/** Options of waiting for a lock. */
 export interface LockOptions {
   /** Longest wait in milliseconds; default 30 s. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** What the lock guards, for the message when it does not come free. */
+  /** Name of the guarded resource, for the message when the lock is not released. */
   readonly what: string;
 }
 
 /**
- * Runs `work` while no other process (and no other call in this one) holds the lock file. Throws
- * DiskError when the wait is too long.
+ * Runs `work` while no other process (and no other call in this one) holds the lock file. Rejects
+ * with DiskError when the wait is too long or the file cannot be locked.
  */
 export async function withFileLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   makePrivateFolder(dirname(path));
@@ -50,9 +50,9 @@ async function openHeld(path: string, options: LockOptions): Promise<Database> {
 }
 
 /**
- * Makes the file, private, unless it is there. It is never opened when it exists, and closed before
- * anything else can run: closing any descriptor of a file drops every POSIX lock that this process
- * has on it.
+ * Creates the file, private, unless it exists. An existing one is not opened, and a new one is
+ * closed before anything else can run: closing any descriptor of a file drops every POSIX lock that
+ * this process has on it.
  */
 function createOnce(path: string): void {
   try {

@@ -1,8 +1,8 @@
 /**
- * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced as
- * a whole, never through a symbolic link that somebody may have put there to be given a secret. A
- * crash leaves the old content or the new. Windows knows no modes: there a file is as private as
- * the folder it is in, and the user's own folder, where all of them are by default, is closed to
+ * Files and folders that hold secrets or state: mode 0600 and 0700 whatever the umask, replaced
+ * atomically, never written through a symbolic link, which another user could have placed to obtain
+ * a secret. A crash leaves the old content or the new. Windows has no modes: there a file is as
+ * private as its folder, and the user's own folder, where all of them are by default, is closed to
  * other users.
  */
 
@@ -15,8 +15,8 @@ import { renameInPlaceSync } from "./rename.ts";
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
 /**
- * Creates a folder and those above it, mode 0700. One that is there already keeps its rights: it
- * may serve others too.
+ * Creates a folder and its missing parents, mode 0700. An existing one keeps its mode: it may have
+ * other uses.
  */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -24,7 +24,7 @@ export function makePrivateFolder(path: string): void {
 
 /**
  * Makes sure that a file exists with mode 0600, so that a database opened on it is private from its
- * first byte. A link is refused.
+ * first byte. Throws the system's error, also for a symbolic link.
  */
 export function createPrivateFile(path: string): void {
   const fd = openSync(path, constants.O_CREAT | constants.O_RDWR | NO_FOLLOW, 0o600);
@@ -37,15 +37,15 @@ const LARGEST_TEXT = 16 * 1024 * 1024;
 
 /**
  * Reads a text file; undefined when there is none. By default a symbolic link is followed, because
- * nothing is changed. Throws DiskError.
+ * reading changes nothing. Throws DiskError.
  */
 export function readPrivateFile(path: string, { followLinks = true }: { readonly followLinks?: boolean } = {}): string | undefined {
   return readRegularFile(path, { maxBytes: LARGEST_TEXT, followLinks })?.toString("utf8");
 }
 
 /**
- * Whether the mode of a file lets anybody but its owner read or write it; false where there is
- * none, and on Windows, which knows no modes.
+ * Whether the mode of a file allows others than its owner to read or write it; false when there is
+ * none, and on Windows, which has no modes.
  */
 export function isOpenToOthers(path: string): boolean {
   if (process.platform === "win32") return false;
@@ -54,8 +54,8 @@ export function isOpenToOthers(path: string): boolean {
 }
 
 /**
- * Gives a file mode 0600 and a folder 0700; false when there is none, or its mode is not this
- * user's to change. On Windows nothing is changed.
+ * Sets a file's mode to 0600 or a folder's to 0700; false when there is none, or this user may not
+ * change it. On Windows nothing is changed.
  */
 export function closeToOthers(path: string): boolean {
   try {
@@ -67,9 +67,9 @@ export function closeToOthers(path: string): boolean {
 }
 
 /**
- * Writes a file with mode 0600 beside its place and renames it there; folders that are missing are
- * made with mode 0700. With `durable` (the default) it is on the disk when this returns. Throws
- * DiskError, also when a symbolic link stands at the path.
+ * Writes a temporary file with mode 0600 and renames it to the path; missing folders are created
+ * with mode 0700. With `durable` (the default) it is on the disk when this returns. Throws
+ * DiskError, also when the path is a symbolic link.
  */
 export function writePrivateFile(
   path: string,
@@ -101,7 +101,7 @@ export function writePrivateFile(
   }
 }
 
-/** Throws DiskError when a symbolic link stands at the path. */
+/** Throws DiskError when the path is a symbolic link. */
 export function refuseLink(path: string): void {
   try {
     if (!lstatSync(path).isSymbolicLink()) return;

@@ -1,6 +1,6 @@
 /**
- * Reading a file whose place is known and whose nature is not: a plain file of a bounded size only,
- * for a pipe or a device may never answer, or never end.
+ * Reading of a path of unknown kind: only regular files of a bounded size, since reading a pipe or
+ * a device may block forever or never end.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -9,7 +9,7 @@ import { DiskError, systemCode } from "./disk-error.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Whether a plain file, or a link to one, is there to be seen. */
+/** Whether the path is a regular file, or a link to one, that this user can see. */
 export function isRegularFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
@@ -18,18 +18,18 @@ export function isRegularFile(path: string): boolean {
   }
 }
 
-/** How to read. */
+/** Options of reading. */
 export interface RegularFileOptions {
-  /** More bytes are refused. */
+  /** Largest size of the file; a larger one is refused. */
   readonly maxBytes: number;
   /** Follow a symbolic link at the path. Default true. */
   readonly followLinks?: boolean;
 }
 
 /**
- * Reads a file whole, without waiting for anything but the disk; undefined when there is none.
- * Throws DiskError: `is_a_folder`, `not_a_file` for a pipe, socket or device, `file_too_large`,
- * `symlink_refused`, and `file_unreadable` with what the system said.
+ * Reads a whole file, never blocking on a pipe or device; undefined when there is none. Throws
+ * DiskError: `is_a_folder`, `not_a_file` for a pipe, socket or device, `file_too_large`,
+ * `symlink_refused`, and `file_unreadable` with the system's message.
  */
 export function readRegularFile(path: string, { maxBytes, followLinks = true }: RegularFileOptions): Buffer | undefined {
   let fd: number | undefined;
@@ -60,7 +60,7 @@ export function readRegularFile(path: string, { maxBytes, followLinks = true }: 
   }
 }
 
-/** The error for a symbolic link where secrets lie. */
+/** The error for a symbolic link at the path of a secret. */
 export function linkRefused(path: string): DiskError {
   return new DiskError(`${path} is a symbolic link; secrets are not written through links`, "symlink_refused", {
     hint: "Remove the link, or name the real file.",

@@ -1,18 +1,17 @@
 /**
- * Renames that put a file in its place. On Windows one is refused while another program has the old
- * or the new file open, as a virus scanner, an indexer or another svc does for a moment; it is
- * tried again until they let go.
+ * Atomic renames. On Windows a rename fails while another program has the old or the new file open,
+ * as a virus scanner, an indexer or another svc briefly does; it is retried until they close it.
  */
 
 import { promises, renameSync } from "node:fs";
 import { systemCode } from "./disk-error.ts";
 
-/** Longest time to wait for other programs, in milliseconds. */
+/** Longest time of retries, in milliseconds. */
 export const RENAME_PATIENCE_MS = 2_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
 
-/** Renames, also over a file that is there. Rejects with the system's error. */
+/** Renames a file, replacing an existing one. Rejects with the system's error. */
 export async function renameInPlace(from: string, to: string): Promise<void> {
   for (const pauses = pausesBetween(); ; ) {
     try {
@@ -24,7 +23,7 @@ export async function renameInPlace(from: string, to: string): Promise<void> {
   }
 }
 
-/** The same, without giving up the thread. Throws the system's error. */
+/** Renames a file, replacing an existing one; blocks the thread. Throws the system's error. */
 export function renameInPlaceSync(from: string, to: string): void {
   for (const pauses = pausesBetween(); ; ) {
     try {
@@ -37,8 +36,8 @@ export function renameInPlaceSync(from: string, to: string): void {
 }
 
 /**
- * How long to wait after an error; throws the error when waiting would not help or has lasted long
- * enough.
+ * The pauses between attempts, in milliseconds: `next` throws the error when another attempt would
+ * not help or too much time has passed.
  */
 function pausesBetween(): { next(error: unknown): number } {
   const until = performance.now() + RENAME_PATIENCE_MS;

@@ -1,8 +1,7 @@
 /**
- * Results that are worth keeping between processes, in a private folder: a file for each, named by
- * the hash of all that the result is a function of. A file that is damaged, cut short, not this
- * user's alone, or another's under a wrong name counts as absent; a folder that cannot be written
- * keeps nothing.
+ * A cache of results shared by processes, in a private folder: a file for each result, named by the
+ * hash of all its inputs. A file that is damaged, truncated, accessible to other users, or stored
+ * under a wrong name counts as absent; in a folder that cannot be written nothing is stored.
  */
 
 import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -21,16 +20,14 @@ export interface CacheLimits {
 
 const DIGEST_BYTES = 32;
 
-/** The results in a folder. What was asked for longest ago goes first when there are too many. */
+/** The results in a folder; the least recently used ones are removed when there are too many. */
 export class ResultCache {
   constructor(
     readonly folder: string,
     readonly limits: CacheLimits,
   ) {}
 
-  /**
-   * The result of a key of lower-case hex digits; undefined when there is none that can be used.
-   */
+  /** The result of a key, lower-case hex digits; undefined when no valid one is stored. */
   get(key: string): Uint8Array | undefined {
     const path = join(this.folder, key);
     try {
@@ -47,8 +44,8 @@ export class ResultCache {
   }
 
   /**
-   * Keeps a result, and drops others that no longer fit. Whoever writes last under a key wins, with
-   * a whole file.
+   * Stores a result, and removes others that exceed the limits. Writes are atomic; the last one of
+   * a key wins.
    */
   put(key: string, result: Uint8Array): void {
     const packed = Bun.zstdCompressSync(result, { level: 1 });
@@ -62,10 +59,7 @@ export class ResultCache {
   }
 }
 
-/**
- * Removes the files of a folder that were written or asked for longest ago until the rest is within
- * the limits.
- */
+/** Removes the least recently used files of a folder until the rest is within the limits. */
 export function prune(folder: string, { maxBytes, maxFiles }: CacheLimits): void {
   let bytes = 0;
   let files = 0;
@@ -76,13 +70,13 @@ export function prune(folder: string, { maxBytes, maxFiles }: CacheLimits): void
   }
 }
 
-/** Says that a file was asked for now, where that can be said. */
+/** Marks a file as used now, where that is permitted. */
 function touch(path: string): void {
   const now = new Date();
   try {
     utimesSync(path, now, now);
   } catch {
-    // In a folder that may only be read nothing is ever dropped, so that it need not be known.
+    // From a read-only folder nothing is removed, so that the time of use does not matter.
   }
 }
 
@@ -90,7 +84,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Whoever may write here drops it the next time.
+    // A process that may write here removes it later.
   }
 }
 

@@ -1,6 +1,5 @@
 /**
- * Unpacking an archive that is not trusted: checked entry by entry, and in place as a whole or not
- * at all.
+ * Unpacking of untrusted archives: checked entry by entry, and unpacked completely or not at all.
  */
 
 import { mkdir, open, rm } from "node:fs/promises";
@@ -12,8 +11,8 @@ import { systemCode } from "./disk-error.ts";
 import { renameInPlace } from "./rename.ts";
 
 /**
- * What this system takes: on Windows and macOS, names that differ in case are one file, and some
- * mean something else.
+ * The limits of archives on this system: on Windows and macOS, names that differ only in case are
+ * the same file, and some names are reserved.
  */
 export const UNPACK_LIMITS: ArchiveLimits = {
   ...ARCHIVE_LIMITS,

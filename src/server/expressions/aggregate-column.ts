@@ -10,7 +10,7 @@ import type { ChildRows } from "./compiled.ts";
 
 type Aggregation = Extract<TypedExpression, { kind: "aggregation" }>;
 
-/** Compiles an aggregation whose filters and column are compiled. */
+/** Compiles an aggregation from its compiled filters and column. */
 export function compileAggregation(node: Aggregation, filters: readonly Evaluate[], column: Evaluate | undefined): Evaluate {
   const widen = node.widened && node.column ? widener(node.column.type, node.widened) : undefined;
   const compute = column && widenColumn(column, widen);
@@ -79,7 +79,7 @@ function taken({ values, errors }: Column, rows: readonly number[], keepsNulls: 
   return result;
 }
 
-/** The order of times; rows without one come first. */
+/** Comparison of times for sorting; rows without a time come first. */
 function inTime(a: FeatureValue, b: FeatureValue): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   return compareValues(a, b);

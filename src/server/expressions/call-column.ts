@@ -9,7 +9,7 @@ import { type Column, type Evaluate, widenColumn } from "./column.ts";
 type Call = Extract<TypedExpression, { kind: "call" }>;
 type Run = (...values: readonly FeatureValue[]) => FeatureValue;
 
-/** Compiles a call of a function whose arguments are compiled. */
+/** Compiles a call of a function from its compiled arguments. */
 export function compileCall(call: Call, computed: readonly Evaluate[]): Evaluate {
   const inputs = computed.map((compute, index) => {
     const target = call.widened[index];
@@ -88,8 +88,8 @@ function any(run: Run, columns: readonly Column[], rows: number, seesNulls: bool
 }
 
 /**
- * Arguments are functions that give the row's value, or throw its error: what is not asked for does
- * not fail.
+ * Applies a lazy function. Its arguments are functions that return the row's value or throw its
+ * error, so that an argument that is not evaluated cannot fail.
  */
 function lazily(run: Run, columns: readonly Column[], rows: number): Column {
   const values = new Array<FeatureValue>(rows);

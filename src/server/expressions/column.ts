@@ -1,4 +1,4 @@
-/** Columns while an expression is computed. */
+/** Columns of an evaluation. */
 
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ChildRows, RowColumns } from "./compiled.ts";
@@ -13,9 +13,9 @@ export interface Column {
 /** The rows that an expression is computed for. */
 export interface Frame {
   readonly rows: RowColumns;
-  /** Of all rows, or per row. */
+  /** The query's time in microseconds since 1970, for all rows or per row. */
   readonly nowMicros: bigint | readonly bigint[];
-  /** The rows around the brackets, and how these rows belong to them. */
+  /** The parent rows, outside the aggregation, and the assignment of these child rows to them. */
   readonly outer?: { readonly frame: Frame; readonly children: ChildRows };
 }
 
@@ -27,7 +27,7 @@ export function nowOf({ nowMicros }: Frame, row: number): bigint {
   return typeof nowMicros === "bigint" ? nowMicros : (nowMicros[row] as bigint);
 }
 
-/** The same column with its values brought to another type. */
+/** The same column with its values converted to another type. */
 export function widenColumn(compute: Evaluate, widen: ((value: FeatureValue) => FeatureValue) | undefined): Evaluate {
   if (!widen) return compute;
   return (frame) => {

@@ -1,4 +1,4 @@
-/** Compiling an expression to code that computes whole columns. */
+/** Compilation of an expression to code that computes whole columns. */
 
 import type { Expression } from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
@@ -15,24 +15,24 @@ import { referencesOf } from "./references.ts";
 import { rowTest } from "./row-test.ts";
 
 /**
- * An expression that cannot be computed, because of names or types; the findings of lint in one
- * line.
+ * The error for an expression that cannot be computed because of names or types; the message joins
+ * lint's findings.
  */
 export class ExpressionError extends Error {
   override readonly name = "ExpressionError";
 }
 
-/** What a compilation is told beside the scope. */
+/** Options of a compilation. */
 export interface CompileOptions {
   /** Length of the feature's window in microseconds, for `_.svc_window`. */
   readonly windowMicros?: bigint;
   /**
-   * Type that the results are brought to, the feature's: ints become floats for a float feature.
+   * Type to which the results are converted, the feature's: ints become floats for a float feature.
    */
   readonly type?: DataType;
 }
 
-/** Instants before this do not exist; the window `all` begins with it at the earliest. */
+/** The earliest instant; no window begins before it. */
 const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
 
 /** Compiles an expression for rows of the scope's class. Throws ExpressionError. */

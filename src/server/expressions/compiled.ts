@@ -1,16 +1,16 @@
 /**
- * What the engine sees of an expression: compiled once per feature, evaluated by columns.
+ * The engine's interface to expressions: compiled once per feature, evaluated by columns.
  *
  * A path is dotted and starts at the class of its scope, without the namespace: `total`,
- * `account.bank.name`, `fails__600__`. A field of a struct is read by the evaluator; the path that
- * is asked for ends at the feature.
+ * `account.bank.name`, `fails__600__`. A referenced path ends at the feature; the evaluator reads
+ * fields of structs.
  */
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { RowTest } from "./row-test.ts";
 
-/** What one row must have for an expression to be evaluated. */
+/** The values that a row needs for an expression to be evaluated. */
 export interface References {
   /** Paths of the features that it reads of the row itself or through has-one relations. */
   readonly columns: readonly string[];
@@ -25,7 +25,7 @@ export interface RelationReference {
   /** Namespace of the child's class. */
   readonly namespace: string;
   readonly references: References;
-  /** Child rows that do not pass it count for nothing; undefined = all may count. */
+  /** Test that child rows must pass to matter; undefined = all may matter. */
   readonly test?: RowTest | undefined;
 }
 
@@ -45,13 +45,13 @@ export interface ChildRows extends RowColumns {
   /** One longer than the parent's `rows`. */
   readonly offsets: readonly number[];
   /**
-   * Parents that have no child rows because the has-one row that would have them is missing: what
-   * is aggregated of them is null. Undefined = there is none.
+   * Parents without child rows because a has-one row on the path is missing: their aggregations are
+   * null. Undefined = none.
    */
   readonly absent?: ReadonlySet<number> | undefined;
 }
 
-/** What an evaluation depends on beside the rows. */
+/** Inputs of an evaluation beside the rows. */
 export interface EvaluationContext {
   /** The query's time in microseconds since 1970, for all rows or per row. */
   readonly nowMicros: bigint | readonly bigint[];
@@ -61,30 +61,22 @@ export interface EvaluationContext {
 export interface Evaluated {
   /** A value per row; null where a row failed. */
   readonly values: readonly FeatureValue[];
-  /**
-   * Why a row has no value, by row: `division by zero`, `integer overflow in add`. Most often
-   * empty.
-   */
+  /** Error messages by row: `division by zero`, `integer overflow in add`. */
   readonly errors: ReadonlyMap<number, string>;
 }
 
-/**
- * An expression that is ready to run. Holds no state of a run: it may be shared by any number of
- * queries.
- */
+/** A compiled expression. Holds no state of an evaluation, so that queries may share it. */
 export interface CompiledExpression {
   readonly type: DataType;
   /** Whether null is a possible result. */
   readonly nullable: boolean;
   readonly references: References;
   /**
-   * Of a condition: what every row passes for which it is true; undefined = nothing simpler is
-   * known.
+   * For a condition, a test passed by every row for which it is true; undefined = none is known.
    */
   readonly test?: RowTest | undefined;
   /**
-   * Whether it reads `_.svc_now` or `_.svc_window`, so that its value is not the same at another
-   * time.
+   * Whether it reads `_.svc_now` or `_.svc_window`, so that its value depends on the query's time.
    */
   readonly readsClock: boolean;
   evaluate(rows: RowColumns, context: EvaluationContext): Evaluated;

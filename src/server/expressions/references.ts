@@ -1,4 +1,4 @@
-/** What an expression reads. */
+/** References of an expression: the columns and relations that it reads. */
 
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
 import type { References } from "./compiled.ts";
@@ -12,7 +12,7 @@ interface Gathered {
 const nothing = (): Gathered => ({ columns: new Set(), relations: new Map() });
 
 /**
- * The paths that must be given, each once.
+ * The paths that an evaluation needs, each once.
  * @param windowMicros length of the window that the expression is for
  */
 export function referencesOf(typed: TypedExpression, windowMicros: bigint): References {
@@ -21,7 +21,7 @@ export function referencesOf(typed: TypedExpression, windowMicros: bigint): Refe
   return finished(gathered);
 }
 
-/** @param scopes what is read of the innermost row, then of the rows around it */
+/** @param scopes references to the innermost row, then to its enclosing rows */
 function gather(typed: TypedExpression, windowMicros: bigint, scopes: readonly Gathered[]): void {
   const [own] = scopes as [Gathered];
   switch (typed.kind) {

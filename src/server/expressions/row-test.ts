@@ -1,7 +1,7 @@
 /**
- * What of a filter can be asked of the place where rows come from: comparisons of a row's own
- * features with constants. A test is weaker than its filter: it holds for every row for which the
- * filter does, so that whoever asks it must still filter what comes.
+ * Tests of rows: the part of a filter that a source of rows can evaluate, comparisons of a row's
+ * own features with constants. A test is weaker than its filter: every row that passes the filter
+ * passes the test, so rows that pass must still be filtered.
  */
 
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
@@ -10,30 +10,30 @@ import type { FeatureValue } from "../../domain/value.ts";
 /** Comparisons by their names in the function table. */
 export type TestOperator = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
-/** A constant, or an instant so many microseconds before the query's time. */
+/** A constant, or an instant given as microseconds before the query's time. */
 export type TestValue = { readonly literal: FeatureValue } | { readonly microsBeforeNow: bigint };
 
-/** A test of a row. A value that is null passes none. */
+/** A test of a row. A null value passes no comparison. */
 export type RowTest =
   | { readonly kind: "all" | "any"; readonly tests: readonly RowTest[] }
   | { readonly kind: "compare"; readonly path: string; readonly operator: TestOperator; readonly value: TestValue }
   | { readonly kind: "in"; readonly path: string; readonly values: readonly FeatureValue[] };
 
 const MIRRORED: Readonly<Record<TestOperator, TestOperator>> = { eq: "eq", ne: "ne", lt: "gt", le: "ge", gt: "lt", ge: "le" };
-/** Longer lists are left to the filter. */
+/** Most values of an `in` test; longer lists are left to the filter. */
 const MAX_LISTED = 100;
 
-/** The test of rows that must pass all of these filters; undefined = there is none. */
+/** The test of rows that pass all of these filters; undefined = every row may. */
 export function rowTest(filters: readonly TypedExpression[], windowMicros: bigint): RowTest | undefined {
   return allOf(filters.map((filter) => testOf(filter, windowMicros)));
 }
 
-/** Passed by what passes every one; those that are undefined are passed by everything. */
+/** The conjunction of tests; an undefined one is passed by every row. */
 export function allOf(tests: readonly (RowTest | undefined)[]): RowTest | undefined {
   return joined("all", distinct(tests.filter((test) => test !== undefined)));
 }
 
-/** Passed by what passes one of them; undefined, as soon as one is. */
+/** The disjunction of tests; undefined when one of them is. */
 export function anyOf(tests: readonly (RowTest | undefined)[]): RowTest | undefined {
   const known = tests.filter((test) => test !== undefined);
   if (known.length < tests.length) return undefined;
@@ -47,7 +47,8 @@ export function anyOf(tests: readonly (RowTest | undefined)[]): RowTest | undefi
 }
 
 /**
- * Whether what passes a test passes the other for certain: a shorter window lies in a longer one.
+ * Whether every row that passes a test certainly passes the other: a shorter window lies in a
+ * longer one.
  */
 function implies(test: RowTest, other: RowTest): boolean {
   if (other.kind === "all") return other.tests.every((one) => implies(test, one));
@@ -68,16 +69,17 @@ function distinct(tests: readonly RowTest[]): RowTest[] {
   return [...new Map(tests.map((test) => [testText(test), test])).values()];
 }
 
-const SIGNS: Readonly<Record<TestOperator, string>> = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" };
+/** The operators in text, which are those of SQL. */
+export const OPERATOR_SYMBOLS: Readonly<Record<TestOperator, string>> = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" };
 
-/** A test in words, the same for the same test. */
+/** The text of a test; equal tests have equal texts. */
 export function testText(test: RowTest): string {
   if (test.kind === "in") return `${test.path} in (${test.values.map(literalText).join(", ")})`;
   if (test.kind === "compare") {
     const { value } = test;
     const micros = "literal" in value ? 0n : value.microsBeforeNow;
     const text = "literal" in value ? literalText(value.literal) : micros === 0n ? "now" : `now - ${Number(micros) / 1_000_000}s`;
-    return `${test.path} ${SIGNS[test.operator]} ${text}`;
+    return `${test.path} ${OPERATOR_SYMBOLS[test.operator]} ${text}`;
   }
   return test.tests
     .map((one) => (one.kind === "all" || one.kind === "any" ? `(${testText(one)})` : testText(one)))
@@ -92,7 +94,9 @@ function literalText(value: FeatureValue): string {
       : JSON.stringify(value);
 }
 
-/** The test without what `isTestable` refuses; undefined = nothing is left that could be asked. */
+/**
+ * The test restricted to paths for which `isTestable` holds; undefined = nothing is left to test.
+ */
 export function restricted(test: RowTest | undefined, isTestable: (path: string) => boolean): RowTest | undefined {
   if (test === undefined) return undefined;
   if (test.kind === "compare" || test.kind === "in") return isTestable(test.path) ? test : undefined;
@@ -119,7 +123,10 @@ function testOf(typed: TypedExpression, windowMicros: bigint): RowTest | undefin
   return values.length <= MAX_LISTED ? { kind: "in", path: listed, values } : undefined;
 }
 
-/** `not` of an order is another order only where there is no NaN: it is left to the filter. */
+/**
+ * The test of a negation. A negated order comparison is left to the filter: with NaN it is not the
+ * opposite comparison.
+ */
 function negated(typed: TypedExpression | undefined, windowMicros: bigint): RowTest | undefined {
   const path = typed && pathOf(typed);
   if (path !== undefined) return isTrue(path, false);
@@ -140,7 +147,7 @@ function comparison(operator: TestOperator, left: TypedExpression, right: TypedE
   return { kind: "compare", path, operator: leftPath === undefined ? MIRRORED[operator] : operator, value };
 }
 
-/** The feature that is read of the row itself and compared as it is. */
+/** The path of an expression that is a feature of the row itself; undefined for any other. */
 function pathOf(typed: TypedExpression): string | undefined {
   return typed.kind === "reference" && typed.scope === 0 && typed.fields.length === 0 ? typed.column : undefined;
 }

@@ -1,4 +1,4 @@
-/** Calls and results between the engine's values and a worker's frames. */
+/** Conversion of calls and results between the engine's values and a worker's frames. */
 
 import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { type RaisedError, raised } from "./failures.ts";
@@ -10,14 +10,14 @@ type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 type WireColumn = readonly unknown[] | { readonly block: number };
 
 /**
- * Columns shorter than this are said in JSON: it is no slower for them. `svc/_worker/blocks.py` has
- * the same.
+ * Shortest column that is sent as a block; JSON is no slower for shorter ones.
+ * `svc/_worker/blocks.py` has the same bound.
  */
 const SHORTEST_BLOCK = 256;
 
 /**
- * The CALL frame. Throws RangeError when it is longer than a worker reads.
- * @param usesNow whether the resolver is told the query's time
+ * The CALL frame. Throws RangeError when it is longer than `MAX_FRAME`.
+ * @param usesNow whether the resolver takes the query's time
  */
 export function encodeCall(id: number, call: ResolverCall, usesNow: boolean): Buffer {
   const { queryContext, ...context } = call.context;
@@ -39,7 +39,7 @@ export function encodeCall(id: number, call: ResolverCall, usesNow: boolean): Bu
   return frame;
 }
 
-/** The result in a RESULT frame. Throws when a value in it looks like a tag but is none. */
+/** The result in a RESULT frame. Throws when a value has an invalid tag. */
 export function decodeResult(call: ResolverCall, message: Message): ResolverResult {
   const read = (columns: unknown) => mapValues(columns as Record<string, WireColumn>, (column) => readColumn(column, message.blocks));
   const columns = read(message.columns);
@@ -54,8 +54,8 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value
 }
 
 /**
- * A long column of nothing but numbers becomes a block. Text, booleans, null and ordinary numbers
- * are said as they are; a column of them is not copied.
+ * The wire form of a column: a long one of numbers alone becomes a block; one of text, booleans,
+ * null and ordinary numbers is not copied; others are tagged.
  */
 function wireColumn(values: readonly FeatureValue[], blocks: Float64Array[]): WireColumn {
   if (values.length >= SHORTEST_BLOCK && values.every((value) => typeof value === "number")) {
@@ -70,7 +70,7 @@ function isPlain(value: FeatureValue): boolean {
   return value === null || typeof value === "string" || typeof value === "boolean";
 }
 
-/** A column without objects is taken as it is. */
+/** The values of a wire column; one without objects is not copied. */
 function readColumn(column: WireColumn, blocks: Message["blocks"]): readonly FeatureValue[] {
   if ("block" in column) {
     const block = blocks?.[column.block];

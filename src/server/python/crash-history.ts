@@ -1,18 +1,15 @@
 /**
- * What is remembered of workers that died by themselves: which resolver is to blame, and who is no
- * longer run because of it.
+ * History of workers that crashed: it attributes crashes to resolvers, and refuses calls after too
+ * many.
  */
 
 import type { Clock } from "../../context/clock.ts";
 
-/** How long a crash counts. */
+/** Milliseconds for which a crash counts. */
 const WINDOW_MS = 60_000;
-/** Crashes of one resolver within the window after which only that resolver is refused. */
+/** Crashes of one resolver within the window at which that resolver is refused. */
 const RESOLVER_LIMIT = 3;
-/**
- * Crashes within the window that no resolver is to blame for, after which the pool refuses every
- * call.
- */
+/** Crashes within the window, attributed to no resolver, at which the pool refuses every call. */
 const POOL_LIMIT = 5;
 /** Longest wait before a worker is started again. */
 const LONGEST_DELAY_MS = 1_000;
@@ -20,13 +17,16 @@ const LONGEST_DELAY_MS = 1_000;
 interface Crash {
   readonly at: number;
   readonly failure: string;
-  /** The resolver that was running alone; undefined when none or several were. */
+  /**
+   * The resolver to which it is attributed: the only one running; undefined when none or several
+   * were.
+   */
   readonly resolver: string | undefined;
 }
 
 /** The crashes of a pool within the last minute. */
 export class CrashHistory {
-  /** What happened last, also when it no longer counts. */
+  /** The message of the last crash, even when it no longer counts; undefined before the first. */
   lastFailure: string | undefined;
   private crashes: Crash[] = [];
 
@@ -35,7 +35,7 @@ export class CrashHistory {
     private readonly deploymentId: string,
   ) {}
 
-  /** @param running the resolvers that the worker was running */
+  /** @param running FQNs of the resolvers that the worker was running */
   record(failure: string, running: readonly string[]): void {
     this.lastFailure = failure;
     this.crashes.push({ at: this.clock.now(), failure, resolver: running.length === 1 ? running[0] : undefined });
@@ -46,7 +46,10 @@ export class CrashHistory {
     return this.recent().filter((crash) => crash.resolver === undefined).length >= POOL_LIMIT;
   }
 
-  /** Why a resolver is not run for now, to follow its name; undefined when it is. */
+  /**
+   * Reason why a resolver is not run for now, as a phrase that follows its name; undefined = it is
+   * run.
+   */
   refusal(resolver: string): string | undefined {
     if (this.degraded())
       return `was not run: the Python workers of deployment ${this.deploymentId} crashed ${POOL_LIMIT} times within a minute and are stopped for now. Last failure: ${this.lastFailure}`;

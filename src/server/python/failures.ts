@@ -1,14 +1,13 @@
 /**
- * What a query is told when a call has no result: texts and error codes of overruns, crashes,
- * refusals and exceptions.
+ * Results of failed calls: messages and error codes of timeouts, crashes, refusals and exceptions.
  */
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { crashedAt, lastWords } from "../../python/crash.ts";
 import type { ResolverCall, ResolverResult, RowError } from "./pool.ts";
-import type { Pending } from "./slot.ts";
 import type { LoadedResolver, WorkerEnding } from "./worker.ts";
+import type { Pending } from "./worker-slot.ts";
 
 /** Lines of stderr in the message about a crash. */
 const CRASH_LINES = 20;
@@ -19,19 +18,19 @@ export function failedResult(call: ResolverCall, code: ErrorCode, message: strin
   return { columns: {}, errors, ranMs: 0 };
 }
 
-/** A resolver with its place: `resolver 'pkg.f' (pkg/mod.py:12)`. */
+/** A resolver with its location: `resolver 'pkg.f' (pkg/mod.py:12)`. */
 export function named(fqn: string, loaded: LoadedResolver | undefined): string {
   return loaded?.file ? `resolver '${fqn}' (${loaded.file}:${loaded.line})` : `resolver '${fqn}'`;
 }
 
-/** A length of time for a message: `200 ms`, `2.5 s`. */
-export function spell(ms: number): string {
+/** A duration for a message: `200 ms`, `2.5 s`. */
+export function durationText(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
 /**
- * RESOLVER_TIMED_OUT. A call that had not `begun` waited for a worker all the time; `why` says what
- * for.
+ * RESOLVER_TIMED_OUT. A call that had not `begun` waited for a worker all the time, for the reason
+ * `why`.
  */
 export function timedOut(
   pending: Pending,
@@ -40,13 +39,14 @@ export function timedOut(
   why = "every worker was busy",
 ): ResolverResult {
   const resolver = named(pending.call.resolver, loaded);
-  const limit = spell(pending.limitMs);
+  const limit = durationText(pending.limitMs);
   const message = begun ? `${resolver} did not answer within ${limit}` : `${resolver} was not begun within ${limit}: ${why}`;
   return failedResult(pending.call, ErrorCode.RESOLVER_TIMED_OUT, message);
 }
 
 /**
- * RESOLVER_FAILED: the call was running on a worker that had to be killed because of another one.
+ * RESOLVER_FAILED: the call was running on a worker that was killed because of another call,
+ * `overrunner`.
  */
 export function killedWith(call: ResolverCall, overrunner: string): ResolverResult {
   return failedResult(call, ErrorCode.RESOLVER_FAILED, `worker killed because ${overrunner} overran its deadline`);
@@ -79,7 +79,7 @@ export interface RaisedError {
   readonly line: number;
 }
 
-/** RESOLVER_FAILED of a row: the resolver raised, or what it returned is none of its outputs. */
+/** RESOLVER_FAILED of a row: the resolver raised, or returned something that is not its output. */
 export function raised(call: ResolverCall, error: RaisedError): RowError {
   const place = error.file ? ` (${error.file}:${error.line})` : "";
   const exception = create(ExceptionInfoSchema, {

@@ -1,7 +1,7 @@
 /**
  * Frames on a worker's socket: four bytes of length, big-endian, then one JSON object in UTF-8;
  * when the first bit of the length is set, blocks of doubles follow the object.
- * `svc/_worker/protocol.py` is the other end and says how they are laid out.
+ * `svc/_worker/protocol.py` is the other end and documents their layout.
  */
 
 import type { Socket } from "bun";
@@ -11,10 +11,10 @@ export const MAX_FRAME = 256 * 1024 * 1024;
 
 const WITH_BLOCKS = 0x80000000;
 
-/** A message as it is on the wire; `type` says which it is. */
+/** A message as it is on the wire, discriminated by `type`. */
 export interface Message {
   readonly type: string;
-  /** Columns of numbers that stand behind the JSON; it names them by their index. */
+  /** Columns of numbers that follow the JSON, which refers to them by index. */
   readonly blocks?: readonly Float64Array[];
   readonly [field: string]: unknown;
 }
@@ -58,15 +58,15 @@ function decodeBody(body: Buffer, hasBlocks: boolean): Message {
   return { ...message, blocks };
 }
 
-/** Cuts a stream of bytes into messages. */
+/** Splits a stream of bytes into messages. */
 export class FrameReader {
   private chunks: Buffer[] = [];
   private size = 0;
   private wanted = 4;
 
   /**
-   * Takes a chunk and hands on every message that is complete. The chunk may be reused by the
-   * caller afterwards. Throws when a frame is too long.
+   * Adds a chunk and calls `onMessage` for every complete message. The caller may reuse the chunk
+   * afterwards. Throws when a frame is too long.
    */
   push(chunk: Buffer, onMessage: (message: Message) => void): void {
     let rest = chunk;
@@ -97,7 +97,7 @@ export class FrameReader {
   }
 }
 
-/** Writes frames in order, keeping what the socket does not take at once. */
+/** Writes frames in order, buffering the bytes that the socket does not accept at once. */
 export class FrameWriter {
   private waiting: Buffer[] = [];
   constructor(private readonly socket: Pick<Socket, "write">) {}
@@ -111,7 +111,7 @@ export class FrameWriter {
     if (written < frame.length) this.waiting.push(frame.subarray(written));
   }
 
-  /** To be called when the socket takes bytes again. */
+  /** Writes buffered bytes; to be called when the socket is writable again. */
   drain(): void {
     while (this.waiting.length > 0) {
       const frame = this.waiting[0] as Buffer;

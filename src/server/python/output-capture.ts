@@ -1,23 +1,23 @@
 /**
- * What workers write to file descriptors 1 and 2 by themselves: C code, subprocesses, a dying
- * interpreter. Bounded in rate, size and memory.
+ * Capture of output that bypasses Python's logging and reaches file descriptors 1 and 2: from C
+ * code, subprocesses, a crashing interpreter. Bounded in rate, size and memory.
  */
 
 /** Bounds of one stream. */
 export interface CaptureLimits {
-  /** Lines handed on per second; more are counted and dropped. */
+  /** Lines passed on per second; further ones are counted and dropped. */
   readonly linesPerSecond: number;
-  /** Bytes read per second; a writer that writes more is made to wait by its pipe. */
+  /** Bytes read per second; a faster writer blocks on its pipe. */
   readonly bytesPerSecond: number;
-  /** Longest line in characters; more of it is cut. */
+  /** Longest line in characters; the rest is cut. */
   readonly lineLength: number;
   /** Lines kept for the message about a crash. */
   readonly keptLines: number;
 }
 
 /**
- * Bounds that let a chatty program through and keep a flood from costing the server more than a few
- * percent of a core.
+ * Bounds that suit a verbose program, and limit the cost of a flood of output to a few percent of a
+ * core.
  */
 export const CAPTURE_LIMITS: CaptureLimits = { linesPerSecond: 1_000, bytesPerSecond: 4 * 1024 * 1024, lineLength: 8_192, keptLines: 60 };
 
@@ -36,8 +36,7 @@ export class OutputCapture {
   private hurried = false;
 
   /**
-   * @param onLine called with each line that is let through, and with a note when lines were
-   * dropped
+   * @param onLine called with each line within the bounds, and with a note when lines were dropped
    */
   constructor(
     stream: ReadableStream<Uint8Array>,
@@ -48,20 +47,19 @@ export class OutputCapture {
     this.ended = this.read().catch(() => undefined);
   }
 
-  /** The last lines, newest last. */
+  /** The last lines, oldest first. */
   tail(): string {
     return [...this.kept, ...(this.partial ? [this.partial] : [])].join("\n");
   }
 
   /**
-   * Reads what is left without waiting for the rate, for a process that has ended: at most a pipe's
-   * content.
+   * Lifts the bound on the rate, for a process that has ended: at most a pipe's content is left.
    */
   hurry(): void {
     this.hurried = true;
   }
 
-  /** Gives the stream up. */
+  /** Cancels the reading. */
   stop(): void {
     this.reader.cancel().catch(() => undefined);
   }
@@ -102,7 +100,7 @@ export class OutputCapture {
     else if (this.partial.length < this.limits.lineLength) this.partial = (this.partial + rest).slice(0, this.limits.lineLength);
   }
 
-  /** Counts lines without looking at them, and keeps the last ones. */
+  /** Counts dropped lines, and keeps the last ones. */
   private drop(text: string): void {
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) this.dropped++;
     const lines = text.slice(-this.limits.lineLength).split("\n");

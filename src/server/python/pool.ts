@@ -1,16 +1,13 @@
-/** Running Python resolvers: what the executor sees of the worker pool. */
+/** Running of Python resolvers: the executor's interface to the worker pool. */
 
 import type { ErrorCode, ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 
-/** What a call tells the resolver about the query around it. */
+/** The part of a query's context that a call passes to the resolver. */
 export interface CallContext {
   readonly queryId: string;
   readonly traceId: string;
-  /**
-   * W3C `traceparent` header for what the resolver calls in turn; absent = the query is no part of
-   * a trace.
-   */
+  /** W3C `traceparent` header for requests of the resolver; absent = the query is not traced. */
   readonly traceparent?: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
@@ -32,7 +29,7 @@ export interface ResolverCall {
   readonly resolver: string;
   /** Rows in the batch. */
   readonly rows: number;
-  /** Values per parameter, each as long as `rows`; parameters of kind `now` are left out. */
+  /** Values per parameter, each as long as `rows`; without parameters of kind `now`. */
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
   /** Child rows per parameter of kind `rows`. */
   readonly groups?: Readonly<Record<string, RowGroups>>;
@@ -47,7 +44,7 @@ export interface ResolverCall {
   readonly context: CallContext;
 }
 
-/** Why a row has no result. */
+/** The error of a row that has no result. */
 export interface RowError {
   readonly row: number;
   readonly code: ErrorCode;

@@ -1,9 +1,9 @@
 /**
- * Which worker runs which call, deadlines, and what happens when a worker hangs or dies.
+ * Assignment of calls to workers, their deadlines, and recovery when a worker hangs or dies.
  *
- * Calls go to an idle worker. They are pipelined behind others only while those are expected to be
- * done within a millisecond; the rest wait here, where the first worker that comes free takes them.
- * When a call turns out slow, those behind it are taken back and given to others.
+ * Calls go to an idle worker. They are pipelined behind others only while those are expected to
+ * take less than a millisecond; the rest wait here for the first idle worker. When a call turns out
+ * to be slow, those behind it are taken back and sent to other workers.
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
@@ -15,12 +15,12 @@ import { CrashHistory } from "./crash-history.ts";
 import { crashed, failedResult, killedWith, named, timedOut } from "./failures.ts";
 import type { Message } from "./frames.ts";
 import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog } from "./pool.ts";
-import { type Pending, Slot } from "./slot.ts";
 import { type LoadedResolver, Worker, type WorkerEnding, type WorkerSpec } from "./worker.ts";
+import { type Pending, WorkerSlot } from "./worker-slot.ts";
 
-/** What a supervisor is made with. */
+/** Options of a supervisor. */
 export interface SupervisorOptions {
-  /** How workers are started. */
+  /** Specification of the workers. */
   readonly spec: WorkerSpec;
   /** Number of workers. */
   readonly size: number;
@@ -33,7 +33,7 @@ export interface SupervisorOptions {
   readonly onEnd: () => Promise<void>;
 }
 
-/** Expected work that may lie before a call on a worker, in milliseconds. */
+/** Expected work below which a call is pipelined on a busy worker, in milliseconds. */
 const PIPELINE_MS = 1;
 /** Running time after which the calls behind a call are taken back. */
 const SLOW_MS = 20;
@@ -42,18 +42,18 @@ const GRACE_MS = 250;
 /** Longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /**
- * Time that a worker has to end by itself; one with hooks that run at its end has what is left of
- * the grace, if that is more.
+ * Time that a drained worker has to end; with hooks that run at the end it has the rest of the
+ * grace time, if that is more.
  */
 const EXIT_MS = 1_000;
 
 /** Runs calls on the workers of one deployment. */
 export class Supervisor implements PythonPool {
-  private readonly slots = new Set<Slot>();
+  private readonly slots = new Set<WorkerSlot>();
   private readonly loaded = new Map<string, LoadedResolver>();
-  /** Calls that no worker has. */
+  /** Calls that are assigned to no worker. */
   private waiting: Pending[] = [];
-  /** Milliseconds that a row of a resolver takes, averaged over the last calls. */
+  /** Milliseconds per row by resolver, a moving average over the last calls. */
   private readonly usualRowMs = new Map<string, number>();
   private readonly crashes: CrashHistory;
   private nextId = 1;
@@ -143,8 +143,8 @@ export class Supervisor implements PythonPool {
     return named(call.resolver, this.loaded.get(call.resolver));
   }
 
-  private spawn(): Slot {
-    const slot = new Slot(
+  private spawn(): WorkerSlot {
+    const slot = new WorkerSlot(
       (owner) =>
         new Worker(this.options.spec, {
           onResult: (message) => this.received(owner, message),
@@ -168,8 +168,8 @@ export class Supervisor implements PythonPool {
   }
 
   /** The worker that should run a call now; undefined when it should wait. */
-  private slotFor(pending: Pending): Slot | undefined {
-    let best: Slot | undefined;
+  private slotFor(pending: Pending): WorkerSlot | undefined {
+    let best: WorkerSlot | undefined;
     for (const slot of this.slots) {
       if (slot.state !== "ready") continue;
       if (pending.isAsync) {
@@ -180,7 +180,7 @@ export class Supervisor implements PythonPool {
     return best;
   }
 
-  private send(slot: Slot, pending: Pending): void {
+  private send(slot: WorkerSlot, pending: Pending): void {
     const { call } = pending;
     pending.id = this.nextId++;
     let frame: Buffer;
@@ -201,7 +201,8 @@ export class Supervisor implements PythonPool {
   }
 
   /**
-   * Until a resolver is known its calls are expected to be slow, so that none waits behind them.
+   * Expected milliseconds of a call. A resolver that has not run yet counts as slow, so that no
+   * call waits behind its first.
    */
   private expected(call: ResolverCall): number {
     const rowMs = this.usualRowMs.get(call.resolver);
@@ -218,7 +219,7 @@ export class Supervisor implements PythonPool {
     }
   }
 
-  private received(slot: Slot, message: Message): void {
+  private received(slot: WorkerSlot, message: Message): void {
     if (message.leftovers === true && slot.queue[0]?.id === Number(message.id)) {
       this.killFor(slot, slot.queue[0]);
       return;
@@ -268,7 +269,7 @@ export class Supervisor implements PythonPool {
     });
   }
 
-  /** Sees to it that `supervise` runs at that time at the latest. */
+  /** Schedules `supervise` to run at that time at the latest. */
   private wakeBy(at: number): void {
     if (at >= this.wakeAt) return;
     this.wakeAt = at;
@@ -300,24 +301,24 @@ export class Supervisor implements PythonPool {
   }
 
   /**
-   * Answers a call whose time is up and has the worker give it up; one that has begun is killed if
-   * the worker does not.
+   * Answers a call whose time is up and cancels it on the worker, which is killed if it does not
+   * give up a running call.
    */
-  private expire(slot: Slot, pending: Pending, begun: boolean, now: number): void {
+  private expire(slot: WorkerSlot, pending: Pending, begun: boolean, now: number): void {
     if (Number.isFinite(pending.killAt) || (pending.settled && !begun)) return;
     this.settle(pending, timedOut(pending, this.loaded.get(pending.call.resolver), begun));
     slot.worker.cancel(pending.id, begun);
     if (begun) pending.killAt = now + GRACE_MS;
   }
 
-  private killFor(slot: Slot, overrunner: Pending): void {
+  private killFor(slot: WorkerSlot, overrunner: Pending): void {
     slot.state = "ending";
     slot.overrunner = overrunner;
     slot.worker.kill();
   }
 
-  /** Asks for the calls behind a slow one; returns when to look again. */
-  private takeBack(slot: Slot, now: number): number {
+  /** Requests back the calls behind a slow one; returns the time of the next check. */
+  private takeBack(slot: WorkerSlot, now: number): number {
     const behind = slot.queue.filter((pending, index) => index > 0 && !pending.recalled && !pending.settled);
     if (behind.length === 0) return Number.POSITIVE_INFINITY;
     if (now < slot.headSince + SLOW_MS) return slot.headSince + SLOW_MS;
@@ -328,7 +329,7 @@ export class Supervisor implements PythonPool {
     return Number.POSITIVE_INFINITY;
   }
 
-  private ended(slot: Slot, ending: WorkerEnding): void {
+  private ended(slot: WorkerSlot, ending: WorkerEnding): void {
     this.slots.delete(slot);
     const [head, ...behind] = slot.queue;
     const begun = [...(head ? [head] : []), ...slot.concurrent.values()];

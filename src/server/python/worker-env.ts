@@ -1,9 +1,9 @@
-/** The variables that the server hands on to Python workers, checked when it starts. */
+/** The environment variables that the server passes to Python workers, checked when it starts. */
 
 import { WORKER_ENV_VARIABLE, wrongEntry } from "../../python/user-code-env.ts";
 import { StartError } from "../failure.ts";
 
-/** Refuses a list of names that could not be meant. Throws StartError. */
+/** Throws StartError when the list of names has an invalid entry. */
 export function refuseWrongWorkerEnv(env: Readonly<Record<string, string | undefined>>): void {
   const wrong = wrongEntry(env);
   if (wrong === undefined) return;

@@ -6,13 +6,13 @@ import { StartError } from "../failure.ts";
 export const MEMORY_LIMIT_VARIABLE = "SVC_WORKER_MEMORY";
 
 const UNITS: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3 };
-/** An interpreter with its threads needs about this much address space to start. */
+/** Address space that an interpreter with its threads needs to start, approximately. */
 const LEAST_BYTES = 256 * 1024 ** 2;
 
 /**
  * Bytes of address space that each worker may have; undefined when the variable is not set or
  * empty: no cap.
- * @throws StartError when the value is no size, or too small for an interpreter to start
+ * @throws StartError when the value is not a size, or too small for an interpreter to start
  */
 export function workerMemoryLimit(env: Readonly<Record<string, string | undefined>>): number | undefined {
   const text = env[MEMORY_LIMIT_VARIABLE]?.trim() ?? "";

@@ -13,27 +13,22 @@ import type { PythonPool, WorkerLog } from "./pool.ts";
 import { Supervisor } from "./supervisor.ts";
 import { type WorkerSpec, WorkerStartError } from "./worker.ts";
 
-/** What a pool is made with. */
+/** Options of a pool. */
 export interface WorkerPoolOptions {
   /** Interpreter of the deployment's virtual environment. */
   readonly python: string;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
-  /**
-   * File of compiled modules, from which the workers take what they can use; there need be none.
-   */
+  /** File of compiled modules, of which the workers use those that fit; default: none. */
   readonly codeFile?: string;
   /** Folder of the deployment's unpacked source. */
   readonly sourceRoot: string;
-  /**
-   * All environment variables of the workers, apart from `TARGET_ROOT` and the deployment's names,
-   * which are added.
-   */
+  /** Environment variables of the workers; `TARGET_ROOT` and the deployment's names are added. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Number of workers. */
   readonly size: number;
   /**
-   * Folder for sockets; made with mode 0700. When its path is too long for a socket, a temporary
+   * Folder for sockets, created with mode 0700. When its path is too long for a socket, a temporary
    * folder is used instead.
    */
   readonly socketDir: string;
@@ -46,19 +41,22 @@ export interface WorkerPoolOptions {
   readonly environmentName: string;
   /** Time allowed for a call that names none (`deadlineMs` zero). */
   readonly defaultTimeoutMs: number;
-  /** Longest import of the project; default 60 s. */
+  /** Longest time for importing the project, in milliseconds; default 60 s. */
   readonly startTimeoutMs?: number;
-  /** FQNs of the Python resolvers of the graph; each must be there when the project is imported. */
+  /** FQNs of the Python resolvers of the graph; the imported project must define each. */
   readonly resolverFqns: readonly string[];
 }
 
-/** Longest folder in which a Unix socket of a pool has a legal path on every platform. */
+/**
+ * Longest path, in bytes, of a folder in which a Unix socket of a pool has a valid path on every
+ * platform.
+ */
 const SOCKET_DIR_LENGTH = 76;
 
 /**
- * Starts the workers of a deployment. Resolves when the first of them has imported the project; the
- * others follow. A graph without Python resolvers needs none. Throws ToolchainError with findings
- * when the project does not import or lacks one of the resolvers.
+ * Starts the workers of a deployment. Resolves when the first of them has imported the project. For
+ * a graph without Python resolvers none is started. Throws ToolchainError with findings when the
+ * project does not import or lacks one of the resolvers.
  */
 export async function createWorkerPool(options: WorkerPoolOptions): Promise<PythonPool> {
   const sourceRoot = await realpath(options.sourceRoot);

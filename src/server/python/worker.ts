@@ -1,4 +1,4 @@
-/** One worker process: how it is started, what is said on its two connections, and how it ends. */
+/** One worker process: its start, the messages on its two connections, and its end. */
 
 import { chmodSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts
 import { OutputCapture } from "./output-capture.ts";
 import type { WorkerLog } from "./pool.ts";
 
-/** What a worker is started with. */
+/** Settings with which a worker is started. */
 export interface WorkerSpec {
   /** Interpreter of the deployment's virtual environment. */
   readonly python: string;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
-  /** File of compiled modules, from which it takes what it can use. */
+  /** File of compiled modules, of which it uses those that fit. */
   readonly codeFile?: string;
   /** Folder of the deployment's source, without symbolic links. */
   readonly sourceRoot: string;
@@ -35,45 +35,48 @@ export interface WorkerSpec {
   readonly startTimeoutMs: number;
 }
 
-/** What a worker says of a resolver it has loaded. */
+/** A resolver that a worker has loaded. */
 export interface LoadedResolver {
-  /** Whether it runs beside others on the event loop. */
+  /** Whether it runs concurrently on the event loop. */
   readonly isAsync: boolean;
-  /** Whether it is told the query's time. */
+  /** Whether it takes the query's time. */
   readonly usesNow: boolean;
   /** File relative to the project's root. */
   readonly file: string;
   readonly line: number;
 }
 
-/** How a worker ended. */
+/** The end of a worker. */
 export interface WorkerEnding {
   /** "exited with code 3" or "was killed by SIGSEGV". */
   readonly how: string;
-  /** The end of what it wrote to stderr by itself. */
+  /** The last lines that it wrote to stderr. */
   readonly stderr: string;
-  /** Why it never got ready; undefined when it did. */
+  /** Reason why it never became ready; undefined = it did. */
   readonly startFailure?: string;
 }
 
-/** What happens to a worker while it runs. */
+/** Events of a running worker. */
 export interface WorkerEvents {
   /** A RESULT frame. */
   onResult(message: Message): void;
   onLog(line: WorkerLog): void;
   /**
-   * A connection is closed although nobody asked for it: the process takes no more calls, and is
-   * about to end.
+   * A connection was closed without a request: the process accepts no more calls, and is about to
+   * end.
    */
   onClosing(): void;
   /**
-   * The process has ended and everything it had said was handed on. Called once, also when it never
-   * got ready.
+   * The process has ended and all its messages and output were passed on. Called once, even when it
+   * never became ready.
    */
   onEnd(ending: WorkerEnding): void;
 }
 
-/** A worker could not be made ready: its project does not import, or the process died over it. */
+/**
+ * The error of a worker that did not become ready: its project does not import, or the process
+ * died.
+ */
 export class WorkerStartError extends Error {
   override readonly name = "WorkerStartError";
   constructor(
@@ -84,10 +87,10 @@ export class WorkerStartError extends Error {
   }
 }
 
-/** Time that frames and output may still take to arrive after the process has ended. */
+/** Time to wait for frames and output after the process has ended. */
 const LAST_WORDS_MS = 250;
 
-/** Time that the launcher has to end like its child, whose connections are closed by then. */
+/** Time that the launcher has to end after its child, whose connections are closed by then. */
 const EXIT_MS = 250;
 
 interface Connection {
@@ -104,8 +107,8 @@ export class Worker {
   /** Resolves when the project is imported; rejects with WorkerStartError. */
   readonly ready: Promise<void>;
   /**
-   * The launcher, whose child runs the project's code. It ends as that does, and ends it when its
-   * stdin, which nothing is written to, is closed.
+   * The launcher, whose child runs the project's code. It ends with the child's exit status, and
+   * ends the child when its stdin, to which nothing is written, is closed.
    */
   private readonly process: Subprocess<"pipe", "pipe", "pipe">;
   private readonly listener: UnixSocketListener<Connection>;
@@ -196,27 +199,28 @@ export class Worker {
   }
 
   /**
-   * Sends a call: on the lane of `async def` resolvers, or to the end of the main thread's queue.
+   * Sends a call: to the event loop for `async def` resolvers, or to the end of the main thread's
+   * queue.
    */
   call(frame: Buffer, isAsync: boolean): void {
     (isAsync ? this.control : this.data)?.send(frame);
   }
 
   /**
-   * Takes a call back. One that has not begun is answered as cancelled at once; one that runs is
-   * interrupted if `interrupt` says so, and answered as cancelled when it gives way.
+   * Cancels a call. One that has not begun is answered as cancelled at once; a running one is
+   * interrupted only with `interrupt`, and then answered as cancelled when it stops.
    */
   cancel(id: number, interrupt: boolean): void {
     this.control?.send(encodeFrame({ type: "CANCEL", id, interrupt }));
   }
 
-  /** Lets the worker end after the calls it has been sent. */
+  /** Ends the worker after the calls that were sent to it. */
   drain(): void {
     this.draining = true;
     this.data?.send(encodeFrame({ type: "DRAIN" }));
   }
 
-  /** Kills it and everything it started. */
+  /** Kills its process group. */
   kill(): void {
     if (this.process.exitCode === null && this.process.signalCode === null) killGroup(this.process.pid, "SIGKILL");
   }

@@ -80,7 +80,7 @@ export class BulkRun {
     readonly bulk: BulkRequest,
     readonly preparer: Preparer,
     readonly contextFor: (tags: readonly string[]) => QueryContext,
-    /** Stores what a batch computed. */
+    /** Stores the values that a batch computed. */
     readonly keep: (execution: Execution, context: QueryContext) => Awaitable<void>,
     readonly spans: SpanRecorder | undefined,
   ) {}

@@ -30,12 +30,12 @@ export interface EngineOptions {
   readonly log: Log;
 }
 
-/** The engine. What fails while a query runs is in its answer. */
+/** The engine. Failures while a query runs are in its answer. */
 export interface OnlineEngine {
   /**
    * Runs an online query. Throws QueryRefused when it is wrong as a whole. Answers at once when
    * nothing has to be waited for.
-   * @param now epoch milliseconds at arrival; default the clock's
+   * @param now epoch milliseconds at which the request was received; default the clock's
    */
   answer(deployment: LiveDeployment, request: QueryRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Awaitable<Answer>;
   /**
@@ -78,7 +78,7 @@ class Engine implements OnlineEngine {
     const run = new BulkRun(
       bulk,
       preparer,
-      (tags) => new QueryContext({ deployment, request: bulk.request, tags, arrival: now, log, signal, compile, tracing }),
+      (tags) => new QueryContext({ deployment, request: bulk.request, tags, receivedAt: now, log, signal, compile, tracing }),
       (execution, context) => keep(execution, context, now),
       tracing?.spans,
     );
@@ -100,7 +100,7 @@ class Engine implements OnlineEngine {
     tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
     const { log } = this.options;
     const { compile } = preparer.index;
-    const context = new QueryContext({ deployment, request, tags: prepared.tags, arrival: now, log, signal, compile, tracing });
+    const context = new QueryContext({ deployment, request, tags: prepared.tags, receivedAt: now, log, signal, compile, tracing });
     const execution = new Execution(prepared.plan, 1, context);
     return andThen(execution.execute(columnsOf(prepared.values)), () => conclude(execution, prepared, context, now, started));
   }
@@ -127,17 +127,17 @@ function columnsOf(values: readonly FeatureValue[]): FeatureValue[][] {
   return columns;
 }
 
-/** Stores what is fresh and puts the answer together. */
-function conclude(execution: Execution, prepared: Prepared, context: QueryContext, arrival: number, started: number): Awaitable<Answer> {
-  return andThen(keep(execution, context, arrival), () => assemble(execution, prepared, context, started));
+/** Stores fresh values and assembles the answer. */
+function conclude(execution: Execution, prepared: Prepared, context: QueryContext, receivedAt: number, started: number): Awaitable<Answer> {
+  return andThen(keep(execution, context, receivedAt), () => assemble(execution, prepared, context, started));
 }
 
-/** Stores what is fresh. */
-function keep(execution: Execution, context: QueryContext, arrival: number): Awaitable<void> {
+/** Stores the fresh values of an execution. */
+function keep(execution: Execution, context: QueryContext, receivedAt: number): Awaitable<void> {
   if (execution.covered.length > 0 && context.log.enabled("debug"))
     for (const failure of execution.covered)
       context.log.debug("a default stands in for a failure", { queryId: context.queryId, feature: failure.path, error: failure.message });
-  return storeFresh(execution, arrival);
+  return storeFresh(execution, receivedAt);
 }
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {

@@ -1,6 +1,5 @@
 /**
- * The deployment that a query runs on, and the record of a query: what the engine shares with the
- * server around it.
+ * The deployment that a query runs on: the interface between the engine and the rest of the server.
  */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
@@ -23,11 +22,11 @@ export interface LiveDeployment {
   readonly sources: SqlSources;
   readonly online: OnlineStore;
   /**
-   * By feature id, the longest time in milliseconds for which a definition or a named query has a
-   * stored value served; a feature that is absent has that of its definition.
+   * The longest staleness, in milliseconds, that a definition or a named query allows, by feature
+   * id; a feature that is absent has that of its definition.
    */
   readonly longestStaleness?: ReadonlyMap<number, number>;
-  /** Takes what is computed, for the offline store; undefined = nothing is kept there. */
+  /** Takes computed values for the offline store; undefined = nothing is stored there. */
   readonly sink?: ValueSink | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A map that forgets what was used longest ago. */
+/** A bounded map that evicts the least recently used entry. */
 export class LruMap<Value> {
   readonly #entries = new Map<string, Value>();
   #newest: string | undefined;

@@ -20,11 +20,11 @@ export interface Tracing {
   readonly spans: SpanRecorder | undefined;
 }
 
-/** The parts of a query's context. */
+/** Constructor arguments of a query's context. */
 export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
   readonly request: QueryRequest;
-  /** Epoch milliseconds. */
-  readonly arrival: number;
+  /** Time at which the request was received, epoch milliseconds. */
+  readonly receivedAt: number;
   readonly tracing: Tracing | undefined;
 }
 
@@ -43,14 +43,14 @@ export class QueryContext implements RunContext {
   readonly caches = new RunCaches();
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, arrival, log, signal, compile, tracing }: ContextParts) {
+  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing }: ContextParts) {
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
     this.signal = signal;
     this.compile = compile;
-    this.queryId = Bun.randomUUIDv7("hex", arrival);
-    this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(arrival * 1000)), arrival) : new QueryTime(request.now);
+    this.queryId = Bun.randomUUIDv7("hex", receivedAt);
+    this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(receivedAt * 1000)), receivedAt) : new QueryTime(request.now);
     this.queryContext = request.queryContext;
     this.trace = request.explain ? new Trace() : undefined;
     this.#tracing = tracing;

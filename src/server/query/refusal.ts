@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode, type ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 
-/** One thing that is wrong with a query. */
+/** One error of a refused query. */
 export type Refusal = MessageInitShape<typeof ErrorDetailSchema>;
 
-/** A query that is wrong as a whole: nothing was run. */
+/** The error of a query that is wrong as a whole: nothing was run. */
 export class QueryRefused extends Error {
   override readonly name = "QueryRefused";
   constructor(readonly errors: readonly Refusal[]) {
@@ -12,36 +12,37 @@ export class QueryRefused extends Error {
   }
 }
 
-/** The same refusal, with a hint beside the first thing that is wrong. */
+/** The same refusal, with a hint added to its first error. */
 export function hinted({ errors: [first, ...others] }: QueryRefused, hint: string): QueryRefused {
   return new QueryRefused([{ ...first, hint }, ...others]);
 }
 
 /**
- * Characters of a message, and of the name that it is about, that are told; names come from the
- * request and may have any length.
+ * Most characters of a message, and of the name that it is about: names come from the request and
+ * may have any length.
  */
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 500;
 
-/** A fault of the request. */
+/** An error of the request. */
 export function refusal(code: ErrorCode, message: string, feature = ""): Refusal {
   return { code, category: ErrorCategory.REQUEST, message: clipped(message, MAX_MESSAGE), feature: clipped(feature, MAX_NAME) };
 }
 
-/** A text of at most so many characters; what is left out is counted. */
+/** A text cut to a maximum length, with the number of characters left out. */
 export function clipped(text: string, max = MAX_MESSAGE): string {
   return text.length <= max ? text : `${text.slice(0, max)}... (${text.length - max} more characters)`;
 }
 
 /**
- * Names for which others that were meant are looked for: that costs as much as the graph has names.
+ * Most unknown names of a request for which similar ones are searched: the cost is proportional to
+ * the graph's names.
  */
 const MAX_GUESSES = 20;
-/** Faults that are told in words. */
-const MAX_TOLD = 100;
+/** Most errors of a request that are reported with a message. */
+const MAX_REPORTED = 100;
 
-/** Whether a name that was meant is to be looked for: true for the first names of a request. */
+/** Whether to search for a similar name: true for the first names of a request. */
 export type Guess = () => boolean;
 
 /** The guesses of a request. */
@@ -50,25 +51,22 @@ export function guesses(): Guess {
   return () => left-- > 0;
 }
 
-/**
- * Everything that is wrong with a request: the first hundred faults in words, the others as a
- * number.
- */
+/** All errors of a request: the first hundred with messages, the others as a number. */
 export class Refusals {
-  readonly #told: Refusal[] = [];
+  readonly #reported: Refusal[] = [];
   #others = 0;
 
   /** @param guess shared by all that one request is checked by */
   constructor(readonly guess: Guess = guesses()) {}
 
-  /** Adds a fault; it is put in words when it is told. */
+  /** Adds an error; its message is made only when it is reported. */
   add(word: (guess: Guess) => Refusal): void {
-    if (this.#told.length < MAX_TOLD) this.#told.push(word(this.guess));
+    if (this.#reported.length < MAX_REPORTED) this.#reported.push(word(this.guess));
     else this.#others++;
   }
 
   get isEmpty(): boolean {
-    return this.#told.length === 0;
+    return this.#reported.length === 0;
   }
 
   /** Throws QueryRefused when anything is wrong. */
@@ -77,7 +75,7 @@ export class Refusals {
   }
 
   list(): readonly Refusal[] {
-    if (this.#others === 0) return this.#told;
-    return [...this.#told, refusal(ErrorCode.INVALID_QUERY, `and ${this.#others.toLocaleString("en")} more`)];
+    if (this.#others === 0) return this.#reported;
+    return [...this.#reported, refusal(ErrorCode.INVALID_QUERY, `and ${this.#others.toLocaleString("en")} more`)];
   }
 }

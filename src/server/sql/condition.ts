@@ -1,17 +1,18 @@
 /**
- * Comparisons of columns with values, in SQL. A comparison is true for every row whose value, read
- * and brought to the feature's type, passes; where a database's own rules let more pass
- * (collations, times that are text), it is true for more. What could lose a row has no SQL here.
+ * Comparisons of columns with values, in SQL. A comparison is true for every row whose value,
+ * converted to the feature's type, satisfies it; it may be true for more rows where a database's
+ * own rules are wider (collations, times as text). A comparison that could exclude a matching row
+ * is not written in SQL.
  */
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import type { TestOperator } from "../expressions/row-test.ts";
+import { OPERATOR_SYMBOLS, type TestOperator } from "../expressions/row-test.ts";
 
 /**
- * What is known of a column's type. `any`: every row may have a value of another type, as in
- * SQLite.
+ * The type of a column, as far as comparisons need it. `any`: each row's value may have a different
+ * type, as in SQLite.
  */
 export type ColumnType = "any" | "int" | "float" | "decimal" | "bool" | "text" | "date" | "timestamp" | "timestamptz";
 
@@ -23,8 +24,8 @@ export interface ColumnComparison {
   /** The feature's type, of an enum its base. */
   readonly feature: PrimitiveType;
   /**
-   * Whether null is a value of the feature, and so passes no comparison. Of others null stands for
-   * a default or a failure, and is let through.
+   * Whether null is a value of the feature, so that it satisfies no comparison. For other features
+   * null means a default or an error, and the row is kept.
    */
   readonly nullable: boolean;
   /** `in`: equal to one of the values; every other operator has one value. */
@@ -32,24 +33,22 @@ export interface ColumnComparison {
   readonly values: readonly FeatureValue[];
 }
 
-/** Adds a parameter; gives its placeholder. */
+/** Adds a parameter to the statement; returns its placeholder. */
 export type AddParameter = (value: FeatureValue) => string;
 
-const SIGNS: Readonly<Record<TestOperator, string>> = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" };
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 /**
- * Decimals are compared with floats within this share of the value, since databases round them
- * differently.
+ * Relative tolerance of comparisons between decimals and floats, which databases round differently.
  */
 const DECIMAL_SLACK = 1e-9;
 const DAY_MS = 86_400_000;
-/** Where dates and days beside them have four digits of a year. */
+/** Dates whose year, and those of the adjacent days, have four digits. */
 const PLAIN_DATE = /^(?!000[01]|9999)\d{4}-\d{2}-\d{2}/;
-/** Text that begins like a date, in SQLite. */
+/** SQLite pattern of text that begins with a date. */
 const DATE_GLOB = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'";
 
-/** The comparison in SQL; undefined = it is left to the filter. */
+/** The comparison in SQL; undefined when only the filter after reading can decide it. */
 export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, add: AddParameter): string | undefined {
   const values = comparison.values.map((value) => normalized(comparison.feature, value));
   if (!values.every((value) => value !== undefined)) return undefined;
@@ -59,7 +58,10 @@ export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, ad
   return write?.({ ...comparison, values }, add);
 }
 
-/** A value as it is bound; undefined = no value of the type, or none that every database takes. */
+/**
+ * A value in the form in which it is bound; undefined = not of the type, or not accepted by every
+ * database.
+ */
 function normalized(type: PrimitiveType, value: FeatureValue): FeatureValue | undefined {
   switch (type) {
     case PrimitiveType.INT64: {
@@ -86,7 +88,7 @@ function isOrder(operator: ColumnComparison["operator"]): boolean {
 
 /** `column = value`, `column in (value, value)`. */
 function compared(column: string, operator: ColumnComparison["operator"], values: readonly string[]): string {
-  return operator === "in" ? `${column} in (${values.join(", ")})` : `${column} ${SIGNS[operator]} ${values[0]}`;
+  return operator === "in" ? `${column} in (${values.join(", ")})` : `${column} ${OPERATOR_SYMBOLS[operator]} ${values[0]}`;
 }
 
 function letNullThrough(sql: string, { column, nullable }: ColumnComparison): string {
@@ -94,8 +96,8 @@ function letNullThrough(sql: string, { column, nullable }: ColumnComparison): st
 }
 
 /**
- * SQLite: a value of another type than the one expected is let through, and read by the rules for
- * values.
+ * The comparison in SQLite. Rows with a value of another type than the expected one are kept, for
+ * the filter to decide.
  */
 function inSqlite(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, feature, nullable, operator, values } = comparison;
@@ -129,8 +131,8 @@ function inSqlite(comparison: ColumnComparison, add: AddParameter): string | und
 }
 
 /**
- * Times as text may have any zone, which is less than a day: days are compared, with one more on
- * the side that matters.
+ * A comparison of times as text by their days, widened by a day on each bounded side because zones
+ * differ by less than a day.
  */
 function byDay(operator: ColumnComparison["operator"], values: readonly string[], day: string, add: AddParameter): string | undefined {
   const days = [...values].sort();
@@ -146,8 +148,8 @@ function dayBeside(text: string, days: number): string {
 }
 
 /**
- * PostgreSQL: every parameter is text and cast, so that its type never depends on what it stands
- * beside.
+ * The comparison in PostgreSQL. Every parameter is text with a cast, so that its type does not
+ * depend on its operands.
  */
 function inPostgres(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, type, feature, operator, values } = comparison;
@@ -176,8 +178,8 @@ function inPostgres(comparison: ColumnComparison, add: AddParameter): string | u
 }
 
 /**
- * MySQL: text is compared by the column's collation, which lets more pass than equal text, and
- * never less.
+ * The comparison in MySQL. Text is compared by the column's collation, under which equal text is
+ * equal, and other text may be.
  */
 function inMysql(comparison: ColumnComparison, add: AddParameter): string | undefined {
   const { column, type, feature, operator, values } = comparison;
@@ -222,7 +224,7 @@ function inMysql(comparison: ColumnComparison, add: AddParameter): string | unde
   }
 }
 
-/** A column of decimals and floats: a little more passes than should. */
+/** A comparison of a decimal column with floats, widened by a tolerance. */
 function withSlack(comparison: ColumnComparison, bind: (value: number) => string): string | undefined {
   const { column, operator, values } = comparison;
   const numbers = values as number[];

@@ -8,19 +8,19 @@ import { SqlError, type SqlSource, type SqlSources } from "./source.ts";
 import type { ReadSetting } from "./source-driver.ts";
 import { SOURCE_DRIVERS } from "./source-drivers.ts";
 
-/** What the sources of an environment are made of. */
+/** Options from which the sources of an environment are created. */
 export interface SqlSourcesOptions {
   /** `Graph.sources`. */
   readonly declared: readonly DataSource[];
   /**
    * Environment variables of the server. Those that begin with a source's name in capitals
-   * (everything but letters and digits becomes `_`) override what the code says:
-   * `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They alone also
-   * make a source.
+   * (everything but letters and digits becomes `_`) override the settings in code:
+   * `<NAME>_SQLITE_PATH`, `<NAME>_PGHOST` and so on, `<NAME>_MYSQL_HOST` and so on. They also
+   * define sources that are not declared.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Folder that relative SQLite paths start from: the deployment's source. Without it such a source
+   * Folder to which SQLite paths are relative: the deployment's source. Without it, a relative path
    * is an error.
    */
   readonly sourceRoot?: string;
@@ -31,15 +31,12 @@ export function kindName(kind: SourceKind): string {
   return SOURCE_DRIVERS.find((driver) => driver.kind === kind)?.names[0] ?? "unknown";
 }
 
-/**
- * The part of an environment variable's name that stands for a source: `flights` -> `FLIGHTS`,
- * `my-pg` -> `MY_PG`.
- */
+/** The prefix of a source's environment variables: `flights` -> `FLIGHTS`, `my-pg` -> `MY_PG`. */
 export function environmentPrefix(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
 }
 
-/** Collects the sources of an environment. Nothing is connected until a source is used. */
+/** The sources of an environment. Nothing is connected until a source is used. */
 export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   const { env, sourceRoot } = options;
   const known = [...options.declared.map(({ name, kind, settings }) => ({ name, kind, settings })), ...undeclared(options)];

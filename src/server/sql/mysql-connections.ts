@@ -1,6 +1,4 @@
-/**
- * Connections to MySQL that only read: each is set up once, then lent to one statement at a time.
- */
+/** Read-only connections to MySQL: each is set up once, then used by one statement at a time. */
 
 import { SQL } from "bun";
 import { type DriverRows, runAbortable } from "./server-connection.ts";
@@ -11,11 +9,11 @@ const UNKNOWN_VARIABLE = 1193;
 
 interface Connection {
   readonly sql: Bun.ReservedSQL;
-  /** The server's number of the connection, for KILL. */
+  /** The server's id of the connection, for KILL. */
   readonly id: number;
 }
 
-/** A small pool. Statements wait for a free connection in the order they came. */
+/** A small pool. Statements wait for a free connection in the order of the calls. */
 export class MysqlConnections {
   private readonly idle: Connection[] = [];
   private readonly waiting: (() => void)[] = [];
@@ -25,7 +23,7 @@ export class MysqlConnections {
   /**
    * @param pool the driver's pool, with room for one connection more than `size`, on which
    * statements are killed
-   * @param size connections at most
+   * @param size most connections
    */
   constructor(
     private readonly pool: SQL,
@@ -33,8 +31,8 @@ export class MysqlConnections {
   ) {}
 
   /**
-   * Runs a statement. When the signal fires, the server is told to stop it and the signal's reason
-   * is thrown.
+   * Runs a statement. When the signal is aborted, the server is asked to stop it and the promise
+   * rejects with the signal's reason.
    */
   async run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows> {
     while (this.lent >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
@@ -77,7 +75,7 @@ export class MysqlConnections {
     }
   }
 
-  /** Gives up a connection that is lost or still busy with a statement nobody waits for. */
+  /** Closes a connection that is lost, or busy with a statement whose caller gave up. */
   private abandon(connection: Connection, signal: AbortSignal | undefined): void {
     const close = (): Promise<void> => connection.sql.close({ timeout: 0 }).catch(() => {});
     if (!signal?.aborted || this.closed) void close();
@@ -85,7 +83,7 @@ export class MysqlConnections {
   }
 }
 
-/** MariaDB and MySQL name the limit differently. */
+/** Limits the run time of statements; MariaDB and MySQL name the limit differently. */
 async function limitTime(sql: Bun.ReservedSQL): Promise<void> {
   try {
     await sql.unsafe(`set session max_statement_time = ${STATEMENT_TIMEOUT_MS / 1_000}`);

@@ -27,15 +27,15 @@ const TYPE = {
   varchar: 253,
   char: 254,
 } as const;
-/** The types that text may be described as; which one, depends on its length. */
+/** The type codes of text; the server chooses one by length. */
 const TEXTS: ReadonlySet<number> = new Set([TYPE.varchar, TYPE.char, TYPE.tinyblob, TYPE.mediumblob, TYPE.longblob, TYPE.blob]);
 /**
  * Length of a column of instants with milliseconds; a longer one has microseconds, which the
- * driver's dates cannot hold.
+ * driver's dates cannot represent.
  */
 const MILLISECOND_LENGTH = "2024-05-01 12:00:00.000".length;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?$/;
-/** By these MariaDB tells a UUID from a `char(36)`. */
+/** Flag and length by which MariaDB's UUIDs differ from `char(36)`. */
 const UNSIGNED_FLAG = 32;
 const UUID_LENGTH = 36 * 4;
 
@@ -47,24 +47,21 @@ export interface MysqlColumn {
   readonly flags?: number;
 }
 
-/** Whether a column has to be asked for as text so that nothing is lost. */
+/** Whether a column has to be selected as text so that no value loses precision. */
 export function needsText({ type, length = 0 }: MysqlColumn): boolean {
   return type === TYPE.json || ((type === TYPE.timestamp || type === TYPE.datetime) && length > MILLISECOND_LENGTH);
 }
 
-/** Whether a type is one that a column cast to text has. */
+/** Whether a type is one of a column that was cast to text. */
 export function isText(type: number): boolean {
   return TEXTS.has(type);
 }
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TYPE).map(([name, code]) => [code, name]));
 
-/**
- * A column's type. Text and blobs of all lengths are told apart by their values only, so that they
- * have no name.
- */
+/** A column's type; undefined for text and blobs, which differ only in their values. */
 export function sqlType({ type, length, flags = 0 }: MysqlColumn): SqlType | undefined {
-  if (type === TYPE.time) return { name: "time", kind: "length" };
+  if (type === TYPE.time) return { name: "time", kind: "duration" };
   if (type === TYPE.char && length === UUID_LENGTH && (flags & UNSIGNED_FLAG) !== 0) return { name: "uuid", kind: "uuid" };
   const name = NAMES.get(type);
   return name === undefined || TEXTS.has(type) ? undefined : { name };
@@ -86,12 +83,12 @@ const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
   [TYPE.blob, "text"],
 ]);
 
-/** A type as comparisons know it. */
+/** The type for comparisons; undefined when it cannot be compared. */
 export function columnType(code: number): ColumnType | undefined {
   return COMPARABLE.get(code);
 }
 
-/** Takes a column's values from the driver's form to ours; undefined when they are the same. */
+/** The conversion of a column's values from the driver's form to that of `SqlResult`. */
 export function valueReader({ type }: MysqlColumn): (value: unknown) => unknown {
   switch (type) {
     case TYPE.bigint:
@@ -116,7 +113,7 @@ function ownBytes(value: unknown): unknown {
   return value instanceof Uint8Array ? Uint8Array.from(value) : value;
 }
 
-/** The zero date, which MySQL may hold and no calendar has, stays as MySQL spells it. */
+/** The text of a date. MySQL's zero date, which no calendar has, keeps MySQL's form. */
 function dateText(date: Date): string {
   return Number.isNaN(date.getTime()) ? "0000-00-00" : date.toISOString().slice(0, 10);
 }

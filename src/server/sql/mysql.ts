@@ -9,11 +9,11 @@ import { columnType, isText, type MysqlColumn, needsText, sqlType, valueReader }
 import { connectionFailure, type DriverRows } from "./server-connection.ts";
 import {
   type Connections,
-  type Described,
+  type DescribedStatement,
   readServerSettings,
-  type ServerForm,
+  type ServerSettingsSpec,
   ServerSource,
-  type WrittenStatement,
+  type StatementText,
 } from "./server-source.ts";
 import { ParameterError, SqlError } from "./source.ts";
 import type { SourceDriver } from "./source-driver.ts";
@@ -22,20 +22,20 @@ import { tlsOptions } from "./tls.ts";
 
 const CONNECTIONS = 4;
 const CONNECT_SECONDS = 10;
-/** As the manual says it: a limit that is none. */
+/** The limit that the manual gives for all rows. */
 const ALL_ROWS = "18446744073709551615";
 const CONNECTION_LOST = "ERR_MYSQL_CONNECTION_CLOSED";
-/** Errors that bound values make: text that a column's character set lacks, times that are none. */
+/** Errors that bound values cause: text outside a column's character set, invalid times. */
 const BOUND_VALUE: ReadonlySet<number> = new Set([1267, 1270, 1271, 1525]);
-/** The class of SQLSTATE codes that are about values. */
+/** The class of SQLSTATE codes for errors in values. */
 const DATA_EXCEPTION = /^22/;
-/** What is written behind a statement that stands in parentheses, where MySQL quotes it. */
+/** The text that svc puts behind a wrapped statement, where an error quotes it. */
 const WRAPPER_END = /\n\) as svc_statement[\s\S]*?(?=' at line \d+$)/;
-/** Messages that quote the part of the statement at fault. */
+/** Messages that quote the faulty part of the statement. */
 const QUOTED = [/near '([\s\S]+)' at line \d+$/, /^Unknown column '(?:[^'.]+\.)*([^'.]+)'/, /^Table '(?:[^'.]+\.)*([^'.]+)' doesn't exist/];
 
-/** Where the settings stand. */
-const FORM: ServerForm = {
+/** The settings of a MySQL server. */
+const SETTINGS: ServerSettingsSpec = {
   names: {
     host: ["MYSQL_HOST", "host"],
     port: ["MYSQL_PORT", "port"],
@@ -50,25 +50,25 @@ const FORM: ServerForm = {
   database: undefined,
 };
 
-/** MySQL and MariaDB by `<NAME>_MYSQL_HOST` and so on, or code. */
+/** The driver of MySQL and MariaDB, configured by `<NAME>_MYSQL_HOST` and so on, or in code. */
 export const mysqlDriver: SourceDriver = {
   kind: SourceKind.MYSQL,
   names: ["mysql", "mariadb"],
   variable: "MYSQL_HOST",
-  open: (settings) => new MysqlSource(settings.name, readServerSettings(settings, FORM)),
+  open: (settings) => new MysqlSource(settings.name, readServerSettings(settings, SETTINGS)),
 };
 
-/** A statement with how its columns are read. */
-interface MysqlPlan extends Described {
-  /** Undefined for a column that is asked for as text. */
+/** A described statement with the readers of its columns. */
+interface MysqlPlan extends DescribedStatement {
+  /** Types of the result's columns; undefined for one that is selected as text. */
   readonly types: readonly (number | undefined)[];
   readonly readers: readonly ((value: unknown) => unknown)[];
 }
 
 /**
  * A MySQL or MariaDB database. Rows come in the statement's order, except when it begins with
- * `with` and has a column of JSON or of instants with microseconds: then `order by` needs a `limit`
- * beside it.
+ * `with` and has a column of JSON or of instants with microseconds: then `order by` needs a
+ * `limit`.
  */
 export class MysqlSource extends ServerSource<MysqlPlan> {
   readonly kind = SourceKind.MYSQL;
@@ -87,10 +87,13 @@ export class MysqlSource extends ServerSource<MysqlPlan> {
         throw new ParameterError(position, `is ${value}, and MySQL has no such number`);
   }
 
-  /** No rows are read. The parameter makes the server refuse more than one statement. */
+  /**
+   * Describes a statement without reading rows. The parameter makes the server refuse more than one
+   * statement.
+   */
   protected async plan(
     statement: string,
-    run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
+    run: (text: StatementText, more: readonly FeatureValue[]) => Promise<DriverRows>,
   ): Promise<MysqlPlan> {
     const body = withoutTerminator(statement, "mysql");
     const { columns } = await run({ text: `select * from (${body}\n) as svc_statement where ? limit 0`, shift: 0 }, [false]);
@@ -167,15 +170,15 @@ function isOfType(type: number, expected: number | undefined): boolean {
 }
 
 /**
- * A statement that keeps its order as a part of another: MySQL forgets that of one without a limit.
+ * A statement that keeps its order as a subquery: MySQL ignores the order of one without a limit.
  */
 function inOrder(body: string): string {
   return /^\s*select\b/i.test(body) && /\border\s+by\b/i.test(body) ? `(${body}\n) limit ${ALL_ROWS}` : body;
 }
 
 /**
- * MySQL gives no position, but it quotes what it stumbled over: a name, or the rest of the
- * statement.
+ * The offset of an error in a statement. MySQL gives no position, but quotes the faulty name or the
+ * rest of the statement.
  */
 function quotedOffset(message: string, statement: string): number | undefined {
   for (const pattern of QUOTED) {

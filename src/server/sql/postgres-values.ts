@@ -1,4 +1,4 @@
-/** Values of PostgreSQL. Those whose type the driver would shorten are asked for as text. */
+/** Values of PostgreSQL. Types that the driver would truncate are selected as text. */
 
 import { jsonOf, normalizeInt } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
@@ -58,18 +58,18 @@ const TYPES: ReadonlyMap<number, SqlType> = new Map<number, SqlType>([
   ...Object.entries(OID).map(([name, oid]) => [oid, { name }] as const),
   ...Object.entries(ARRAY_OID).map(([name, oid]) => [oid, { name: `${name}[]` }] as const),
   [OID.uuid, { name: "uuid", kind: "uuid" }],
-  [OID.interval, { name: "interval", kind: "length" }],
-  [ARRAY_OID.interval, { name: "interval[]", kind: "length" }],
+  [OID.interval, { name: "interval", kind: "duration" }],
+  [ARRAY_OID.interval, { name: "interval[]", kind: "duration" }],
 ]);
 
-/** A type by its name in the server's own tables; undefined for those of extensions and users. */
+/** A built-in type; undefined for types of extensions and users. */
 export function sqlType(oid: number): SqlType | undefined {
   return TYPES.get(oid);
 }
 
 /**
- * The cast under which a column has to be asked for so that nothing is lost, and the type it then
- * has.
+ * The cast with which a column has to be selected so that no value loses precision (empty = none),
+ * and the type that it then has.
  */
 export function exactForm(type: number): { readonly cast: string; readonly type: number } {
   if (AS_TEXT.has(type)) return { cast: "::text", type: OID.text };
@@ -92,12 +92,15 @@ const COMPARABLE: ReadonlyMap<number, ColumnType> = new Map([
   [OID.timestamptz, "timestamptz"],
 ]);
 
-/** A type as comparisons know it. */
+/** The type for comparisons; undefined when it cannot be compared. */
 export function columnType(oid: number): ColumnType | undefined {
   return COMPARABLE.get(oid);
 }
 
-/** Takes a column's values from the driver's form to ours; undefined when they are the same. */
+/**
+ * The conversion of a column's values from the driver's form to that of `SqlResult`; undefined when
+ * they are the same.
+ */
 export function valueReader(type: number): ((value: unknown) => unknown) | undefined {
   switch (type) {
     case OID.int8:
@@ -142,8 +145,8 @@ function elements(type: number): (value: unknown) => unknown {
 }
 
 /**
- * `2024-05-01 12:00:00.5+00` -> canonical text; what has no such form (`infinity`, years BC) stays
- * as it is.
+ * The canonical text of `2024-05-01 12:00:00.5+00`; a value without one (`infinity`, years BC)
+ * stays as it is.
  */
 function instantText(text: string): string {
   const [, date, time, fraction = ""] = INSTANT.exec(text) ?? [];

@@ -8,11 +8,11 @@ import { columnType, exactForm, sqlType, valueReader } from "./postgres-values.t
 import { connectionFailure, type DriverRows, runAbortable } from "./server-connection.ts";
 import {
   type Connections,
-  type Described,
+  type DescribedStatement,
   readServerSettings,
-  type ServerForm,
+  type ServerSettingsSpec,
   ServerSource,
-  type WrittenStatement,
+  type StatementText,
 } from "./server-source.ts";
 import { SqlError } from "./source.ts";
 import type { SourceDriver } from "./source-driver.ts";
@@ -24,13 +24,13 @@ const CONNECT_SECONDS = 10;
 const IDLE_SECONDS = 300;
 const STATEMENT_TIMEOUT_MS = 60_000;
 const CONNECTION_LOST = "ERR_POSTGRES_CONNECTION_CLOSED";
-/** The class of SQLSTATE codes that are about values. */
+/** The class of SQLSTATE codes for errors in values. */
 const DATA_EXCEPTION = /^22/;
-/** The context of an error that a bound value makes before the statement runs. */
+/** The context of an error that a bound value causes before the statement runs. */
 const BOUND_VALUE = /\bportal parameter \$\d+/;
 
-/** Where the settings stand: the variables as libpq names them. */
-const FORM: ServerForm = {
+/** The settings of a PostgreSQL server; variables have libpq's names. */
+const SETTINGS: ServerSettingsSpec = {
   names: {
     host: ["PGHOST", "host"],
     port: ["PGPORT", "port"],
@@ -45,16 +45,16 @@ const FORM: ServerForm = {
   database: (user) => user,
 };
 
-/** PostgreSQL by `<NAME>_PGHOST` and so on, or code. */
+/** The driver of PostgreSQL, configured by `<NAME>_PGHOST` and so on, or in code. */
 export const postgresDriver: SourceDriver = {
   kind: SourceKind.POSTGRESQL,
   names: ["postgresql", "postgres"],
   variable: "PGHOST",
-  open: (settings) => new PostgresSource(settings.name, readServerSettings(settings, FORM)),
+  open: (settings) => new PostgresSource(settings.name, readServerSettings(settings, SETTINGS)),
 };
 
-/** A statement with how its columns are read. */
-interface PostgresPlan extends Described {
+/** A described statement with the readers of its columns. */
+interface PostgresPlan extends DescribedStatement {
   readonly types: readonly number[];
   readonly readers: readonly (((value: unknown) => unknown) | undefined)[];
 }
@@ -72,12 +72,12 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
   }
 
   /**
-   * The parameter that keeps the statement from running also makes the server refuse more than one
-   * statement.
+   * Describes a statement without running it. The parameter that prevents its running also makes
+   * the server refuse more than one statement.
    */
   protected async plan(
     statement: string,
-    run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
+    run: (text: StatementText, more: readonly FeatureValue[]) => Promise<DriverRows>,
     parameters: number,
   ): Promise<PostgresPlan> {
     const body = withoutTerminator(statement, "postgresql");
@@ -163,8 +163,8 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
 }
 
 /**
- * The statement with the columns cast that would lose something. Columns go by place, since names
- * may repeat.
+ * The statement with casts of the columns that would lose precision. Columns are named by position,
+ * since names may repeat.
  */
 function wrapped(body: string, forms: readonly { readonly cast: string }[], plan: PostgresPlan): PostgresPlan {
   const selected = forms.map(({ cast }, index) => `c${index}${cast}`).join(", ");

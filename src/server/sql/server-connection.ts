@@ -1,7 +1,4 @@
-/**
- * What sources on database servers have in common: giving up on a statement, and saying why there
- * is no connection.
- */
+/** Running of abortable statements, and connection errors, for sources on database servers. */
 
 import type { SQL } from "bun";
 import { errorText } from "../../domain/error-text.ts";
@@ -13,7 +10,10 @@ export interface DriverRows {
   readonly rows: unknown[][];
 }
 
-/** Runs a query; when the signal fires, cancels it and rejects with the signal's reason at once. */
+/**
+ * Runs a query; when the signal is aborted, cancels it and rejects with the signal's reason at
+ * once.
+ */
 export function runAbortable(query: SQL.Query<unknown[][]>, signal?: AbortSignal): Promise<DriverRows> {
   if (!signal) return query.then(driverRows);
   signal.throwIfAborted();
@@ -41,7 +41,7 @@ function driverRows(result: unknown[][] & SQL.ResultMetadata): DriverRows {
   return { columns: result.columns, rows: [...result] };
 }
 
-/** Why a server could not be asked. Never contains the password. */
+/** The error for a failed connection. Never contains the password. */
 export function connectionFailure(error: unknown, server: string, password: string): SqlError {
   const text = errorText(error);
   const safe = password === "" ? text : text.replaceAll(password, "***");

@@ -1,6 +1,6 @@
 /**
- * A database server as a source: what those of all kinds share. Connects on first use, and again
- * after the server was away.
+ * The common part of sources on database servers. Connects on first use, and reconnects after the
+ * server was unavailable.
  */
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
@@ -14,7 +14,7 @@ import type { SourceSettings } from "./source-driver.ts";
 import { comparable } from "./statement-text.ts";
 import { type TlsMode, tlsMode } from "./tls.ts";
 
-/** How a server is reached. */
+/** Connection settings of a server. */
 export interface ServerSettings {
   readonly host: string;
   readonly port: number;
@@ -22,29 +22,29 @@ export interface ServerSettings {
   readonly password: string;
   readonly database: string;
   readonly tls: TlsMode;
-  /** File with certificates of authorities to trust, PEM; undefined = the system's. */
+  /** PEM file with trusted certificate authorities; undefined = the system's. */
   readonly rootCertificate?: string;
 }
 
-/** Where the settings of a kind of server stand, and what they are when nobody gives them. */
-export interface ServerForm {
-  /** By setting: the environment variable behind the source's prefix, and the key in code. */
+/** The names and defaults of the settings of a kind of server. */
+export interface ServerSettingsSpec {
+  /** By setting: the environment variable after the source's prefix, and the key in code. */
   readonly names: Readonly<Record<keyof ServerSettings, readonly [variable: string, key: string]>>;
   readonly port: number;
   readonly user: string;
-  /** The database of a user who names none; undefined = one has to be named. */
+  /** The default database of a user; undefined = a database must be given. */
   readonly database: ((user: string) => string) | undefined;
 }
 
-/** Reads the settings of a source. Throws SqlError that names the variable at fault. */
-export function readServerSettings({ name, prefix, read }: SourceSettings, form: ServerForm): ServerSettings {
-  const { names } = form;
+/** Reads the settings of a source. Throws SqlError that names the faulty variable. */
+export function readServerSettings({ name, prefix, read }: SourceSettings, spec: ServerSettingsSpec): ServerSettings {
+  const { names } = spec;
   const variable = (setting: keyof ServerSettings): string => `${prefix}_${names[setting][0]}`;
   const given = (setting: keyof ServerSettings): string | undefined => read(...names[setting]);
-  const port = Number(given("port") ?? form.port);
+  const port = Number(given("port") ?? spec.port);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SqlError(`source '${name}': ${variable("port")} is no port number`);
-  const user = given("user") ?? form.user;
-  const database = given("database") ?? form.database?.(user);
+  const user = given("user") ?? spec.user;
+  const database = given("database") ?? spec.database?.(user);
   if (!database)
     throw new SqlError(`source '${name}' has no database: give \`${names.database[1]}=\` in code or set ${variable("database")}`);
   const rootCertificate = given("rootCertificate");
@@ -59,23 +59,26 @@ export function readServerSettings({ name, prefix, read }: SourceSettings, form:
   };
 }
 
-/** What is known of a statement: the text that loses nothing, and what its columns are. */
-export interface Described {
+/**
+ * A statement as the server described it: the text to run, whose values lose no precision, and the
+ * columns.
+ */
+export interface DescribedStatement {
   readonly text: string;
-  /** Characters (code points) that `text` has before the statement. */
+  /** Number of code points in `text` before the statement. */
   readonly shift: number;
   readonly columns: readonly string[];
-  /** The types of the statement's own columns, by the server's numbers. */
+  /** The server's type codes of the statement's own columns. */
   readonly declared: readonly number[];
   readonly named: readonly (SqlType | undefined)[];
 }
 
-/** A text to run in place of a statement. */
-export type WrittenStatement = Pick<Described, "text" | "shift">;
+/** The text that is run in place of a statement. */
+export type StatementText = Pick<DescribedStatement, "text" | "shift">;
 
 /** Connections to a server. */
 export interface Connections {
-  /** Runs a text; rejects with the signal's reason when it fires. */
+  /** Runs a text; rejects with the signal's reason when it is aborted. */
   run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows>;
   close(): Promise<void>;
 }
@@ -83,7 +86,7 @@ export interface Connections {
 const MAX_STATEMENTS = 1_000;
 
 /** A source on a database server. */
-export abstract class ServerSource<Plan extends Described> implements SqlSource {
+export abstract class ServerSource<Plan extends DescribedStatement> implements SqlSource {
   abstract readonly kind: SourceKind;
   private readonly described = new Map<string, Plan>();
   private connections: Connections | undefined;
@@ -97,28 +100,28 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
   abstract quote(identifier: string): string;
   abstract placeholder(position: number, type?: "float"): string;
 
-  /** Makes the connections; none is opened before it is used. */
+  /** Creates the connections; none is opened before it is used. */
   protected abstract connect(): Connections;
   /**
-   * Has the server plan a statement, of so many parameters, without running it. What is run has the
-   * parameters, and `more` behind them.
+   * Has the server describe a statement with this number of parameters, without running it. `run`
+   * passes the parameters, followed by `more`.
    */
   protected abstract plan(
     statement: string,
-    run: (written: WrittenStatement, more: readonly FeatureValue[]) => Promise<DriverRows>,
+    run: (text: StatementText, more: readonly FeatureValue[]) => Promise<DriverRows>,
     parameters: number,
   ): Promise<Plan>;
-  /** Whether rows have the types that the plan reads. */
+  /** Whether rows have the plan's types. */
   protected abstract isOfPlan(plan: Plan, rows: DriverRows): boolean;
-  /** Values as `SqlResult` has them; the rows may be changed. */
+  /** Rows with values in the form of `SqlResult`; the given rows may be changed. */
   protected abstract readRows(plan: Plan, rows: unknown[][]): readonly (readonly unknown[])[];
-  /** The type of a column by the server's number of it; undefined when it cannot be compared. */
+  /** The type for comparisons, by the server's type code; undefined when it cannot be compared. */
   protected abstract columnType(declared: number): ColumnType | undefined;
-  /** Whether an error says that the server had closed the connection before. */
+  /** Whether an error means that the server had closed the connection. */
   protected abstract isConnectionLost(error: unknown): boolean;
-  /** What the server or the driver says, with its place in the statement. */
+  /** The SqlError for an error of the server or driver, with its offset in the statement. */
   protected abstract explain(error: unknown, statement: string, shift: number): SqlError;
-  /** Throws ParameterError for values that the server has no type for. */
+  /** Throws ParameterError for values that the server cannot represent. */
   protected checkParameters(_parameters: readonly FeatureValue[]): void {}
 
   async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
@@ -160,8 +163,7 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
   }
 
   private async learn(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<Plan> {
-    const run = (written: WrittenStatement, more: readonly FeatureValue[]) =>
-      this.run(written, [...parameters, ...more], statement, signal);
+    const run = (text: StatementText, more: readonly FeatureValue[]) => this.run(text, [...parameters, ...more], statement, signal);
     const plan = await this.plan(statement, run, parameters.length);
     this.described.set(statement, plan);
     if (this.described.size > MAX_STATEMENTS) this.described.delete(this.described.keys().next().value as string);
@@ -169,11 +171,11 @@ export abstract class ServerSource<Plan extends Described> implements SqlSource 
   }
 
   /**
-   * Runs a text. Connections that the server had closed meanwhile are replaced, and the text run
-   * once more: it only reads.
+   * Runs a text. When the server had closed the connections, they are replaced and the text is run
+   * again, which is safe because it only reads.
    */
   private async run(
-    { text, shift }: WrittenStatement,
+    { text, shift }: StatementText,
     parameters: readonly FeatureValue[],
     statement: string,
     signal?: AbortSignal,

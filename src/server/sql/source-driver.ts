@@ -1,4 +1,4 @@
-/** How a kind of source is opened. */
+/** The interface of drivers: each opens the sources of one kind. */
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { SqlSource } from "./source.ts";
@@ -12,24 +12,28 @@ export type ReadSetting = (variable: string, key: string) => string | undefined;
 /** A source as it was declared. */
 export interface SourceSettings {
   readonly name: string;
-  /** What the names of its environment variables begin with, before `_`. */
+  /** The prefix of its environment variables' names, before `_`. */
   readonly prefix: string;
   readonly read: ReadSetting;
-  /**
-   * Folder that relative paths start from: the deployment's source; undefined when there is none.
-   */
+  /** Folder to which paths are relative: the deployment's source; undefined when there is none. */
   readonly sourceRoot: string | undefined;
 }
 
-/** A kind of source. */
+/** The driver of a kind of source. */
 export interface SourceDriver {
   readonly kind: SourceKind;
-  /** As users write it in place of a source's name; the first is how it is shown. */
+  /**
+   * Names of the kind, which users may write in place of a source's name; the first one is
+   * displayed.
+   */
   readonly names: readonly string[];
-  /** The environment variable, behind a prefix and `_`, that alone makes a source of this kind. */
+  /**
+   * The environment variable, after a prefix and `_`, that is enough to define a source of this
+   * kind.
+   */
   readonly variable: string;
   /**
-   * Makes a source; it connects on first use. Throws SqlError for settings that are missing or
+   * Opens a source, which connects on first use. Throws SqlError for settings that are missing or
    * wrong.
    */
   open(settings: SourceSettings): SqlSource;

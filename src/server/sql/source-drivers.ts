@@ -1,6 +1,6 @@
 /**
- * The kinds of sources. A kind is there by its row; comparisons that its databases compute are
- * added in `condition.ts`.
+ * The list of drivers. A new kind of source is added here, and its comparisons in SQL in
+ * `condition.ts`.
  */
 
 import { mysqlDriver } from "./mysql.ts";
@@ -8,5 +8,5 @@ import { postgresDriver } from "./postgres.ts";
 import type { SourceDriver } from "./source-driver.ts";
 import { sqliteDriver } from "./sqlite.ts";
 
-/** All kinds. */
+/** The drivers of all kinds of sources. */
 export const SOURCE_DRIVERS: readonly SourceDriver[] = [sqliteDriver, postgresDriver, mysqlDriver];

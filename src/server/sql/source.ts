@@ -1,4 +1,6 @@
-/** Databases that SQL resolvers read: what the executor and the validator see of a source. */
+/**
+ * Databases that SQL resolvers read: the interface of sources for the executor and the validator.
+ */
 
 import type { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
@@ -6,40 +8,39 @@ import type { ColumnType } from "./condition.ts";
 
 /** The type of a column. */
 export interface SqlType {
-  /** As the database calls it. */
+  /** The database's name for it. */
   readonly name: string;
   /**
-   * What its values are that their text does not show: a UUID, which may be spelt in several ways,
-   * or a length of time.
+   * The meaning of its values where their text does not show it: a UUID, which has several text
+   * forms, or a duration.
    */
-  readonly kind?: "uuid" | "length";
+  readonly kind?: "uuid" | "duration";
 }
 
 /**
- * Rows of a statement. Values are as the driver gives them: number, bigint (only beyond 2^53),
- * string, boolean, Uint8Array, null, arrays of these, and what JSON columns hold, with its integers
- * exact. Instants are canonical text `YYYY-MM-DDTHH:MM:SS.ffffffZ` where the database has them as a
- * type, dates `YYYY-MM-DD`, decimals their digits, lengths of time the database's own text,
- * `char(n)` is without the blanks that fill it up. SQLite has no type for JSON, so that a text with
- * JSON is a text.
+ * Rows of a statement. Values are numbers, bigints (only beyond 2^53), strings, booleans,
+ * Uint8Arrays, null, arrays of these, and the content of JSON columns, with exact integers.
+ * Instants are canonical text `YYYY-MM-DDTHH:MM:SS.ffffffZ` where the database has a type for them,
+ * dates `YYYY-MM-DD`, decimals their digits, durations the database's own text; `char(n)` has no
+ * padding. SQLite has no JSON type: there JSON stays text.
  */
 export interface SqlResult {
   readonly columns: readonly string[];
   /**
-   * By column; undefined where the type has no name that is known, or every value its own type, as
-   * in SQLite.
+   * Types by column; undefined for a type that is not known. Absent when each value has its own
+   * type, as in SQLite.
    */
   readonly types?: readonly (SqlType | undefined)[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
 /**
- * What a refusal is about: the statement or the connection, values that the statement met while it
- * ran, or one that was bound.
+ * The cause of a refusal: the statement or the connection, data that the statement read, or a bound
+ * parameter.
  */
 export type SqlFault = "statement" | "data" | "parameter";
 
-/** The database refused a statement, or cannot be reached. */
+/** The error for a statement that the database refused, or a database that cannot be reached. */
 export class SqlError extends Error {
   override readonly name = "SqlError";
   constructor(
@@ -52,12 +53,12 @@ export class SqlError extends Error {
   }
 }
 
-/** A parameter has a value that the database has none for. */
+/** The error for a parameter whose value the database cannot represent. */
 export class ParameterError extends SqlError {
   constructor(
     /** From 0. */
     readonly position: number,
-    /** What is wrong, to be read after the parameter's name. */
+    /** The problem, as a phrase that follows the parameter's name. */
     readonly problem: string,
   ) {
     super(`parameter ${position + 1} ${problem}`, undefined, "parameter");
@@ -72,20 +73,20 @@ export interface SqlSource {
   quote(identifier: string): string;
   /**
    * The placeholder of the n-th parameter, 1-based (`$1`, `?`). With `float` the database takes the
-   * parameter as a floating-point number also when it is whole, so that `5.0 / 2` does not become a
-   * division of integers.
+   * parameter as a floating-point number even when it is whole, so that `5.0 / 2` is not a division
+   * of integers.
    */
   placeholder(position: number, type?: "float"): string;
   /** Runs a read-only statement. Throws SqlError; rejects with the signal's reason when aborted. */
   query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult>;
-  /** Prepares a statement without running it and names its columns. Throws SqlError. */
+  /** The names of a statement's columns; the statement is prepared, not run. Throws SqlError. */
   describe(statement: string): Promise<readonly string[]>;
   /**
-   * What is known of the types of a statement's columns, by name; those that are not named cannot
-   * be compared. Throws SqlError.
+   * The types of a statement's columns, by name; columns that are absent cannot be compared. Throws
+   * SqlError.
    */
   columnTypes(statement: string): Promise<ReadonlyMap<string, ColumnType>>;
-  /** Runs a trivial statement. Throws SqlError that says what failed. */
+  /** Runs a trivial statement. Throws SqlError when that fails. */
   test(): Promise<void>;
   close(): Promise<void>;
 }
@@ -93,8 +94,8 @@ export interface SqlSource {
 /** The sources of an environment. */
 export interface SqlSources {
   /**
-   * The source of that name, or the only one of that kind (`postgresql`). Throws SqlError that
-   * lists what there is. Connects on first use.
+   * The source with a name, or the only one of a kind (`postgresql`). It connects on first use.
+   * Throws SqlError that lists the sources when there is none.
    */
   get(name: string): SqlSource;
   /** Names and kinds, for finding 154. */

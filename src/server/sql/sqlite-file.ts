@@ -1,20 +1,20 @@
-/** Reading a SQLite file, on whichever thread: opening, binding, rows, errors. */
+/** Reading of a SQLite file, on any thread: opening, binding, rows, errors. */
 
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
 import { ParameterError, SqlError, type SqlResult } from "./source.ts";
 import { wordOffset } from "./statement-text.ts";
 
-/** A parameter as SQLite takes it. */
+/** A parameter as SQLite binds it. */
 export type Bound = string | number | bigint | Uint8Array | null;
 
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Opens a file to read only. It may be written by others meanwhile. Integers come as bigint;
- * `readRows` makes numbers of those that are safe.
- * @param busyTimeoutMs how long a statement waits for another process's lock
+ * Opens a file read-only; others may write it meanwhile. Integers are read as bigints, which
+ * `readRows` converts to numbers where they are safe.
+ * @param busyTimeoutMs longest wait of a statement for another process's lock
  */
 export function openReadOnly(path: string, busyTimeoutMs: number): Database {
   const db = new Database(path, { readonly: true, safeIntegers: true });
@@ -25,8 +25,8 @@ export function openReadOnly(path: string, busyTimeoutMs: number): Database {
 }
 
 /**
- * Takes a feature's value to one that SQLite stores: true is 1, lists and structs are JSON text.
- * Throws ParameterError for an integer beyond 64 bits and for NaN.
+ * A feature's value as a parameter: true is 1, lists and structs are JSON text. Throws
+ * ParameterError for an integer beyond 64 bits and for NaN.
  * @param position of the parameter, from 0
  */
 export function bindValue(value: FeatureValue, position: number): Bound {
@@ -46,7 +46,7 @@ export function bindValue(value: FeatureValue, position: number): Bound {
   }
 }
 
-/** Runs a statement. Integers that a number holds exactly become numbers. */
+/** Runs a statement. Integers that a number represents exactly become numbers. */
 export function readRows(statement: Statement, parameters: readonly Bound[]): SqlResult {
   const rows = statement.values(...(parameters as SQLQueryBindings[])) as unknown[][];
   for (const row of rows) {
@@ -58,7 +58,10 @@ export function readRows(statement: Statement, parameters: readonly Bound[]): Sq
   return { columns: statement.columnNames, rows };
 }
 
-/** What SQLite said, with the place in the statement in UTF-16 units when it named a token. */
+/**
+ * The SqlError for an error of SQLite, with the offset in the statement, in UTF-16 units, when it
+ * names a token.
+ */
 export function sqliteError(error: unknown, statement: string): SqlError {
   if (error instanceof SqlError) return error;
   const { message, byteOffset } = error as { readonly message?: string; readonly byteOffset?: number };

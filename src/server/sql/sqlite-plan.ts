@@ -1,6 +1,4 @@
-/**
- * Which statements of a SQLite source are short enough to run between two turns of the event loop.
- */
+/** Detection of statements of a SQLite source that are short enough to run on the event loop. */
 
 import type { Database } from "bun:sqlite";
 
@@ -13,8 +11,8 @@ const HARMLESS =
 
 /**
  * Whether SQLite reaches every table of a statement by a unique key, so that its time depends on
- * the number of keys given and not on the size of the tables. False when in doubt. Throws what
- * SQLite throws for a statement that is wrong.
+ * the number of keys given and not on the size of the tables. False when in doubt. Throws SQLite's
+ * error for an invalid statement.
  */
 export function isPointRead(db: Database, statement: string): boolean {
   const plan = db.prepare<{ detail: string }, []>(`explain query plan ${statement}`);
@@ -41,7 +39,7 @@ function equalColumns(terms: string): string[] | undefined {
   return columns.every((column) => column !== undefined) ? columns : undefined;
 }
 
-/** Number of key columns of a unique index over all rows; 0 when it is none. */
+/** Number of key columns of a unique index over all rows; 0 for any other index. */
 function uniqueColumns(db: Database, index: string): number {
   const found = db
     .query<{ n: bigint }, [string]>(

@@ -1,6 +1,6 @@
 /**
- * The worker threads of a SQLite source. Each runs one statement at a time; they start when needed
- * and end when idle.
+ * The worker threads of a SQLite source. Each runs one statement at a time; they are started on
+ * demand and end when idle.
  */
 
 import { Thread } from "../thread/rpc.ts";
@@ -8,9 +8,9 @@ import { SqlError, type SqlResult } from "./source.ts";
 import type { Bound } from "./sqlite-file.ts";
 import type { ReaderEvents, SqliteFileReader } from "./sqlite-worker.ts";
 
-/** More than there are cores, so that a short statement seldom waits behind long ones. */
+/** Most threads of a source: several, so that a short statement rarely waits for long ones. */
 const MAX_THREADS = 4;
-/** Threads that may still be busy with statements nobody waits for. */
+/** Most threads that are still busy with statements whose callers gave up. */
 const MAX_ABANDONED = 4;
 const IDLE_MS = 30_000;
 
@@ -19,11 +19,11 @@ interface Job {
   readonly parameters: readonly Bound[];
   readonly resolve: (result: SqlResult) => void;
   readonly reject: (reason: unknown) => void;
-  /** Rows that came before those of the answer. */
+  /** Rows received before the result. */
   readonly rows: (readonly unknown[])[];
 }
 
-/** A thread, with the job that it runs. */
+/** A thread with its current job. */
 interface ReadingThread {
   readonly reader: Thread<SqliteFileReader, string, ReaderEvents>;
   job: Job | undefined;
@@ -31,9 +31,8 @@ interface ReadingThread {
 }
 
 /**
- * Runs statements away from the event loop. SQLite cannot be interrupted from another thread here:
- * when a caller gives up, its thread is abandoned (it ends when its statement does) and another
- * takes its place.
+ * Runs statements off the event loop. SQLite cannot be interrupted from another thread here: when a
+ * caller gives up, its thread is abandoned (it ends with its statement) and replaced.
  */
 export class SqliteThreads {
   private readonly threads = new Set<ReadingThread>();
@@ -70,13 +69,13 @@ export class SqliteThreads {
     });
   }
 
-  /** Lets what was asked run to its end, then ends the threads. */
+  /** Lets accepted statements finish, then ends the threads. */
   retire(): void {
     this.retired = true;
     for (const thread of this.threads) if (!thread.job) this.end(thread);
   }
 
-  /** Ends the threads; what still runs is rejected. */
+  /** Ends the threads; unfinished statements are rejected. */
   close(): void {
     this.closed = true;
     for (const job of this.waiting.splice(0)) job.reject(new SqlError("the source was closed"));
@@ -119,7 +118,7 @@ export class SqliteThreads {
     return thread;
   }
 
-  /** Has a thread run a job, and then the next one. */
+  /** Runs a job on a thread, and then assigns the next one. */
   private async read(thread: ReadingThread, job: Job): Promise<void> {
     try {
       const { columns, rows } = await thread.reader.call("read", [job.statement, job.parameters]);

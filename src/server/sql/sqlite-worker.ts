@@ -1,10 +1,10 @@
-/** Worker thread that runs the statements of a SQLite source that may take long, one at a time. */
+/** Worker thread that runs potentially long statements of a SQLite source, one at a time. */
 
-import { serve, type Tell } from "../thread/rpc.ts";
+import { type Emit, serve } from "../thread/rpc.ts";
 import type { SqlResult } from "./source.ts";
 import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
 
-/** Events of a thread while it answers: rows that come before those of the answer. */
+/** Events of a running statement: rows that precede those of the result. */
 export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly unknown[])[]] };
 
 const ROWS_PER_PORTION = 500;
@@ -13,16 +13,16 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Reads one file. */
 export class SqliteFileReader {
   readonly #db: ReturnType<typeof openReadOnly>;
-  readonly #tell: Tell<ReaderEvents>;
+  readonly #emit: Emit<ReaderEvents>;
 
-  constructor(path: string, tell: Tell<ReaderEvents>) {
+  constructor(path: string, emit: Emit<ReaderEvents>) {
     this.#db = openReadOnly(path, BUSY_TIMEOUT_MS);
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
   /**
-   * Runs a statement. The rows are told in portions, so that the receiver is never long busy with
-   * one; the last portion is the answer's. Throws SqlError.
+   * Runs a statement. Rows are sent in portions, so that receiving one never blocks for long; the
+   * last portion is in the result. Throws SqlError.
    */
   read(statement: string, parameters: readonly Bound[]): SqlResult {
     try {
@@ -43,13 +43,13 @@ export class SqliteFileReader {
 
   #inPortions({ columns, rows }: SqlResult): SqlResult {
     let at = 0;
-    for (; at + ROWS_PER_PORTION < rows.length; at += ROWS_PER_PORTION) this.#tell("rows", rows.slice(at, at + ROWS_PER_PORTION));
+    for (; at + ROWS_PER_PORTION < rows.length; at += ROWS_PER_PORTION) this.#emit("rows", rows.slice(at, at + ROWS_PER_PORTION));
     return { columns, rows: at === 0 ? rows : rows.slice(at) };
   }
 }
 
 serve<SqliteFileReader, string, ReaderEvents>({
-  make: (path, tell) => new SqliteFileReader(path, tell),
+  make: (path, emit) => new SqliteFileReader(path, emit),
   close: (reader) => reader.close(),
   explain: (error) => sqliteError(error, ""),
 });

@@ -1,7 +1,7 @@
 /**
  * SQLite files as sources, read only. A statement that finds its rows by unique keys runs at once
- * (about 3 us a key; a worker thread would add 60), every other one runs in a worker thread, so
- * that a scan of millions of rows holds up nobody else. Which is which SQLite's own plan tells.
+ * (about 3 us per key; a worker thread would add 60), every other one in a worker thread, so that a
+ * scan of millions of rows does not delay queries. SQLite's query plan decides.
  */
 
 import type { Database, Statement } from "bun:sqlite";
@@ -16,13 +16,13 @@ import { bindValue, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts
 import { isPointRead } from "./sqlite-plan.ts";
 import { SqliteThreads } from "./sqlite-threads.ts";
 
-/** Keys above which a statement is no longer short. */
+/** Number of parameters above which a statement is no longer short. */
 const MAX_POINT_PARAMETERS = 200;
 const MAX_STATEMENTS = 256;
-/** How long a description waits for another process's lock. */
+/** Longest wait of a description for another process's lock. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 10;
-/** How often the path is looked at for a file that took the place of the open one. */
+/** Interval of checks whether another file has replaced the open one. */
 const RELOOK_MS = 1_000;
 
 interface Prepared {
@@ -37,7 +37,7 @@ interface OpenFile {
   readonly identity: string;
 }
 
-/** A SQLite file. Opened on first use; reopened when another file takes its place. */
+/** A SQLite file. Opened on first use; reopened when another file replaces it. */
 export class SqliteSource implements SqlSource {
   readonly kind = SourceKind.SQLITE;
   private readonly path: string;
@@ -129,7 +129,7 @@ export class SqliteSource implements SqlSource {
     }
   }
 
-  /** Which file is at the path; undefined when there is none. */
+  /** The identity of the file at the path; undefined when there is none. */
   private identify(): string | undefined {
     const found = statSync(this.path, { throwIfNoEntry: false });
     return found && `${found.dev}:${found.ino}`;
@@ -165,7 +165,7 @@ export class SqliteSource implements SqlSource {
   }
 }
 
-/** SQLite files by `path` or `<NAME>_SQLITE_PATH`. */
+/** The driver of SQLite files, configured by `<NAME>_SQLITE_PATH`, or `path` in code. */
 export const sqliteDriver: SourceDriver = {
   kind: SourceKind.SQLITE,
   names: ["sqlite"],

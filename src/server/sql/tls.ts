@@ -5,7 +5,10 @@ import { SqlError } from "./source.ts";
 
 const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 
-/** How a connection is encrypted, and what is checked of the server's certificate. */
+/**
+ * A libpq `sslmode`: whether a connection is encrypted, and how the server's certificate is
+ * verified.
+ */
 export type TlsMode = (typeof MODES)[number];
 
 /** Reads a mode. Throws SqlError that names the variable and the modes. */
@@ -16,9 +19,8 @@ export function tlsMode(source: string, variable: string, text: string): TlsMode
 }
 
 /**
- * The driver's options for a mode. Modes that verify do so whatever `NODE_TLS_REJECT_UNAUTHORIZED`
- * says.
- * @param rootCertificate file with the authorities to trust; undefined = the system's
+ * The driver's options for a mode. Verifying modes ignore `NODE_TLS_REJECT_UNAUTHORIZED`.
+ * @param rootCertificate PEM file with trusted certificate authorities; undefined = the system's
  */
 export function tlsOptions(mode: TlsMode, rootCertificate: string | undefined): TLSOptions | TlsMode {
   if (mode !== "verify-ca" && mode !== "verify-full") return mode;

@@ -1,7 +1,7 @@
 /**
- * Calls of a worker thread: a thread serves an object, and whoever started it calls the object's
- * methods. A thread answers in the order in which it is asked. `serve` is for the worker's module,
- * `Thread` for who starts it.
+ * Remote procedure calls to worker threads: a thread serves an object, and the code that started
+ * the thread calls the object's methods. A thread answers calls in order. `serve` is for the
+ * worker's module, `Thread` for its starter.
  */
 
 import { workerEntry } from "./worker-entry.ts";
@@ -15,15 +15,15 @@ export type MethodArguments<T, M extends keyof T> = T[M] extends (...args: infer
 /** Result of a method. */
 export type MethodResult<T, M extends keyof T> = T[M] extends (...args: never[]) => infer R ? R : never;
 
-/** Arguments of what a thread tells beside its answers, by name of the event. */
+/** Arguments of a thread's events, by the event's name. */
 export type ThreadEvents = Readonly<Record<string, readonly unknown[]>>;
 
 /** Listeners to a thread's events. */
 export type ThreadListeners<E extends ThreadEvents> = { readonly [Name in keyof E]: (...args: E[Name]) => void };
 
 /**
- * An error as it travels between threads: its class by name, and its own fields that are text or
- * numbers.
+ * An error as it travels between threads: the name of its class, and its own fields that are
+ * strings or numbers.
  */
 export interface ThrownError {
   readonly name: string;
@@ -31,7 +31,10 @@ export interface ThrownError {
   readonly fields: Readonly<Record<string, string | number>>;
 }
 
-/** The first message to a thread is what it is made with, all others are calls; `close` ends it. */
+/**
+ * A message to a thread. The first one has the settings, all others are calls; `close` ends the
+ * thread.
+ */
 type ToThread =
   | { readonly settings: unknown }
   | { readonly id: number; readonly method: string; readonly args: readonly unknown[] }
@@ -42,41 +45,38 @@ type FromThread =
   | { readonly id: number; readonly thrown: ThrownError }
   | { readonly event: string; readonly args: readonly unknown[] };
 
-/** Tells who started this thread of an event. */
-export type Tell<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
+/** Sends an event to the starter of this thread. */
+export type Emit<E extends ThreadEvents> = <Name extends keyof E & string>(event: Name, ...args: E[Name]) => void;
 
-/** The object that a worker's module serves, and its life. */
+/** Options with which a worker's module serves an object. */
 export interface Served<T, S, E extends ThreadEvents> {
-  /**
-   * Makes the object that is called: with the first call, and again with the next one when it
-   * throws.
-   */
-  readonly make: (settings: S, tell: Tell<E>) => T;
-  /** Ends the object. */
+  /** Makes the served object, at the first call; when it throws, again at the next one. */
+  readonly make: (settings: S, emit: Emit<E>) => T;
+  /** Closes the object. */
   readonly close: (served: T) => void;
-  /** The error that the caller gets for one that was thrown; default: the same. */
+  /** The error that the caller gets for a thrown one; default: the same. */
   readonly explain?: (error: unknown, settings: S) => unknown;
   /**
-   * After which errors the object is closed and made anew, and the call made again, and what is to
-   * be done in between.
+   * Replacement of the object after some errors: it is closed, `prepare` runs, and the call is
+   * repeated on a new object.
    */
   readonly renewal?: {
     isFor(error: unknown): boolean;
-    prepare(error: unknown, settings: S, tell: Tell<E>): void;
+    prepare(error: unknown, settings: S, emit: Emit<E>): void;
   };
 }
 
-/** Serves an object to whoever started this thread. Called once, by the worker's module. */
+/** Serves an object to the starter of this thread. Called once, by the worker's module. */
 export function serve<T extends object, S, E extends ThreadEvents = Record<never, never>>(options: Served<T, S, E>): void {
   const { make, close, explain, renewal } = options;
   const thread = globalThis as unknown as Worker & { close(): void };
   const send = (message: FromThread): void => thread.postMessage(message);
-  const tell: Tell<E> = (event, ...args) => send({ event, args });
+  const emit: Emit<E> = (event, ...args) => send({ event, args });
   let settings: S;
   let served: T | undefined;
 
   const call = (method: string, args: readonly unknown[]): unknown => {
-    served ??= make(settings, tell);
+    served ??= make(settings, emit);
     const methods = served as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>;
     if (!methods[method]) throw new TypeError(`the thread serves no method ${method}`);
     return methods[method](...args);
@@ -86,10 +86,10 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
     served = undefined;
     if (ending) close(ending);
   };
-  const callAnew = (error: unknown, method: string, args: readonly unknown[]): unknown => {
+  const renewAndCall = (error: unknown, method: string, args: readonly unknown[]): unknown => {
     if (!renewal?.isFor(error)) throw error;
     end();
-    renewal.prepare(error, settings, tell);
+    renewal.prepare(error, settings, emit);
     return call(method, args);
   };
   const answer = (id: number, work: () => unknown): void => {
@@ -111,7 +111,7 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
         try {
           return call(method, args);
         } catch (error) {
-          return callAnew(error, method, args);
+          return renewAndCall(error, method, args);
         }
       });
     }
@@ -122,30 +122,28 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
 export interface ThreadOptions<S, E extends ThreadEvents> {
   /** The worker's module, from `src/server`. */
   readonly entry: string;
-  /** Settings with which its object is made; they are copied. */
+  /** Settings of the object; they are copied to the thread. */
   readonly settings: S;
   /**
-   * Makes an error of what the thread threw; default: an `Error` with the same message and fields.
+   * Makes the error for one thrown in the thread; default: an `Error` with the same message and
+   * fields.
    */
   readonly revive?: (thrown: ThrownError) => Error;
   /**
-   * Makes the error of calls that the thread owes an answer when it ends by itself; default: an
-   * `Error` with that reason.
+   * Makes the error for pending calls when the thread ends by itself; default: an `Error` with the
+   * reason.
    */
   readonly ended?: (reason: string) => Error;
-  /** Told when the thread has ended by itself, its calls being rejected. */
+  /** Called when the thread has ended by itself and its pending calls were rejected. */
   readonly onEnd?: (error: Error) => void;
   readonly listeners?: ThreadListeners<E>;
-  /**
-   * Whether the process stays while the thread owes an answer; default: the thread never holds the
-   * process.
-   */
+  /** Whether pending calls keep the process alive; default: false. */
   readonly holdsProcess?: boolean;
 }
 
 /**
  * A thread that serves an object of type `T`. It starts with the first call; when it ends by
- * itself, the calls that it owes an answer are rejected, and the next one starts it again.
+ * itself, pending calls are rejected, and the next call starts it again.
  */
 export class Thread<T extends object, S, E extends ThreadEvents = Record<never, never>> {
   readonly #options: ThreadOptions<S, E>;
@@ -157,26 +155,26 @@ export class Thread<T extends object, S, E extends ThreadEvents = Record<never, 
 
   /**
    * Calls a method; rejects with what it throws.
-   * @param transfer memory that is handed over instead of being copied
+   * @param transfer buffers to transfer instead of copying
    */
   async call<M extends MethodName<T>>(method: M, args: MethodArguments<T, M>, transfer?: ArrayBuffer[]): Promise<MethodResult<T, M>> {
     this.#running ??= this.#start();
-    return (await this.#running.ask({ method, args }, transfer)) as MethodResult<T, M>;
+    return (await this.#running.request({ method, args }, transfer)) as MethodResult<T, M>;
   }
 
   /**
-   * Ends the thread after what it was asked; resolves when its object is closed. The next call
-   * would start it again.
+   * Ends the thread after the pending calls; resolves when its object is closed. Another call would
+   * start it again.
    */
   async close(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    await running?.ask({ close: true });
+    await running?.request({ close: true });
   }
 
   /**
-   * Ends the thread whatever it does, though not before the native call that it is in; what it owes
-   * is rejected. Resolves when it has ended.
+   * Ends the thread without waiting for calls, which are rejected; a native call in progress still
+   * finishes first. Resolves when the thread has ended.
    */
   async terminate(): Promise<void> {
     const running = this.#running;
@@ -209,7 +207,7 @@ class RunningThread {
   readonly #ended = Promise.withResolvers<void>();
   #lastCall = 0;
 
-  /** @param onEnd called when it ends by itself, with the error that its calls are rejected with */
+  /** @param onEnd called when it ends by itself, with the error of its pending calls */
   constructor(options: ThreadOptions<unknown, ThreadEvents>, onEnd: (error: Error) => void) {
     this.#options = options;
     this.#worker = new Worker(workerEntry(options.entry), { smol: true, ref: false });
@@ -226,7 +224,7 @@ class RunningThread {
     this.#worker.postMessage({ settings: options.settings } satisfies ToThread);
   }
 
-  ask(call: Call, transfer: ArrayBuffer[] = []): Promise<unknown> {
+  request(call: Call, transfer: ArrayBuffer[] = []): Promise<unknown> {
     const id = ++this.#lastCall;
     this.#worker.postMessage({ id, ...call } satisfies ToThread, transfer);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -257,7 +255,7 @@ class RunningThread {
     return this.#options.revive?.(thrown) ?? Object.assign(new Error(thrown.message), thrown.fields);
   }
 
-  /** Rejects every call that is owed an answer; gives the error. */
+  /** Rejects every pending call; returns the error. */
   #reject(reason: string): Error {
     const error = this.#options.ended?.(reason) ?? new Error(`the thread ${this.#options.entry} ended: ${reason}`);
     for (const { reject } of this.#pending.values()) reject(error);
@@ -266,7 +264,7 @@ class RunningThread {
     return error;
   }
 
-  /** Has the thread keep the process alive, or not. */
+  /** Sets whether the thread keeps the process alive. */
   #hold(isHeld: boolean): void {
     if (!this.#options.holdsProcess) return;
     const handle = this.#worker as Worker & { ref(): void; unref(): void };

@@ -1,11 +1,11 @@
-/** Where worker threads find their code, in the source tree and in the compiled binary alike. */
+/** Addresses of worker threads' modules, in the source tree and in the compiled binary. */
 
 const EMBEDDED_ROOT = /^.*\/(?:\$bunfs|~BUN|%7EBUN)\/root\//;
 
 /**
  * Address of a worker's module, for `new Worker`. The build makes every
- * `src/server/**\/*-worker.ts` an entry point of its own, which lies in the binary under its path
- * from the repository's root.
+ * `src/server/**\/*-worker.ts` an entry point of its own, stored in the binary under its path from
+ * the repository's root.
  * @param path from `src/server`, for example `sql/sqlite-worker.ts`
  */
 export function workerEntry(path: string): string {

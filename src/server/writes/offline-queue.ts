@@ -1,18 +1,18 @@
 /**
- * Group commit for the offline store, off the path of queries: values that come within 10 ms are
- * one commit. What is acknowledged, and what is not:
+ * Group commit for the offline store, off the path of queries: values taken within 10 ms share a
+ * commit. Guarantees:
  *
- * - A query's answer says nothing about offline storage. A process that is killed loses what it had
- *   not committed yet: about the last 10 ms, and what piled up behind a slow disk.
- * - `flush` is the acknowledgement: when it resolves, everything that was taken before it was
- *   called is on the disk and survives a power cut.
- * - `close` writes what waits.
+ * - A query's answer guarantees no offline storage. A process that is killed loses uncommitted
+ *   values: those of about the last 10 ms, and the backlog of a slow disk.
+ * - `flush` is the acknowledgement: when it resolves, everything taken before the call is on the
+ *   disk and survives a power cut.
+ * - `close` writes the pending values.
  *
- * Memory is bounded: when more values wait than the bound allows, takers wait for the writer. A
- * tenth of the room is kept for small takers, so that a bulk query that fills the rest does not
- * hold up the queries beside it. When the store refuses to write (a full disk, a damaged file), or
- * a taker has waited for a second, its values are dropped, and counted. A commit that failed is
- * tried again each second.
+ * Memory is bounded: when more values are pending than the bound allows, `take` waits for the
+ * writer. A tenth of the room is reserved for small takes, so that a bulk query that fills the rest
+ * does not delay other queries. When the store fails to write (a full disk, a damaged file), or a
+ * take has waited for a second, its values are dropped and counted. A failed commit is retried each
+ * second.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
@@ -22,19 +22,19 @@ import type { FreshColumn } from "./sink.ts";
 
 const GATHER_MS = 10;
 /**
- * Values per commit: copying them to the writing thread takes the serving thread about a
- * millisecond.
+ * Values per commit: copying them to the writing thread takes about a millisecond of the serving
+ * thread.
  */
 const VALUES_PER_COMMIT = 4_096;
 /**
- * Values that wait above which commits grow, and how large: what a commit costs beside its values
- * is paid less often while the writer is behind.
+ * Number of pending values above which commits are larger, and their size: the fixed cost of a
+ * commit is paid less often while the writer is behind.
  */
 const BACKLOG = 32_768;
 const VALUES_PER_LARGE_COMMIT = 8_192;
 const DEFAULT_MAX_PENDING = 200_000;
 const MAX_WAIT_MS = 1_000;
-/** The most values that one query computes; more at once come from a bulk query. */
+/** Most values of a small take; larger ones come from bulk queries. */
 const SMALL_TAKE = 256;
 const RETRY_MS = 1_000;
 
@@ -42,7 +42,7 @@ const RETRY_MS = 1_000;
 export interface OfflineQueueOptions {
   readonly store: Pick<OfflineStore, "append">;
   readonly log: Log;
-  /** Values that may wait to be written before takers wait; default 200,000. */
+  /** Number of pending values at which `take` waits; default 200,000. */
   readonly maxPending?: number;
 }
 
@@ -56,7 +56,7 @@ interface Gathered extends Observations {
 interface Batch {
   readonly number: number;
   readonly appends: Gathered[];
-  /** The append that takes a feature's next values, by deployment and feature. */
+  /** The append to which a feature's next values are added, by deployment and feature id. */
   readonly open: Map<string, Map<number, Gathered>>;
   values: number;
 }
@@ -72,10 +72,13 @@ interface Flush {
 export class OfflineQueue {
   readonly #options: OfflineQueueOptions;
   readonly #maxPending: number;
-  /** Batches that wait, the oldest first; the last one gathers. The first may be on its way. */
+  /**
+   * Pending batches, the oldest first; new values go to the last one. The first may be being
+   * written.
+   */
   readonly #batches: Batch[] = [];
   #flushes: Flush[] = [];
-  /** Takers that wait for the next commit to end. */
+  /** Resolvers of takes that wait for the next commit to end. */
   #waiting: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #last = 0;
@@ -89,17 +92,17 @@ export class OfflineQueue {
     this.#maxPending = options.maxPending ?? DEFAULT_MAX_PENDING;
   }
 
-  /** Values that were dropped since the start. */
+  /** Number of values dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Values that wait to be written. */
+  /** Number of values that wait to be written. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Takes values; see `ValueSink.take`. Columns of features without a version are left out. */
+  /** Queues values; see `ValueSink.take`. Columns of features without a version are ignored. */
   take(deploymentId: string, versions: ReadonlyMap<number, FeatureVersion>, columns: readonly FreshColumn[]): boolean | Promise<boolean> {
     const bound = this.#boundOf(columns);
     if (this.#pending >= bound) return this.#takeLater(deploymentId, versions, columns, bound);
@@ -108,9 +111,9 @@ export class OfflineQueue {
   }
 
   /**
-   * Writes what waits without a pause. Resolves when everything that was taken before is on the
-   * disk; rejects as soon as a part of it could not be written, which may yet be written later, or
-   * was refused.
+   * Writes the pending values without a pause. Resolves when everything taken before is on the
+   * disk; rejects as soon as a part of it was refused, or could not be written, which may still be
+   * written later.
    */
   flush(): Promise<void> {
     if (this.#batches.length === 0) return Promise.resolve();
@@ -120,7 +123,7 @@ export class OfflineQueue {
     return promise;
   }
 
-  /** Writes what waits; what cannot be written is lost, and said. */
+  /** Writes the pending values; those that cannot be written are lost, and logged. */
   async close(): Promise<void> {
     try {
       while (this.#batches.length > 0) await this.flush();
@@ -182,7 +185,7 @@ export class OfflineQueue {
     else if (this.#batches.length === 1) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
   }
 
-  /** The batch that takes more values: a full one takes none, nor one that is on its way. */
+  /** The batch for new values: one that is neither full nor being written. */
   #gathering(): Batch {
     const last = this.#batches.at(-1);
     const most = this.#pending > BACKLOG ? VALUES_PER_LARGE_COMMIT : VALUES_PER_COMMIT;
@@ -192,7 +195,10 @@ export class OfflineQueue {
     return batch;
   }
 
-  /** Sends now, unless a commit runs (the next follows by itself) or the last one failed. */
+  /**
+   * Sends now, unless a commit is running (the next one follows) or the last one failed and no
+   * flush waits.
+   */
   #hurry(): void {
     if (this.#sending || (this.#failing && this.#flushes.length === 0)) return;
     clearTimeout(this.#timer);
@@ -240,7 +246,7 @@ export class OfflineQueue {
     this.#wake();
   }
 
-  /** Every flush that waits covers the oldest batch. */
+  /** Rejects all pending flushes: each of them covers the oldest batch. */
   #failFlushes(reason: unknown): void {
     const flushes = this.#flushes;
     this.#flushes = [];

@@ -1,13 +1,12 @@
 /**
- * Policy of storing: the values of queries that are stored, the store, and the time for which they
- * stay.
+ * Storage policy: which values of queries are stored offline, and how long online values are kept.
  */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import type { FeatureVersion } from "../stores/offline/store.ts";
 
-/** The facts of a deployment that this depends on. */
+/** The properties of a deployment on which the policy depends. */
 export interface WrittenDeployment {
   readonly id: string;
   readonly environmentId: string;
@@ -19,8 +18,8 @@ export interface WrittenDeployment {
 }
 
 /**
- * The versions of the features whose values are stored offline, by feature id: of all that do not
- * say `store_offline=False`. None for a branch: its values would mix with the environment's.
+ * The versions of the features whose values are stored offline, by feature id: all scalar features
+ * without `store_offline=False`. Empty for a branch, whose values would mix with the environment's.
  */
 export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<number, FeatureVersion> {
   const versions = new Map<number, FeatureVersion>();
@@ -42,15 +41,15 @@ export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<numb
 }
 
 /**
- * Least time for which an online value is kept, in milliseconds: a week. A query may ask for older
- * values than the definition lets through, or as of an earlier time; a longer staleness than a week
- * has to be in a definition or a named query, or in the query that stored the value.
+ * Least time for which an online value is kept, in milliseconds: a week. A query may allow a longer
+ * staleness than the definition, or read as of an earlier time; a staleness above a week must be in
+ * a definition, a named query, or the query that stored the value.
  */
 const LEAST_KEPT_MS = 7 * 86_400_000;
 
 /**
- * When the online store may forget a value: when no plan can have it served any more. Nothing for
- * one that is served for ever.
+ * The expiry of an online value, epoch milliseconds: the time from which on no plan can serve it.
+ * Absent for a value of any age.
  * @param longestMs longest staleness with which it is read, in milliseconds; Infinity = any age
  */
 export function expiryOf(observedAt: number, longestMs: number): { readonly expiresAt?: number } {
@@ -58,8 +57,8 @@ export function expiryOf(observedAt: number, longestMs: number): { readonly expi
 }
 
 /**
- * The longest staleness with which a graph's definitions and named queries have stored values
- * served: by feature id, in milliseconds.
+ * The longest staleness that a graph's definitions and named queries allow, in milliseconds, by
+ * feature id.
  */
 export function longestStaleness(graph: Graph, identities: ReadonlyMap<string, { readonly id: number }>): ReadonlyMap<number, number> {
   const longest = new Map<number, number>();

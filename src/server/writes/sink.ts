@@ -1,14 +1,15 @@
 /**
- * The seam between the query engine and the offline store: the engine hands over what each run of a
- * plan computed, its child rows among it. Values that were given, served by the online store,
- * joined or put in by default are not handed over. A deployment without a sink keeps nothing.
+ * The interface between the query engine and the offline store: the engine hands over the values
+ * that each run of a plan computed, including those of child rows. Values that were given, served
+ * by the online store, joined or defaulted are not handed over. Without a sink a deployment stores
+ * nothing offline.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
 
 /**
- * Fresh values of one feature, in columns of the same length. They are the sink's from then on:
- * they may not change afterwards.
+ * Fresh values of one feature, in columns of the same length. The sink keeps the lists, which must
+ * not change afterwards.
  */
 export interface FreshColumn {
   /** As in `LiveDeployment.featureIds`. */
@@ -25,11 +26,11 @@ export interface FreshColumn {
 /** Takes the fresh values of one deployment. */
 export interface ValueSink {
   /**
-   * Takes values to be stored soon. Costs no more than putting them on a list; it is a promise only
-   * when too much waits to be written: the answer waits with it, so that values are computed no
-   * faster than they can be kept. It never throws.
-   * @returns whether they were taken. True is not yet a promise that they are stored: that is what
-   * `ValueSinks.flush` gives. False: they were dropped and counted.
+   * Queues values to be stored soon; never throws. It returns a promise only when too many values
+   * are pending: the answer then waits, so that values are not computed faster than they can be
+   * stored.
+   * @returns whether they were queued; `ValueSinks.flush` tells when they are stored. False: they
+   * were dropped and counted.
    */
   take(columns: readonly FreshColumn[]): boolean | Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** The sinks of a server's deployments: all feed one queue. */
+/** The sinks of a server's deployments, which share one queue. */
 
 import type { Log } from "../log.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -6,22 +6,22 @@ import { OfflineQueue } from "./offline-queue.ts";
 import { offlineVersions, type WrittenDeployment } from "./policy.ts";
 import type { ValueSink } from "./sink.ts";
 
-/** Makes sinks, and tells when what they took is stored. */
+/** The sinks of all deployments and their shared queue. */
 export interface ValueSinks {
-  /** The sink of a deployment; undefined when nothing of it is stored. */
+  /** The sink of a deployment; undefined when none of its values is stored. */
   of(deployment: WrittenDeployment): ValueSink | undefined;
   /**
-   * Resolves when everything that any sink took before is on the disk, where it survives a power
-   * cut. Rejects as soon as a part of it could not be written.
+   * Resolves when everything that any sink took before is on the disk and survives a power cut.
+   * Rejects as soon as a part of it could not be written.
    */
   flush(): Promise<void>;
-  /** Values that were dropped since the start. */
+  /** Number of values dropped since the start. */
   dropped(): number;
-  /** Writes what waits. The store stays open. */
+  /** Writes the pending values. The store stays open. */
   close(): Promise<void>;
 }
 
-/** Makes them. */
+/** Creates the sinks' queue on an offline store. */
 export function createValueSinks(options: {
   readonly store: Pick<OfflineStore, "append">;
   readonly log: Log;

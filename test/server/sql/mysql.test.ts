@@ -112,7 +112,7 @@ describe.skipIf(lacksMariadb())("mysql source", () => {
     const { types } = await open().query("select * from typed", []);
     const named = ["uuid", "time", "decimal", undefined, undefined, "int"];
     expect(types?.map((type) => type?.name)).toEqual(named);
-    expect(types?.map((type) => type?.kind)).toEqual(["uuid", "length", undefined, undefined, undefined, undefined]);
+    expect(types?.map((type) => type?.kind)).toEqual(["uuid", "duration", undefined, undefined, undefined, undefined]);
   });
 
   test("a number that MySQL does not have is refused by its place and value", async () => {

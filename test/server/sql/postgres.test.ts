@@ -180,7 +180,7 @@ describe.skipIf(lacksPostgres() || lacksProgram("openssl"))("postgresql source",
       [],
     );
     expect(types?.map((type) => type?.name)).toEqual(["numeric", "timestamptz", "uuid", "interval", "char"]);
-    expect(types?.map((type) => type?.kind)).toEqual([undefined, undefined, "uuid", "length", undefined]);
+    expect(types?.map((type) => type?.kind)).toEqual([undefined, undefined, "uuid", "duration", undefined]);
     expect((await failure(source.query("select 1 where '00000000-0000-0000-0000-000000000000'::uuid = $1", ["zz"]))).fault).toBe(
       "parameter",
     );

@@ -1,6 +1,6 @@
 /** Worker thread of `rpc.test.ts`. */
 
-import { serve, type Tell } from "../../../src/server/thread/rpc.ts";
+import { type Emit, serve } from "../../../src/server/thread/rpc.ts";
 
 /** What it tells. */
 export type TallyEvents = { readonly added: readonly [amount: number, sum: number] };
@@ -30,7 +30,7 @@ export class Tally {
 
   constructor(
     { from }: TallySettings,
-    readonly tell: Tell<TallyEvents>,
+    readonly emit: Emit<TallyEvents>,
   ) {
     made++;
     if (from < 0 && made === 1) throw new Error("not yet");
@@ -40,7 +40,7 @@ export class Tally {
   add(...amounts: number[]): number {
     for (const amount of amounts) {
       this.#sum += amount;
-      this.tell("added", amount, this.#sum);
+      this.emit("added", amount, this.#sum);
     }
     return this.#sum;
   }
@@ -76,16 +76,16 @@ export class Tally {
   }
 
   close(): void {
-    this.tell("added", 0, Number.NaN);
+    this.emit("added", 0, Number.NaN);
   }
 }
 
 serve<Tally, TallySettings, TallyEvents>({
-  make: (settings, tell) => new Tally(settings, tell),
+  make: (settings, emit) => new Tally(settings, emit),
   close: (tally) => tally.close(),
   explain: (error) => (error instanceof Error && error.message === "spoilt" ? new Error("spoilt beyond repair") : error),
   renewal: {
     isFor: (error) => error instanceof Error && error.message === "spoilt",
-    prepare: (_, __, tell) => tell("added", -1, -1),
+    prepare: (_, __, emit) => emit("added", -1, -1),
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Compiling what a Python function was translated to: code that computes a row of it, or says that
- * Python has to.
+ * Compilation of translated Python functions: the code computes a row, or reports that Python has
+ * to.
  */
 
 import type { Expression } from "../../../../gen/svc/v1/graph_pb.ts";
@@ -9,7 +9,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import { isTrue, OPERATIONS } from "./operations.ts";
 import { type PythonType, type PythonValue, Unsure } from "./python-value.ts";
 
-/** A parameter of the function: the path by which the expressions name it, and its type. */
+/** A parameter of the function: its path in the expressions, and its type. */
 export interface TranslatedParameter {
   readonly path: string;
   readonly type: PythonType;
@@ -22,18 +22,18 @@ export interface TranslatedOutput {
   readonly type: PythonType;
 }
 
-/** A Python function as code of the server. Holds no state of a run. */
+/** A Python function compiled for the server. Holds no state of a run. */
 export interface CompiledTranslation {
   /** FQNs of the outputs in the order of the results. */
   readonly outputs: readonly string[];
   /**
-   * One value per output as Python's would arrive, given a value per parameter; undefined when
-   * Python has to compute the row.
+   * One value per output, in the form of Python's results, given one value per parameter; undefined
+   * when Python has to compute the row.
    */
   run(values: readonly FeatureValue[]): FeatureValue[] | undefined;
 }
 
-/** Values of a row while it is computed: the parameters, and what occurs several times. */
+/** Values of a row during its computation: the parameters, and the results of shared parts. */
 interface Row {
   readonly given: readonly PythonValue[];
   readonly known: (PythonValue | undefined)[];
@@ -42,7 +42,7 @@ interface Row {
 type Compute = (row: Row) => PythonValue;
 
 /**
- * Compiles the expressions of a function's outputs; undefined when they say something that this
+ * Compiles the expressions of a function's outputs; undefined when they use an operation that this
  * server does not know.
  */
 export function compileTranslation(
@@ -80,7 +80,7 @@ class Compiler {
 
   constructor(readonly positions: ReadonlyMap<string, number>) {}
 
-  /** Counts how often every part occurs; gives a text that is the same for the same expressions. */
+  /** Counts the occurrences of every part; returns a key that equal expressions share. */
   count(expression: Expression): string {
     const { node } = expression;
     let key = "?";
@@ -123,7 +123,7 @@ class Compiler {
   }
 }
 
-/** A value that is computed at most once a row. */
+/** Memoizes a computation per row. */
 function once(compute: Compute, at: number): Compute {
   return (row) => {
     const known = row.known[at];
@@ -134,7 +134,7 @@ function once(compute: Compute, at: number): Compute {
   };
 }
 
-/** What does not compute all of its arguments. */
+/** Compiles an operation that does not compute all of its arguments; undefined for any other. */
 function lazy(name: string, parts: readonly Compute[]): Compute | undefined {
   const [first, second, third] = parts;
   if (name === "if" && first && second && third && parts.length === 3) return (row) => (isTrue(first(row)) ? second(row) : third(row));

@@ -1,16 +1,16 @@
 /**
- * Python's arithmetic on int and float, exact: what raises, overflows the evaluator or may round
- * otherwise is left to Python.
+ * Python's arithmetic on int and float, exact: operations that raise, exceed the bounds here or may
+ * round differently are left to Python.
  */
 
 import { floordivFloat, modFloat, roundDigits, roundHalfEven } from "../../../domain/expressions/float.ts";
 import { Delta, Instant, type PythonValue, unsure } from "./python-value.ts";
 
-/** Ints are computed exactly as long as they have no more bits than this. */
+/** Largest magnitude of ints that are computed here. */
 const LARGEST = 2n ** 512n;
 const SAFE = 2n ** 53n;
 const MAX_EXPONENT = 64n;
-/** Floats from here on are not rounded to digits here. */
+/** Magnitude below which floats are rounded to digits here. */
 const ROUNDED_BELOW = 1e15;
 const MAX_DIGITS = 15n;
 
@@ -24,7 +24,7 @@ export function numberOf(value: PythonValue): bigint | number {
   return typeof value === "boolean" ? BigInt(value) : unsure();
 }
 
-/** The float of an int or float. Ints that a float may not hold exactly are left to Python. */
+/** The float of an int or float. Ints that a float may not represent exactly are left to Python. */
 export function floatOf(value: PythonValue): number {
   const number = numberOf(value);
   if (typeof number === "number") return number;
@@ -100,7 +100,7 @@ export const mod = arithmetic(
   (a, b) => modFloat(a, divisor(b)),
 );
 
-/** `a ** b` of ints; powers of floats are not the same everywhere. */
+/** `a ** b` of ints; powers of floats differ between platforms. */
 export function pow(a: PythonValue, b: PythonValue): PythonValue {
   const [base, exponent] = [intOf(a), intOf(b)];
   return exponent >= 0n && exponent <= MAX_EXPONENT ? bounded(base ** exponent) : unsure();
@@ -118,7 +118,7 @@ export function abs(a: PythonValue): PythonValue {
   return number < 0n ? -number : number;
 }
 
-/** The int that a float is when rounded by a rule; an int is itself. */
+/** Rounding of a float to an int by a rule; an int stays as it is. */
 export function whole(rule: (value: number) => number): (a: PythonValue) => PythonValue {
   return (a) => {
     const number = numberOf(a);

@@ -1,6 +1,6 @@
 /**
  * The functions of translated Python, by name: operators, builtins, methods of str and datetime,
- * and what is exact of `math`.
+ * and the exact functions of `math`.
  */
 
 import { compareText } from "../../../domain/expressions/compare.ts";
@@ -34,7 +34,7 @@ export type Operation = (...values: readonly PythonValue[]) => PythonValue;
 const DAY = 86_400_000_000n;
 const SECOND = 1_000_000n;
 
-/** What a condition makes of a value. */
+/** The truth value of a value in a condition. */
 export function isTrue(value: PythonValue): boolean {
   switch (typeof value) {
     case "boolean":
@@ -65,8 +65,8 @@ function isEqual(a: PythonValue, b: PythonValue): boolean {
 }
 
 /**
- * Negative, zero or positive; NaN where there is no order. Values of different kinds make Python
- * raise.
+ * The comparison of two values: negative, zero or positive; NaN for unordered floats. Values that
+ * cannot be compared are left to Python, which raises.
  */
 function order(a: PythonValue, b: PythonValue): number {
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
@@ -78,7 +78,7 @@ function order(a: PythonValue, b: PythonValue): number {
   return x <= y ? 0 : Number.NaN;
 }
 
-/** The first of the values that no other comes before by the rule, as `min` and `max` have it. */
+/** The first extreme value by the rule, as in `min` and `max`. */
 function extreme(comes: (order: number) => boolean): Operation {
   return (first = unsure(), ...others) => {
     let found = first;
@@ -183,7 +183,8 @@ const TABLE: readonly (readonly [name: string, run: Operation, least: number, mo
 ];
 
 /**
- * The operations whose arguments are all computed, by name, with their least and most arguments.
+ * The operations whose arguments are all computed, by name, with their least and greatest number of
+ * arguments.
  */
 export const OPERATIONS: ReadonlyMap<string, { readonly run: Operation; readonly least: number; readonly most: number }> = new Map(
   TABLE.map(([name, run, least, most = least]) => [name, { run, least, most }]),

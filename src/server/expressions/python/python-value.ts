@@ -1,6 +1,6 @@
 /**
- * Values while a translated function is computed, as Python has them: an int is a bigint and a
- * float a number, so that neither is taken for the other.
+ * Values of a translated function as Python has them: an int is a bigint and a float a number, so
+ * that they cannot be confused.
  */
 
 import { type DataType, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
@@ -21,8 +21,8 @@ export class Delta {
 export type PythonValue = null | boolean | bigint | number | string | Instant | Delta;
 
 /**
- * Python has to say what comes of a row: it raises, or the evaluator cannot be sure of doing the
- * same.
+ * Thrown when Python has to compute a row: it would raise, or the evaluator cannot be sure of the
+ * same result.
  */
 export class Unsure extends Error {
   override readonly name = "Unsure";
@@ -36,8 +36,8 @@ export function unsure(): never {
 }
 
 /**
- * Takes values of features to what a parameter of that type is given in Python, and results to what
- * Python's would arrive as.
+ * Conversions of a type: `read` from a feature's value to that of a Python parameter, `write` from
+ * a result to the feature's value. Both throw Unsure.
  */
 export interface PythonType {
   readonly read: (value: FeatureValue) => PythonValue;
@@ -74,7 +74,7 @@ const TYPES: { readonly [type in PrimitiveType]?: PythonType } = {
   },
 };
 
-/** The conversions of a type; null stays null. Undefined for types that are not computed with. */
+/** The conversions of a type; null stays null. Undefined for types that are not supported. */
 export function pythonType(type: DataType): PythonType | undefined {
   const known = type.kind.case === "primitive" ? TYPES[type.kind.value] : undefined;
   return (

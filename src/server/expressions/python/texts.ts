@@ -1,6 +1,6 @@
 /**
- * Python's operations on str, by code points. What depends on a version of Unicode is left to
- * Python.
+ * Python's operations on str, by code points. Results that depend on a version of Unicode are left
+ * to Python.
  */
 
 import { codePoints, sliceText, textLength } from "../../../domain/expressions/text.ts";
@@ -8,7 +8,7 @@ import { intOf } from "./numbers.ts";
 import { type PythonValue, unsure } from "./python-value.ts";
 
 const ASCII = /^[\0-\x7f]*$/;
-/** What `strip` takes away among ASCII characters. */
+/** The ASCII characters that `strip` removes. */
 const SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f ";
 const INT = /^[+-]?\d{1,100}$/;
 const FLOAT = /^[+-]?(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})(?:[eE][+-]?\d{1,4})?$/;
@@ -44,8 +44,8 @@ export function strip(left: boolean, right: boolean): (a: PythonValue, character
     const points = codePoints(textOf(a));
     const dropped = new Set(characters === null ? SPACE : codePoints(textOf(characters)));
     const isDropped = (at: number) => {
-      const sign = points[at] as string;
-      return characters === null && !ASCII.test(sign) ? unsure() : dropped.has(sign);
+      const character = points[at] as string;
+      return characters === null && !ASCII.test(character) ? unsure() : dropped.has(character);
     };
     let [from, to] = [0, points.length];
     while (left && from < to && isDropped(from)) from++;
@@ -83,7 +83,7 @@ export function item(a: PythonValue, index: PythonValue): PythonValue {
   return points[Number(at < 0n ? at + size : at < size ? at : -1n)] ?? unsure();
 }
 
-/** `a[from:to]`; None stands for a bound that is left out. */
+/** `a[from:to]`; None means an omitted bound. */
 export function slice(a: PythonValue, from: PythonValue, to: PythonValue): PythonValue {
   return sliceText(textOf(a), from === null ? 0 : boundOf(from), to === null ? undefined : boundOf(to));
 }

@@ -1,6 +1,6 @@
 /**
- * The answer as the bytes of its message. Objects for every field and value would cost several
- * times what the rest of a query does, so the common answer goes without.
+ * Direct encoding of an answer to the bytes of its message. Message objects for every field and
+ * value would cost several times as much as the rest of a query.
  */
 
 import { toBinary } from "@bufbuild/protobuf";
@@ -16,7 +16,7 @@ import { type Answer, type AnswerField, answerToProto, typedOutputs } from "./an
 const DATA = QueryResponseSchema.field.data.number;
 const META = QueryResponseSchema.field.meta.number;
 const TYPES = QueryMetaSchema.field.types.number;
-/** Numbers of the fields of a map's entry, which the wire format gives. */
+/** Field numbers of a map's entry, fixed by the wire format. */
 const MAP_KEY = 1;
 const MAP_VALUE = 2;
 const RESULT = FeatureResultSchema.field;

@@ -41,13 +41,13 @@ export interface AnswerField {
   /** The row's primary key and its value; undefined when it is not known. */
   readonly key: { readonly feature: ScalarInfo; readonly value: FeatureValue } | undefined;
   readonly failure: CellFailure | undefined;
-  /** For a list over child rows: why values in it are null. */
+  /** For a list over child rows: the reasons why values in it are null. */
   readonly inner?: readonly CellFailure[] | undefined;
-  /** Whether it is the whole rows of a has-many relation. */
+  /** Whether its value is whole rows of a has-many relation. */
   readonly isTable: boolean;
 }
 
-/** The facts that every answer tells of its query, be it for one row or for many. */
+/** The part of an answer that queries for one row and for many have in common. */
 export interface AnswerHead {
   readonly queryId: string;
   readonly deployment: LiveDeployment;
@@ -57,11 +57,11 @@ export interface AnswerHead {
   readonly nowMicros: bigint;
   readonly durationMs: number;
   readonly inferred: readonly string[];
-  /** Of the first row; empty unless asked for. */
+  /** Explanation of the first row; empty unless requested. */
   readonly explanation: string;
   /** Id of the query's trace; empty when it was not traced. */
   readonly traceId: string;
-  /** The values that the steps gave; empty unless asked for. */
+  /** The values that the steps produced; empty unless requested. */
   readonly stages: readonly Stage[];
 }
 
@@ -70,7 +70,7 @@ export interface Answer extends AnswerHead {
   /** The plan's outputs, one for each field; the same object for queries of the same shape. */
   readonly outputs: readonly PlanOutput[];
   readonly fields: readonly AnswerField[];
-  /** The failures of the fields and what they come from. */
+  /** The failures of the fields, with their causes. */
   readonly failures: readonly CellFailure[];
 }
 
@@ -201,16 +201,14 @@ export function answerOrigins({ fields }: Answer): string {
   return lines;
 }
 
-/**
- * Outputs whose types are known: without a plan it is not known what the rows of a relation have.
- */
+/** Outputs whose types are known: without a plan, the features of a relation's rows are not. */
 export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: readonly O[]): O[] {
   return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
 }
 
 /**
- * What an answer says of its query, as a message.
- * @param outputs those whose types it tells
+ * The metadata of an answer, as a message.
+ * @param outputs outputs whose types are included
  * @param url page of the run; empty = none
  */
 export function answerMeta(

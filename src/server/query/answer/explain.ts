@@ -1,4 +1,4 @@
-/** Explanations of queries: a text tree from each output to what it was made of. */
+/** Explanations of queries: a text tree from each output to its inputs. */
 
 import { formatDuration } from "../../../domain/duration.ts";
 import { readableName } from "../../../domain/name.ts";
@@ -16,7 +16,7 @@ const MAX_VALUE_LENGTH = 48;
 export interface ExplainHead {
   readonly queryId: string;
   readonly durationMs: number;
-  /** Whether the plan was made for this query or remembered. */
+  /** Whether the plan was made for this query, rather than cached. */
   readonly planned: boolean;
 }
 
@@ -76,7 +76,7 @@ class Tree {
   }
 }
 
-/** Rows as they were given stand apart from the rows that are made of them. */
+/** The name of a slot; rows as given are distinguished from the rows computed from them. */
 function nameOf(slot: PlanSlot): string {
   return slot.path.endsWith("=") ? `${slot.path.slice(0, -1)} as given` : readableName(slot.path);
 }
@@ -156,7 +156,7 @@ function whyNotRead(plan: Plan, frame: PlanFrame, { feature }: PlanSlot): string
   return frame.keySlot === undefined ? "the primary key is not known" : "staleness 0s asks for a fresh value";
 }
 
-/** The slots that a slot was made of. */
+/** The slots from which a slot was computed. */
 function childrenOf(run: Run, slot: PlanSlot): readonly SlotId[] {
   const { plan, cells } = run;
   const origin = cells.origin(firstCell(run, slot));

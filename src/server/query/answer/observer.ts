@@ -128,7 +128,10 @@ export class QueryObserver implements RunObserver {
   }
 }
 
-/** Rows that an op gave, rows for which it failed, and the first failure's words. */
+/**
+ * The number of rows with values from an op, the number of failed rows, and the first failure's
+ * message.
+ */
 function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: number; failed: number; error: string } {
   let given = 0;
   let failed = 0;

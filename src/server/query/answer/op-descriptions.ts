@@ -1,6 +1,6 @@
 /**
- * What is said of every kind of operation: in explanations, spans and stages. How it is run is in
- * `ops/registry.ts`.
+ * Descriptions of every kind of operation, for explanations, spans and stages. `ops/registry.ts`
+ * has the code that runs them.
  */
 
 import { readableName } from "../../../domain/name.ts";
@@ -11,7 +11,7 @@ import type { OpFigures, Trace } from "../run/trace.ts";
 
 /** The words for a kind of operation. */
 export interface OpDescription {
-  /** In front of a provider: `SqlResolver`. */
+  /** Label in front of a provider: `SqlResolver`. */
   readonly label: string;
   /**
    * The provider of a step's values: a resolver's FQN, the feature of an expression, the relation
@@ -26,7 +26,7 @@ function fqnOf(_: Plan, { resolver }: PlanOp): string {
   return resolver?.fqn ?? "";
 }
 
-/** A kind that calls a resolver. `note` gives what else there is to say of a call. */
+/** A kind that calls a resolver. `note` gives a further remark. */
 function callOf(label: string, note: (resolver: ResolverInfo, figures: OpFigures | undefined) => string = () => ""): OpDescription {
   return {
     label,
@@ -64,8 +64,8 @@ export const OP_DESCRIPTIONS: Readonly<Record<OpKind, OpDescription>> = {
     lines(_, op, _slot, trace) {
       const { many, source } = op.rows as PlanRows;
       const by = op.resolver ? ` ${nameResolver(op.resolver)}${figuresText(trace?.ops.get(op))}` : "";
-      const asked = trace?.asked.get(op);
-      return [`Rows of ${many.fqn}, ${SOURCES[source]}${by}`, ...(asked === undefined ? [] : [`asked of the database: ${asked}`])];
+      const test = trace?.tests.get(op);
+      return [`Rows of ${many.fqn}, ${SOURCES[source]}${by}`, ...(test === undefined ? [] : [`asked of the database: ${test}`])];
     },
   },
 };
@@ -88,12 +88,12 @@ export function stepName(plan: Plan, op: PlanOp): string {
   return OP_DESCRIPTIONS[op.kind].provider(plan, op) || joinName(plan, op);
 }
 
-/** The figures of an op in words. */
+/** The figures of an op as text. */
 export function figuresText(figures: OpFigures | undefined): string {
   return figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";
 }
 
-/** Milliseconds in words. */
+/** A number of milliseconds as text. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(1)} ms`;
 }

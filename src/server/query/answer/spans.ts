@@ -1,15 +1,15 @@
 /**
- * The spans of one traced query, gathered while it runs and handed to the telemetry store when it
- * has been answered.
+ * The spans of one traced query, collected while it runs and handed to the telemetry store after
+ * the answer.
  */
 
 import { formatTraceparent, newSpanId, newTraceId, type TraceParent } from "../../../domain/traceparent.ts";
 import type { SpanKind, SpanRecord } from "../../stores/telemetry/store.ts";
 
-/** Spans of a query that are kept; of the others the number is. */
+/** Most spans of a query that are kept; further ones are counted. */
 const MAX_SPANS = 2_000;
 
-/** Facts about a span. What is undefined is left out. */
+/** Attributes of a span; undefined ones are left out. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A piece of work that has begun. */
@@ -46,7 +46,7 @@ export class SpanRecorder {
     this.root = this.#make("gateway", name, parent?.spanId ?? "", {});
   }
 
-  /** The header that makes what another service does a part of a span. */
+  /** The `traceparent` header that makes another service's spans children of a span. */
   traceparent(span: OpenSpan): string {
     return formatTraceparent({ traceId: this.traceId, spanId: span.id, sampled: true });
   }
@@ -60,8 +60,8 @@ export class SpanRecorder {
   }
 
   /**
-   * Ends a span; once. Without one it does nothing, which saves asking where the recorder itself
-   * may be missing.
+   * Ends a span, once. Does nothing without a span, so that callers whose recorder may be missing
+   * need no check.
    */
   end(span: OpenSpan | undefined, facts: SpanFacts = {}, error = ""): void {
     if (!span || !this.#open.delete(span)) return;
@@ -70,7 +70,7 @@ export class SpanRecorder {
     this.#ended.push({ ...span, durationMs: performance.now() - span.began });
   }
 
-  /** Ends the first span and everything still open, and gives all spans, the first one first. */
+  /** Ends the first span and every open one; returns all spans, the first one first. */
   finish(place: Pick<SpanRecord, "queryId" | "deploymentId">, facts: SpanFacts, error = ""): Omit<SpanRecord, "environmentId">[] {
     for (const span of this.#open) this.end(span, {}, "not finished when the query was answered");
     this.#open.add(this.root);

@@ -1,7 +1,4 @@
-/**
- * Stages: the values that the steps of a query gave, gathered for a query that wants them kept.
- * Nothing else of the query is in them.
- */
+/** Stages: the values that the steps of a query produced, collected for queries that request it. */
 
 import { toJson } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -17,23 +14,23 @@ import { OP_DESCRIPTIONS } from "./op-descriptions.ts";
 
 /** Most rows of a query whose stages are kept. */
 export const MAX_STAGED_QUERY_ROWS = 1_000;
-/** Most rows of one stage that are kept; of a longer one the figures are. */
+/** Most rows of a stage that is kept; of a longer one only the figures are. */
 export const MAX_STAGE_ROWS = 10_000;
 /**
- * Size of all stages of a query, in characters of their JSON; of a stage that does not fit any more
+ * Size of all stages of a query, in characters of their JSON; of a stage that no longer fits only
  * the figures are kept.
  */
 export const MAX_STAGES_SIZE = 32 * 1024 * 1024;
 /** Most stages of a query. */
 const MAX_STAGES = 1_000;
 
-/** The values that a step gave. */
+/** The values that a step produced. */
 export interface Stage {
   /** The op's kind, or `stored` for values read from the online store. */
   readonly kind: string;
   /** The provider of the values; empty = a join. */
   readonly provider: string;
-  /** The path whose rows they are. */
+  /** The relation path of its rows. */
   readonly path: string;
   readonly rows: number;
   readonly columns: readonly string[];
@@ -68,12 +65,12 @@ export class StageRecorder {
   #size = 0;
   readonly #numbers = new Map<Run, readonly number[]>();
 
-  /** Says which rows of the query the rows of a run are. */
+  /** Records which rows of the query the rows of a run are. */
   number(run: Run, queryRows: readonly number[]): void {
     this.#numbers.set(run, queryRows);
   }
 
-  /** Keeps what an op gave for some rows of its run. */
+  /** Records the values that an op produced for some rows of its run. */
   op(run: Run, op: PlanOp, rows: readonly Row[]): void {
     const { path } = run.plan.frame(op.frame);
     const head = { kind: op.kind, provider: OP_DESCRIPTIONS[op.kind].provider(run.plan, op), path };
@@ -81,7 +78,7 @@ export class StageRecorder {
     else this.#add(head, this.#numbered(run, rows), slotColumns(run, op.outputs, rows));
   }
 
-  /** Keeps what was read of the online store: those of the cells that it had. */
+  /** Records the cells that the online store served. */
   stored(run: Run, { path }: PlanFrame, cells: readonly CellId[]): void {
     const slots = [...new Set(cells.map((cell) => run.cells.slotOf(cell)))];
     const rows = [...new Set(cells.map((cell) => run.cells.rowOf(cell)))].sort((a, b) => a - b);

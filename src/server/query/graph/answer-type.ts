@@ -4,8 +4,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 
 /**
- * The type of a feature as answers tell it: enumerations have the type of their values. Made when
- * it is first told, and kept with its feature.
+ * The type of a feature in answers, where enumerations have the type of their values. Made on first
+ * use, and cached with its feature.
  */
 export class AnswerType {
   #type: DataType | undefined;

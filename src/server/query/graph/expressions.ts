@@ -1,4 +1,4 @@
-/** Compiling the expressions of a graph. */
+/** Compilation of a graph's expressions. */
 
 import { create } from "@bufbuild/protobuf";
 import type { Expression, Graph } from "../../../../gen/svc/v1/graph_pb.ts";
@@ -11,8 +11,8 @@ import type { NamespaceInfo, ScalarInfo } from "./index-types.ts";
 const BOOL = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.BOOL } });
 
 /**
- * Compiles an expression of a feature, or a condition on the rows of a class. Gives the reason in
- * words when it cannot be evaluated.
+ * Compiles an expression of a feature, or a condition on the rows of a class. Returns the reason as
+ * text when it cannot be evaluated.
  */
 export type ExpressionCompiler = (expression: Expression, of: ScalarInfo | NamespaceInfo | undefined) => CompiledExpression | string;
 

@@ -1,6 +1,6 @@
 /**
- * A graph turned into lookup tables, once per deployment: what name resolution, the planner and the
- * executor read.
+ * Lookup tables of a graph for name resolution, the planner and the executor; built once per
+ * deployment.
  */
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
@@ -18,7 +18,7 @@ import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter
 import { linkRelations } from "./relation-index.ts";
 import { translationOf } from "./translation.ts";
 
-/** Milliseconds that a resolver may run when it does not say. */
+/** Default timeout of a resolver in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** Facts of the deployment that the index takes beside its graph. */
@@ -41,8 +41,8 @@ export interface GraphIndex {
   /** Resolvers by FQN. */
   readonly resolvers: ReadonlyMap<string, ResolverInfo>;
   /**
-   * Resolvers, and features with an expression, that could need themselves of other rows, by FQN;
-   * and the relations that they go through.
+   * Resolvers, and features with an expression, that may depend on themselves through other rows,
+   * by FQN; and the relations on these cycles.
    */
   readonly recursive: {
     readonly resolvers: ReadonlySet<string>;
@@ -53,14 +53,14 @@ export interface GraphIndex {
   readonly namedQueries: ReadonlyMap<string, ReadonlyMap<string, NamedQuery>>;
   /**
    * Compiles an expression, once: of a feature, or of the rows of a class (a filter).
-   * @returns why it cannot be evaluated when it cannot
+   * @returns the reason as text when it cannot be evaluated
    */
   compile(expression: Expression, of: ScalarInfo | NamespaceInfo | undefined): CompiledExpression | string;
 }
 
 /**
- * Builds the tables. References that lead nowhere make the resolver that holds them unusable, with
- * the reason; they are lint's to refuse.
+ * Builds the tables. A dangling reference makes its resolver unusable, with the reason; lint
+ * reports it.
  */
 export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex {
   const scalars = new Map<string, ScalarInfo>();

@@ -22,7 +22,7 @@ export interface ScalarInfo {
   /** As a Python user writes it. */
   readonly typeName: string;
   readonly nullable: boolean;
-  /** Used when no provider gives a value; undefined = none. */
+  /** Value used when no provider has one; undefined = no default. */
   readonly defaultValue: FeatureValue | undefined;
   /**
    * Oldest stored value that may be served, milliseconds; Infinity = never expires, 0 = not stored.
@@ -32,13 +32,13 @@ export interface ScalarInfo {
   readonly featureId: number | undefined;
   /** Whether its values go to the online store and are read from there (`store_online`). */
   readonly storesOnline: boolean;
-  /** Whether null goes there too (`cache_nulls`). */
+  /** Whether null is stored there too (`cache_nulls`). */
   readonly storesNull: boolean;
   readonly primary: boolean;
   readonly featureTime: boolean;
-  /** For what resolvers return. */
+  /** Coercion of values that resolvers return. */
   readonly strict: Coercer;
-  /** For what users and databases give. */
+  /** Coercion of values from users and databases. */
   readonly lenient: Coercer;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
@@ -46,7 +46,7 @@ export interface ScalarInfo {
   readonly expression?: Expression | undefined;
   /** The window of a windowed feature in milliseconds. */
   readonly windowMs?: number | undefined;
-  /** Set for what stands for the rows of a has-many relation among the features of a plan. */
+  /** Set for the pseudo-feature that represents the rows of a has-many relation in a plan. */
   readonly rowsOf?: ManyInfo | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface RelationInfo {
   /** Whether a missing row is legal. */
   readonly optional: boolean;
   readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
-  /** Whether the join gives the foreign row's primary key. */
+  /** Whether the join determines the foreign row's primary key. */
   readonly onPrimaryKey: boolean;
 }
 
@@ -73,9 +73,9 @@ export interface ManyInfo {
   readonly foreign: NamespaceInfo;
   /** Empty when it cannot be joined: its rows are given, or a resolver's. */
   readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
-  /** Stands for its rows in a plan. */
+  /** Pseudo-feature of its rows in a plan. */
   readonly rows: ScalarInfo;
-  /** Stands for its rows as given with a query. */
+  /** Pseudo-feature of its rows as given with a query. */
   readonly given: ScalarInfo;
   /** Resolvers that return its rows. */
   readonly fillers: ResolverInfo[];
@@ -88,8 +88,8 @@ export type Member = ScalarInfo | RelationInfo | ManyInfo;
 export interface RowsParameter {
   readonly many: ManyInfo;
   /**
-   * The child's features that are the columns, as spelled in the resolver with the path from the
-   * child; empty = its scalars that can be had.
+   * The columns: names as written in the resolver, and paths from the child's class; empty = all
+   * available scalars of the child.
    */
   readonly columns: readonly { readonly name: string; readonly path: string }[];
   readonly filters: readonly Expression[];
@@ -115,7 +115,7 @@ export interface ParameterInfo {
   readonly name: string;
   /** Whether it is the query's time. */
   readonly now: boolean;
-  /** The way from the resolver's class to the feature's. */
+  /** The relation path from the resolver's class to the feature's. */
   readonly relations: readonly RelationInfo[];
   /** Undefined for `now` and for a broken parameter. */
   readonly feature?: ScalarInfo | undefined;
@@ -144,7 +144,7 @@ export interface SqlInfo {
   readonly bodyLine: number;
   /** One per placeholder, in order of appearance. */
   readonly parameters: readonly ParameterInfo[];
-  /** The stretches of the body that are placeholders, in characters. */
+  /** The spans of the body that are placeholders, in characters. */
   readonly places: readonly { readonly offset: number; readonly length: number }[];
   /** Result column by feature FQN. */
   readonly columns: ReadonlyMap<string, string>;
@@ -156,20 +156,23 @@ export interface SqlInfo {
 }
 
 /**
- * A database's account of the columns of a query. The first step that needs it asks for it; it
- * lives as long as the deployment's tables.
+ * Names and types of a query's columns, as the database describes them. Requested by the first step
+ * that needs them, and kept as long as the deployment's tables.
  */
 export interface LearnedColumns {
-  /** The database's spelling of a column. A description that failed is not kept. */
-  spelling?: Promise<(column: string) => string> | undefined;
+  /**
+   * The mapping of a declared column to the database's name of it. A description that failed is not
+   * kept.
+   */
+  exactName?: Promise<(column: string) => string> | undefined;
   types?: LearnedTypes | undefined;
 }
 
-/** Types of columns by the database's spelling. */
+/** Types of columns by the database's names. */
 export interface LearnedTypes {
   /** Undefined = the database does not say. */
   readonly found: Promise<ReadonlyMap<string, ColumnType> | undefined>;
-  /** When they were asked for, by `performance.now()`. */
+  /** Time of their request, by `performance.now()`. */
   readonly since: number;
 }
 

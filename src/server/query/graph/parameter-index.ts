@@ -5,7 +5,7 @@ import { fromProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { ManyInfo, Member, NamespaceInfo, ParameterInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
-/** The parameters that a function's parameter stands for: one, or one per column of a table. */
+/** The parameters of the index for one of a function: one, or one per column of a table. */
 export function parameterInfos(input: ResolverInput, namespace: string, namespaces: ReadonlyMap<string, NamespaceInfo>): ParameterInfo[] {
   if (input.kind.case === "rows") return [rowsParameter(input.name, input.kind.value, namespace, namespaces)];
   if (input.kind.case !== "table") return [parameterInfo(input, namespace, namespaces)];
@@ -34,8 +34,8 @@ function rowsParameter(name: string, input: RowsInput, namespace: string, namesp
 }
 
 /**
- * A column's path from the child's class: it is spelled from there, from the child's namespace or
- * from the resolver's class.
+ * A column's path from the child's class; it may be written from there, from the child's namespace
+ * or from the resolver's class.
  */
 function childPath(column: string, path: string, many: ManyInfo): string {
   for (const prefix of [`${path}.`, `${many.foreign.name}.`]) if (column.startsWith(prefix)) return column.slice(prefix.length);
@@ -56,8 +56,9 @@ function followMany(
 }
 
 /**
- * Follows has-one relations from a namespace: those, and the member of the last row that the path
- * names then, if it is not the row itself; or why the path does not begin here.
+ * Follows the has-one relations of a path from a namespace; returns them with the member of the
+ * last row that the path names, if it is not the row itself, or the reason why the path does not
+ * begin here.
  */
 function followRows(
   path: string,

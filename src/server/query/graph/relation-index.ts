@@ -8,7 +8,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import { AnswerType } from "./answer-type.ts";
 import type { ManyInfo, Member, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
-/** Stands for the rows of a relation. */
+/** The pseudo-feature of a relation's rows. */
 function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInfo {
   const asIs = (value: unknown) => value as FeatureValue;
   return {
@@ -52,8 +52,8 @@ function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join
 }
 
 /**
- * Adds the relations to their classes; gives the has-one relations by FQN. Those that lead nowhere
- * are left out.
+ * Adds the relations to their classes; returns the has-one relations by FQN. Dangling ones are left
+ * out.
  */
 export function linkRelations(
   graph: Graph,

@@ -12,9 +12,8 @@ import type { ParameterInfo, ScalarInfo } from "./index-types.ts";
 import { pathOf } from "./parameter-index.ts";
 
 /**
- * Compiles a resolver's translation; its values are given in the order of the parameters.
- * Undefined when it has none, or one that this server does not know how to compute all of: the
- * function then runs in Python.
+ * Compiles a resolver's translation; its values are given in the order of the parameters. Undefined
+ * when it has none, or this server cannot compute a part of it: the function then runs in Python.
  */
 export function translationOf(
   resolver: Resolver,

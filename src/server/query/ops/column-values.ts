@@ -2,20 +2,20 @@
 
 import { type DataType, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { type Coercer, describeValue, primitiveOf, TypeMismatch } from "../../../domain/value.ts";
+import { durationSeconds } from "../../sql/duration-text.ts";
 import type { SqlType } from "../../sql/source.ts";
-import { lengthSeconds } from "../../sql/time-length.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 
-/** Digits of an integer as a column of decimals gives it. */
+/** Digits of an integer in a column of decimals. */
 const WHOLE = /^([+-]?\d+)\.0*$/;
 /** Types whose values are shown in quotes. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "char", "varchar"]);
 const MAX_SHOWN = 60;
 
 /**
- * Brings what a column holds to a feature's type: leniently, and beyond that whole decimals to
- * integers, text to its bytes in UTF-8, and lengths of time to text as the database writes them.
- * Throws TypeMismatch in the words of the database.
+ * The coercion of a column's values to a feature's type: the lenient one, and whole decimals to
+ * integers, text to its bytes in UTF-8, and durations to the database's own text. Throws
+ * TypeMismatch in the words of the database.
  * @param type undefined = it is not known
  */
 export function columnCoercer(feature: ScalarInfo, type: SqlType | undefined): Coercer {
@@ -37,22 +37,22 @@ type Adapter = (value: unknown) => unknown;
 
 function adapterOf(dtype: DataType, type: SqlType | undefined): Adapter | undefined {
   const base = primitiveOf(dtype);
-  if (type?.kind === "length") return base === PrimitiveType.STRING ? undefined : lengthAdapter(dtype);
+  if (type?.kind === "duration") return base === PrimitiveType.STRING ? undefined : durationAdapter(dtype);
   if (base === PrimitiveType.INT64) return (value) => (typeof value === "string" ? value.replace(WHOLE, "$1") : value);
   if (base === PrimitiveType.BYTES) return (value) => (typeof value === "string" ? new TextEncoder().encode(value) : value);
   return undefined;
 }
 
 /**
- * Lengths of time as seconds, which is how the other types take them; those that have no seconds
+ * Conversion of durations to seconds, which the other types accept; those without a fixed length
  * stay text.
  */
-function lengthAdapter(dtype: DataType): Adapter {
+function durationAdapter(dtype: DataType): Adapter {
   const element = dtype.kind.case === "list" ? dtype.kind.value.element : dtype;
   const isText = element !== undefined && primitiveOf(element) === PrimitiveType.STRING;
   const adapt: Adapter = (value) => {
     if (Array.isArray(value)) return value.map(adapt);
-    return typeof value === "string" && !isText ? (lengthSeconds(value) ?? value) : value;
+    return typeof value === "string" && !isText ? (durationSeconds(value) ?? value) : value;
   };
   return adapt;
 }

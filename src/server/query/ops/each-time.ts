@@ -1,18 +1,18 @@
-/** Work that is told the time once for all of its rows: done apart for the rows of each time. */
+/** Grouping by time of work that takes one time for all of its rows. */
 
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { Row } from "../plan/ids.ts";
 import type { OpResults, RowFound, Run } from "../run/run.ts";
 import { eachOf } from "./run-statement.ts";
 
-/** Whether what a resolver gives may be another at another time. */
+/** Whether a resolver's result may depend on the query's time. */
 export function takesTime({ inputs, sql }: ResolverInfo): boolean {
   return (sql?.parameters ?? inputs).some((parameter) => parameter.now);
 }
 
 /**
- * Does work for some rows of a run: at once when they have one time, else for those of each time
- * apart. Gives each result with the positions of its rows.
+ * Runs work for some rows of a run, once for the rows of each time. Returns each result with the
+ * positions of its rows.
  */
 export async function eachTime<T>(
   run: Run,

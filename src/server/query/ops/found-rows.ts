@@ -1,4 +1,4 @@
-/** Child rows as their source gave them, in the order of their parents. */
+/** Child rows as their source returned them, in the order of their parents. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";
@@ -10,21 +10,21 @@ import { expiryOfSlot } from "../run/expiry.ts";
 import type { GivenFailures, Run } from "../run/run.ts";
 import type { SourceRows } from "./rows-source.ts";
 
-/** Child rows that a run of their plan can begin with: for each parent a stretch of them. */
+/** Child rows as the input of a run of their plan: a contiguous range of them for each parent. */
 export interface FoundRows {
   /** The rows of the run whose child rows they are. */
   readonly parents: readonly Row[];
-  /** The beginning of each parent's stretch, and the end of the last one. */
+  /** The start of each parent's range, and the end of the last one. */
   readonly bounds: readonly number[];
   /** For each child row the row of the run that it belongs to. */
   readonly parentOf: readonly Row[];
-  /** For each feature that the source gives, the values of the child rows. */
+  /** For each feature that the source provides, the values of the child rows. */
   readonly columns: readonly (readonly FeatureValue[])[];
-  /** Values that could not be had, by slot and row of the plan of child rows. */
+  /** Failed values, by slot and row of the plan of child rows. */
   readonly failures: GivenFailures;
 }
 
-/** Takes the rows of a source that are to be seen at the time of their parent. */
+/** Selects the rows of a source that are visible at the time of their parent. */
 export function foundRows(run: Run, op: PlanOp, parents: readonly Row[], source: SourceRows): FoundRows {
   const rows = op.rows as PlanRows;
   const picked: number[] = [];
@@ -50,8 +50,8 @@ export function foundRows(run: Run, op: PlanOp, parents: readonly Row[], source:
 }
 
 /**
- * Whether a row of that feature time is seen at a time: a row without one is. Times are canonical
- * text, whose order is theirs.
+ * Whether a row with a feature time is visible at a time; a row without one always is. Times are
+ * canonical text, which sorts by time.
  */
 export function isVisible(time: FeatureValue | undefined, nowText: string): boolean {
   return typeof time !== "string" || time <= nowText;
@@ -73,8 +73,8 @@ function failuresOf({ givens, child }: PlanRows, picked: readonly number[], { br
 }
 
 /**
- * The slot whose values the join says that a feature of the child rows has; undefined = it says
- * nothing of it.
+ * The parent's slot whose value the join gives to a feature of the child rows; undefined when the
+ * feature is not joined on.
  */
 function parentSlot({ inputs }: PlanOp, { many }: PlanRows, feature: ScalarInfo): SlotId | undefined {
   const local = many.join.find((pair) => pair.foreign === feature)?.local;
@@ -90,8 +90,8 @@ function parentValues({ cells }: Run, op: PlanOp, rows: PlanRows, feature: Scala
 }
 
 /**
- * Has rows stored when the query ends. Rows with a value that could not be had are not stored, nor
- * those of a parent whose key is not known.
+ * Queues rows to be stored when the query ends. Rows with a failed value are not stored, nor those
+ * of a parent whose key is not known.
  */
 export function keepFoundRows(run: Run, op: PlanOp, source: SourceRows, { parents, bounds, columns, failures }: FoundRows): void {
   const { plan, cells } = run;

@@ -16,8 +16,8 @@ export const joinOp: Op<undefined> = {
 };
 
 /**
- * A near side without a value leads to no row, which is legal where a relation on the way is
- * optional.
+ * The verdict of a join for a row: without a value on the near side there is no row, which is legal
+ * where a relation on the path is optional.
  */
 function verdictOfJoin({ plan, cells }: Run, op: PlanOp, row: Row): OpVerdict {
   const frame = plan.frame(op.frame);

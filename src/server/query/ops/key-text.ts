@@ -8,8 +8,8 @@ import type { SqlType } from "../../sql/source.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 
 /**
- * Gives a text of a key that is the same for equal keys and differs for others: numbers are equal
- * by value, UUIDs however they are spelt, texts only when they are the same.
+ * A function to the text of a key that equal keys share and different keys do not: numbers are
+ * equal by value, UUIDs in any text form, texts only when identical.
  * @param types of the columns that the key is compared with, where they are a database's
  */
 export function keyTextOf(features: readonly ScalarInfo[], types: readonly (SqlType | undefined)[] = []): (key: FeatureValue[]) => string {
@@ -19,8 +19,8 @@ export function keyTextOf(features: readonly ScalarInfo[], types: readonly (SqlT
 }
 
 /**
- * Takes a text to the one that stands for all that are equal; undefined = it is equal to itself
- * only.
+ * The conversion of a text to the canonical one of its equals; undefined = each text is equal to
+ * itself only.
  */
 function formOf({ dtype }: ScalarInfo, type: SqlType | undefined): ((text: string) => string) | undefined {
   const base = primitiveOf(dtype);

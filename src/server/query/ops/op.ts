@@ -8,15 +8,15 @@ import type { RowFound, Run } from "../run/run.ts";
 import type { Settlement } from "../run/settlement.ts";
 
 /**
- * A kind of operation: how the steps of that kind are run. What is said of them is in
- * `answer/op-descriptions.ts`.
+ * A kind of operation: the code that runs its steps. `answer/op-descriptions.ts` describes them for
+ * people.
  */
 export interface Op<Results = unknown> {
   /** Whether a step can run for a row whose inputs are settled, and else why not. */
   verdict(run: Run, op: PlanOp, row: Row): OpVerdict;
   /**
-   * The results of a step for rows that it can run for; at once when nothing has to be waited for.
-   * What goes wrong is in the results: it throws, or rejects, only because of a defect in the
+   * The results of a step for rows that it can run for; synchronously when nothing has to be
+   * awaited. Failures are in the results: it throws, or rejects, only because of a defect in the
    * engine.
    */
   run(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<Results>;

@@ -18,8 +18,8 @@ import { Scan } from "./scan.ts";
 import { callWorker, POOL_GRACE_MS } from "./worker-call.ts";
 
 /**
- * A resolver's time is for one row; a call of many rows has it for each, up to this many
- * milliseconds unless one row alone may take longer.
+ * Most milliseconds of a call of many rows, whose timeout is the resolver's times the rows, unless
+ * the timeout of one row is longer.
  */
 const MAX_CALL_MS = 120_000;
 
@@ -54,13 +54,13 @@ async function callMerged(run: Run, op: PlanOp, rows: readonly Row[]): Promise<O
   };
 }
 
-/** Rows in stretches of at most so many. */
+/** Rows in chunks of a maximum size. */
 export function inChunks(rows: readonly Row[], size: number): (readonly Row[])[] {
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk) => rows.slice(chunk * size, (chunk + 1) * size));
 }
 
 /**
- * The rows with different arguments, and for each row the position of the one that stands for it.
+ * The rows with distinct arguments, and for each row the position of the one with equal arguments.
  */
 function mergeEqual(run: Run, op: PlanOp, rows: readonly Row[]): { distinct: Row[]; at: number[] } {
   if (op.inputs.some((input) => input.parameter.rows)) return { distinct: [...rows], at: rows.map((_, position) => position) };
@@ -145,7 +145,7 @@ function argumentsOf(run: Run, op: PlanOp, rows: readonly Row[]): Pick<ResolverC
   return { columns, ...(groups ? { groups } : {}), ...(tables ? { tables } : {}) };
 }
 
-/** Rows of the class that a resolver gave for a batch, matched by primary key. */
+/** The rows of its class that a resolver returned for a batch, matched by primary key. */
 function rowsByKey(
   run: Run,
   op: PlanOp,

@@ -1,4 +1,4 @@
-/** Rows of a class that a Python resolver gave, as the values of the rows that an op runs for. */
+/** Matching of rows that a Python resolver returned with the rows that an op runs for. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -12,9 +12,9 @@ import type { Scan, ScanIndex } from "./scan.ts";
 /** The rows found for a row of the run. */
 interface Found {
   readonly key: FeatureValue[];
-  /** Positions of the key's rows that are seen at the row's time. */
+  /** Positions of the key's rows that are visible at the row's time. */
   readonly matches: readonly number[];
-  /** The position of one that is not seen yet, where no other is. */
+  /** The position of a row that is not visible yet, when there is no visible one. */
   readonly hidden: number | undefined;
   readonly row: Row;
 }

@@ -11,8 +11,8 @@ import { observedTime } from "../run/outcome.ts";
 import type { Run } from "../run/run.ts";
 
 /**
- * The argument for some rows. A row whose child rows could not be had, where the parameter allows
- * that, has none.
+ * The argument for some rows. A row whose child rows failed has none, where the parameter allows
+ * that.
  */
 export function rowGroups(run: Run, input: PlanInput, parameter: RowsParameter, rows: readonly Row[]): RowGroups {
   const values = rows.map((row) => (input.slot === undefined ? undefined : run.cells.childRows(run.cells.at(input.slot, row))));

@@ -1,6 +1,6 @@
 /**
- * Finding the rows of has-many relations and computing their features, all rows of all parents
- * together.
+ * Execution of `rows` operations: the rows of has-many relations are found, and their features
+ * computed for all parents together.
  */
 
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -17,7 +17,7 @@ import { type FoundRows, foundRows, isVisible, keepFoundRows } from "./found-row
 import type { Op } from "./op.ts";
 import { fetchRows, type SourceRows } from "./rows-source.ts";
 
-/** Finds child rows, and computes what is needed of them. */
+/** Finds child rows, and computes their needed features. */
 export const rowsOp: Op<RowsResults> = {
   verdict: verdictOf,
   run: (run, op, parents) =>
@@ -29,7 +29,7 @@ export const rowsOp: Op<RowsResults> = {
 };
 
 /**
- * Computes what is needed of the rows that a source gave.
+ * Computes the needed features of the rows that a source returned.
  * @param isFresh whether they are to be stored where the plan says so
  */
 export function computeRows(run: Run, op: PlanOp, parents: readonly Row[], source: SourceRows, isFresh: boolean): Awaitable<RowsResults> {
@@ -85,10 +85,7 @@ class TableColumns {
     return { values: this.found.columns[child.slot(slot).given] ?? [], failures: this.found.failures.get(slot) ?? NO_FAILURES };
   }
 
-  /**
-   * The rows whose computed feature time is not after the time that they are asked about at;
-   * undefined = all.
-   */
+  /** The rows whose computed feature time is not after the row's query time; undefined = all. */
   visibleAt(timeTextOf: (row: number) => string): readonly number[] | undefined {
     const { many, columns } = this.rows;
     const position = columns.get(many.foreign.featureTime?.name ?? "");

@@ -23,18 +23,18 @@ import { scanOf } from "./scan-op.ts";
 import { sqlFailure } from "./sql-refusal.ts";
 import { queryBodies, queryByKey, sourceOf } from "./sql-rows.ts";
 
-/** Rows as their source gave them. */
+/** Rows as their source returned them. */
 export interface SourceRows {
   /** For each parent, its rows; or why it has none. */
   readonly groups: readonly (readonly number[] | CellFailure)[];
   /** Values by feature, checked; absent features are not known. */
   readonly columns: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>;
-  /** By feature and row, why there is no value. */
+  /** Reasons why there is no value, by feature and row. */
   readonly broken: ReadonlyMap<ScalarInfo, ReadonlyMap<number, CellFailure>>;
   readonly rows: number;
 }
 
-/** Columns of values as their source gave them, before they are checked. */
+/** Columns of values as their source returned them, before they are checked. */
 export interface RawColumns {
   readonly groups: readonly (readonly number[] | CellFailure)[];
   readonly columns: ReadonlyMap<ScalarInfo, readonly unknown[]>;
@@ -54,8 +54,8 @@ const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
 };
 
 /**
- * The rows of a relation for some parents; at once when they were given. It never rejects: failures
- * are in the groups.
+ * The rows of a relation for some parents; synchronously when they were given. Never rejects:
+ * failures are in the groups.
  */
 export function fetchRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): Awaitable<SourceRows> {
   const { source } = rows;
@@ -71,8 +71,8 @@ async function fetchedRows(run: Run, op: PlanOp, rows: PlanRows, fetch: Fetch, p
       const failure = resolver.sql ? sqlFailure(error, path, resolver, resolver.sql) : callFailure(error, path, resolver);
       return { groups: part.map(() => failure), columns: new Map(), rows: 0 };
     });
-  const isToldOnce = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
-  const raw = isToldOnce ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
+  const takesOneTime = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
+  const raw = takesOneTime ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
   run.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
   return checked(raw, wantedOf(run, op, rows), resolver, path);
 }
@@ -82,7 +82,7 @@ async function fetchEachTime(run: Run, parents: readonly Row[], fetch: (part: re
   return joined(parts, parents.length);
 }
 
-/** Without the rows that no parent has, of which a scan for each time would keep too many. */
+/** The rows of parents only: a scan for each time would otherwise keep too many. */
 function foundOnly({ groups, columns, types }: RawColumns): RawColumns {
   const places = new Map<number, number>();
   const moved = groups.map((group) => {
@@ -213,8 +213,7 @@ function pathOf({ plan }: Run, op: PlanOp, { many }: PlanRows): string {
 }
 
 /**
- * Whether the rows are stored: then all that there is of them is read, so that they serve every
- * query.
+ * Whether the rows are stored: then all their features are read, so that they serve every query.
  */
 function isStored({ plan }: Run, op: PlanOp): boolean {
   return plan.outputOf(op).stored;
@@ -224,7 +223,7 @@ function wantedOf(run: Run, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo>
   return isStored(run, op) ? new Set(rows.givens) : rows.used;
 }
 
-/** Brings values to their features' types. */
+/** Coerces values to their features' types. */
 function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
   const broken = new Map<ScalarInfo, ReadonlyMap<number, CellFailure>>();

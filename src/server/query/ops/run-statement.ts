@@ -12,12 +12,12 @@ const MAX_KEPT_ROWS = 10_000;
 /** Results that are kept until the query ends. */
 const MAX_KEPT = 64;
 
-/** Statements of one op that run at the same time. */
+/** Most statements of one op that run concurrently. */
 const MAX_STATEMENTS = 8;
 
 /**
- * Runs a statement, or gives the result of the same one that another step ran; a failure of that
- * one is not shared. Results are not to be changed.
+ * Runs a statement, or returns the result of the same one that another step ran; failures are not
+ * shared. Results must not be changed.
  */
 export async function runStatement(
   context: RunContext,
@@ -48,7 +48,7 @@ export async function runStatement(
   }
 }
 
-/** Runs something for every item, some at the same time. */
+/** Runs work for every item, with bounded concurrency. */
 export async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return run(only);

@@ -1,6 +1,6 @@
 /**
- * Python resolvers that give rows of their class: run once for a query, their rows looked up by
- * key.
+ * Execution of `scan` operations: Python resolvers that return rows of their class run once per
+ * query, and their rows are looked up by key.
  */
 
 import type { FeatureValue } from "../../../domain/value.ts";

@@ -1,12 +1,10 @@
-/** Rows that a Python resolver gave, looked up by key. */
+/** Lookup by key in the rows that a Python resolver returned. */
 
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { keyTextOf } from "./key-text.ts";
 
-/**
- * The rows that a resolver gave, in columns. Its indexes are made when they are first asked for.
- */
+/** The rows that a resolver returned, in columns. Indexes are built on first use. */
 export class Scan {
   readonly #indexes = new Map<string, ScanIndex>();
 
@@ -53,12 +51,12 @@ export interface ScanIndex {
    */
   find(key: FeatureValue[]): readonly number[];
   /**
-   * The reason why the first row without a key has none, in words; undefined = every row has a key.
+   * The reason, as text, why the first row without a key has none; undefined = every row has a key.
    */
   readonly broken: string | undefined;
 }
 
-/** The key of a row; null when the row has no owner, or why it is none. */
+/** The key of a row; null when the row has no owner, a text with the reason when it is invalid. */
 function keyAt(
   keys: readonly ScalarInfo[],
   columns: readonly (readonly FeatureValue[])[],

@@ -1,4 +1,4 @@
-/** Tests of rows as SQL: what a database is asked to leave out because every filter would. */
+/** Tests of rows as SQL, by which a database leaves out rows that every filter would exclude. */
 
 import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
@@ -13,7 +13,7 @@ import { boundStatement } from "./sql-statement.ts";
 
 /** A condition on the rows of a statement. */
 export interface SqlFilter {
-  /** The part of the test that it asks. */
+  /** The part of the test that the condition expresses. */
   readonly test: RowTest;
   readonly parameters: readonly FeatureValue[];
   /** The condition with placeholders from a position on. */
@@ -28,36 +28,36 @@ export interface FilterTarget {
   readonly namespace: NamespaceInfo;
   /** The features that rows are looked up by. */
   readonly keys: readonly ScalarInfo[];
-  /** The column as the wrapping statement spells it. */
+  /** The column as the wrapping statement names it. */
   readonly column: (feature: ScalarInfo) => { readonly name: string; readonly quoted: string };
   /** Of the times that the rows are looked for at. */
   readonly times: TimeRange;
 }
 
-/** The condition for a test; undefined when nothing of it can be asked. */
+/** The condition for a test; undefined when no part of it can be expressed. */
 export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<SqlFilter | undefined> {
   const types = await columnTypes(target.sql, target.source);
   if (!types || target.keys.some((key) => isConverted(key, target, types))) return undefined;
-  const asked = askable(test, target, types);
-  if (!asked) return undefined;
+  const tested = testablePart(test, target, types);
+  if (!tested) return undefined;
   const parameters: FeatureValue[] = [];
-  write(asked, target, types, (value) => {
+  write(tested, target, types, (value) => {
     parameters.push(value);
     return "";
   });
   return {
-    test: asked,
+    test: tested,
     parameters,
     text(from) {
       let position = from;
-      return write(asked, target, types, () => target.source.placeholder(position++)) ?? "";
+      return write(tested, target, types, () => target.source.placeholder(position++)) ?? "";
     },
   };
 }
 
 /**
- * Milliseconds for which the types of a body's columns are taken to hold: tables may be changed
- * under a running deployment.
+ * Milliseconds for which the types of a body's columns are cached: tables may be changed under a
+ * running deployment.
  */
 const KEPT_MS = 60_000;
 
@@ -76,15 +76,15 @@ function columnTypes(sql: SqlInfo, source: SqlSource): LearnedTypes["found"] {
   return found;
 }
 
-/** Has the types of a body's columns looked up anew. */
+/** Clears the cached types of a body's columns. */
 export function forgetTypes(sql: SqlInfo): void {
   sql.learned.types = undefined;
 }
 
-/** The part of a test that the source can be asked: what passes the test passes it. */
-function askable(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
+/** The part of a test that the source can evaluate: every row that passes the test passes it. */
+function testablePart(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
   if (test.kind === "compare" || test.kind === "in") return write(test, target, types, () => "") === undefined ? undefined : test;
-  const parts = test.tests.map((one) => askable(one, target, types));
+  const parts = test.tests.map((one) => testablePart(one, target, types));
   return test.kind === "all" ? allOf(parts) : anyOf(parts);
 }
 

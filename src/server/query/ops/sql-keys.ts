@@ -1,7 +1,7 @@
 /**
- * Looking up rows of SQL queries by key. A database is asked for the keys, and what it answers is
- * compared once more, by the types of the features: collations, blanks at the end and conversions
- * make a database give rows of other keys too.
+ * Looking up rows of SQL queries by key. Rows that a database returns for keys are compared with
+ * the keys again, by the types of the features: because of collations, trailing blanks and
+ * conversions it may return rows of other keys.
  */
 
 import { type Coercer, describeBare, encodeStored, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
@@ -35,11 +35,11 @@ export interface KeyedRows {
   readonly rows: readonly (readonly unknown[])[];
   /** Of the statement's columns. */
   readonly types: readonly (SqlType | undefined)[];
-  /** For each key its rows, by position; or why they cannot be had, for `sqlFailure`. */
+  /** For each key its rows, by position; or the error, for `sqlFailure`. */
   readonly groups: readonly (readonly number[] | Error)[];
 }
 
-interface Asked {
+interface RequestedKey {
   /** The same for the same values. */
   readonly id: string;
   readonly key: FeatureValue[];
@@ -47,14 +47,13 @@ interface Asked {
 
 /**
  * Looks up keys; those with null have no rows. A key that the database refuses, or for which it
- * gives a row that has no key of the type, fails alone: a statement of several keys that meets one
- * is split. Rejects when the statement itself is refused, and with a further condition whatever is
- * refused.
+ * returns a row without a key of the type, fails alone: a statement with several keys is then
+ * split. Rejects when the statement itself is refused, and with a further condition on any refusal.
  */
 export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[][]): Promise<KeyedRows> {
   const { sql, source, statement, filterValues, nowText, context, signal } = lookup;
   const ids = keys.map((key) => (key.includes(null) ? undefined : encodeStored(key)));
-  const distinct = new Map<string, Asked>();
+  const distinct = new Map<string, RequestedKey>();
   for (const [at, id] of ids.entries()) if (id !== undefined) distinct.set(id, { id, key: keys[at] as FeatureValue[] });
   const all = [...distinct.values()];
   const times = sql.places.map(() => nowText);
@@ -63,17 +62,17 @@ export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[]
   const refused = new Map<string, Error>();
   let types: KeyedRows["types"] = [];
 
-  const read = async (asked: readonly Asked[]): Promise<void> => {
-    const count = paddedCount(asked.length);
-    const padded = Array.from({ length: count }, (_, at) => (asked[at] ?? (asked[0] as Asked)).key);
+  const read = async (requested: readonly RequestedKey[]): Promise<void> => {
+    const count = paddedCount(requested.length);
+    const padded = Array.from({ length: count }, (_, at) => (requested[at] ?? (requested[0] as RequestedKey)).key);
     const text = statement.text(count);
     try {
       const result = await runStatement(context, source, text, [...times, ...padded.flat(), ...(filterValues ?? [])], signal).catch(
         (error: unknown) => relocate(error, sql, { text, linesBefore: statement.linesBefore, parameterName: statement.parameterName }),
       );
       types = result.types ?? types;
-      const found = idsOf(lookup.keys, asked, result.rows, types);
-      for (const { id } of asked) groups.set(id, []);
+      const found = idsOf(lookup.keys, requested, result.rows, types);
+      for (const { id } of requested) groups.set(id, []);
       for (const [at, ids] of found.entries()) {
         if (ids.length === 0) continue;
         const position = rows.push(result.rows[at] as readonly unknown[]) - 1;
@@ -83,9 +82,9 @@ export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[]
       const isOfKeys =
         error instanceof ForeignRow || (error instanceof SqlRefusal && error.fault === "parameter" && filterValues === undefined);
       if (!isOfKeys) throw error;
-      const half = asked.length >> 1;
-      if (half === 0) refused.set((asked[0] as Asked).id, error);
-      else for (const part of [asked.slice(0, half), asked.slice(half)]) await read(part);
+      const half = requested.length >> 1;
+      if (half === 0) refused.set((requested[0] as RequestedKey).id, error);
+      else for (const part of [requested.slice(0, half), requested.slice(half)]) await read(part);
     }
   };
   const chunks = Array.from({ length: Math.ceil(all.length / MAX_KEYS) }, (_, i) => all.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS));
@@ -99,20 +98,20 @@ export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[]
  */
 function idsOf(
   keys: readonly ScalarInfo[],
-  asked: readonly Asked[],
+  requested: readonly RequestedKey[],
   rows: readonly (readonly unknown[])[],
   types: KeyedRows["types"],
 ): (readonly string[])[] {
   const textOf = keyTextOf(keys, types);
   const coercers = keys.map((feature, position) => columnCoercer(feature, types[position]));
   const byText = new Map<string, string[]>();
-  for (const { id, key } of asked) {
+  for (const { id, key } of requested) {
     const text = textOf(key);
     const known = byText.get(text);
     if (known) known.push(id);
     else byText.set(text, [id]);
   }
-  const find = (row: readonly unknown[]): readonly string[] => byText.get(textOf(keyOf(keys, coercers, row, asked))) ?? NOBODY;
+  const find = (row: readonly unknown[]): readonly string[] => byText.get(textOf(keyOf(keys, coercers, row, requested))) ?? NO_IDS;
   if (keys.length > 1) return rows.map(find);
   // Rows of a relation mostly have the key of the row before.
   const known = new Map<unknown, readonly string[]>();
@@ -126,20 +125,20 @@ function idsOf(
   });
 }
 
-const NOBODY: readonly string[] = [];
+const NO_IDS: readonly string[] = [];
 
 function keyOf(
   keys: readonly ScalarInfo[],
   coercers: readonly Coercer[],
   row: readonly unknown[],
-  asked: readonly Asked[],
+  requested: readonly RequestedKey[],
 ): FeatureValue[] {
   return coercers.map((coerce, position) => {
     try {
       return coerce(row[position]);
     } catch (error) {
       if (!(error instanceof TypeMismatch)) throw error;
-      const lookedFor = keys.map(({ fqn }, at) => `${fqn} = ${describeBare(asked[0]?.key[at])}`).join(" and ");
+      const lookedFor = keys.map(({ fqn }, at) => `${fqn} = ${describeBare(requested[0]?.key[at])}`).join(" and ");
       throw new ForeignRow(keys[position] as ScalarInfo, error, lookedFor);
     }
   });

@@ -20,7 +20,7 @@ import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { rowsByKey } from "./sql-keys.ts";
 import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
-import { columnSpelling, type ScanStatement, scanStatement } from "./sql-statement.ts";
+import { exactColumnNames, type ScanStatement, scanStatement } from "./sql-statement.ts";
 
 /** The column of a feature in a result. */
 interface ReadColumn {
@@ -29,20 +29,20 @@ interface ReadColumn {
   readonly coerce: Coercer;
 }
 
-/** A row as the database gave it. */
+/** A row as the database returned it. */
 interface FoundRow {
   readonly values: readonly unknown[];
   readonly columns: ReadonlyMap<ScalarInfo, ReadColumn>;
 }
 
-/** The feature time of a row that is not seen yet. */
+/** The feature time of a row that is not visible yet. */
 class Hidden {
   constructor(readonly time: unknown) {}
 }
 
 /**
- * `undefined` = there is none; a text = why there is no single one; an error = why it cannot be
- * had.
+ * A row found; `undefined` = none, a text = the reason why there is not exactly one, an error = the
+ * failure.
  */
 type Found = FoundRow | Hidden | undefined | string | Error;
 
@@ -128,8 +128,8 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const { op, rows, sql } = call;
   const { context } = call.run;
   const nowText = call.run.timeOf(rows[0] as Row).text;
-  const spelling = columnSpelling(sql, source);
-  const statement = statementOf(call, source, spelling ? await spelling : (column) => column);
+  const exactName = exactColumnNames(sql, source);
+  const statement = statementOf(call, source, exactName ? await exactName : (column) => column);
   const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
   const found = await rowsByKey(lookup, args);
   const columns = readColumns(statement.features, (_, position) => position, found.types);
@@ -141,8 +141,8 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
 }
 
 /**
- * Runs a body with placeholders. Of the rows of one that gives all, the one with the query's key is
- * taken.
+ * Runs a body with placeholders. Of the rows of a body that returns all rows, the one with the
+ * query's key is taken.
  */
 async function queryBodies(call: SqlCall, source: SqlSource, args: readonly FeatureValue[][], signal: AbortSignal): Promise<Found[]> {
   const { sql, wanted, run, frame, rows } = call;
@@ -183,7 +183,8 @@ function readColumns(
 }
 
 /**
- * The row with a key. When there is none, a row whose own key is not of its type may have been it.
+ * The row with a key. When there is none, but a row has a key of another type, the result is that
+ * row's error.
  */
 function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: readonly FoundRow[], of: Row): Found {
   const { type, coerce } = rows[0]?.columns.get(primary) ?? {};
@@ -205,7 +206,7 @@ function withKey(call: SqlCall, primary: ScalarInfo, key: FeatureValue, rows: re
   return found.length === 0 && broken ? new ForeignRow(primary, broken, `${primary.fqn} = ${describeBare(key)}`) : single(call, found, of);
 }
 
-/** Rows whose feature time lies after the time asked about are not seen. */
+/** Rows whose feature time lies after the query time are not visible. */
 function isVisible({ frame }: SqlCall, row: FoundRow, nowMs: number): boolean {
   const time = frame.namespace.featureTime;
   if (!time) return true;
@@ -223,7 +224,7 @@ function single(call: SqlCall, rows: readonly FoundRow[], of: Row): Found {
   return seen[0] ?? (hidden && time ? new Hidden(rawValue(hidden, time)) : undefined);
 }
 
-function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) => string): ScanStatement {
+function statementOf(call: SqlCall, source: SqlSource, exactName: (column: string) => string): ScanStatement {
   const { op, sql, wanted } = call;
   const { lookups } = call.run.plan;
   const known = lookups.get(op.id);
@@ -234,7 +235,7 @@ function statementOf(call: SqlCall, source: SqlSource, spell: (column: string) =
     source,
     keys,
     wanted.filter((feature) => !keys.includes(feature)),
-    spell,
+    exactName,
   );
   lookups.set(op.id, { source, statement });
   return statement;

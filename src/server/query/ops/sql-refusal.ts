@@ -19,7 +19,10 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** A database gave a row for a key although the row's own is no value of the feature's type. */
+/**
+ * The error for a row that a database returned for a key although the row's own key is not of the
+ * feature's type.
+ */
 export class ForeignRow extends Error {
   /** @param lookedFor for example `user.id = 5` */
   constructor({ fqn }: ScalarInfo, { given, wanted }: TypeMismatch, lookedFor: string) {

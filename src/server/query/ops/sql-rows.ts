@@ -15,7 +15,7 @@ import { columnPosition, runBodies } from "./sql-bodies.ts";
 import { forgetTypes, type SqlFilter, sqlFilter } from "./sql-filter.ts";
 import { rowsByKey } from "./sql-keys.ts";
 import { SqlRefusal, sqlFailure } from "./sql-refusal.ts";
-import { columnSpelling, scanStatement } from "./sql-statement.ts";
+import { exactColumnNames, scanStatement } from "./sql-statement.ts";
 
 /** The parameters of one query for child rows. */
 export interface RowsQuery {
@@ -31,10 +31,7 @@ export interface RowsQuery {
   readonly path: string;
   /** The test without which a row is of no use. */
   readonly test: RowTest | undefined;
-  /**
-   * For each set of arguments, the time that it is asked about at; the same for all when the query
-   * takes the time.
-   */
+  /** The query time of each set of arguments; the same for all when the query takes the time. */
   readonly times: readonly QueryTime[];
   readonly context: RunContext;
   readonly signal: AbortSignal;
@@ -53,32 +50,32 @@ export function sourceOf({ deployment, observer }: RunContext, op: PlanOp, sql: 
  */
 export async function queryByKey(call: RowsQuery, keys: readonly FeatureValue[][]): Promise<RawColumns> {
   const { op, sql, source, namespace, test, times, context } = call;
-  const spell = await (columnSpelling(sql, source) ?? ((column: string) => column));
+  const exactName = await (exactColumnNames(sql, source) ?? ((column: string) => column));
   const column = (feature: ScalarInfo) => {
-    const name = spell(sql.columns.get(feature.fqn) ?? feature.name);
+    const name = exactName(sql.columns.get(feature.fqn) ?? feature.name);
     return { name, quoted: `q.${source.quote(name)}` };
   };
   const filter = test && (await sqlFilter(test, { sql, source, namespace, keys: op.keys, column, times: rangeOf(times) }));
-  if (!filter) return readByKey(call, keys, spell, undefined);
+  if (!filter) return readByKey(call, keys, exactName, undefined);
   try {
-    const found = await readByKey(call, keys, spell, filter);
-    context.trace?.askedFor(op, testText(filter.test));
+    const found = await readByKey(call, keys, exactName, filter);
+    context.trace?.recordTest(op, testText(filter.test));
     return found;
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;
     forgetTypes(sql);
-    return readByKey(call, keys, spell, undefined);
+    return readByKey(call, keys, exactName, undefined);
   }
 }
 
 async function readByKey(
   { op, sql, source, wanted, resolver, path, times, context, signal }: RowsQuery,
   keys: readonly FeatureValue[][],
-  spell: (column: string) => string,
+  exactName: (column: string) => string,
   filter: SqlFilter | undefined,
 ): Promise<RawColumns> {
   const others = wanted.filter((feature) => !op.keys.includes(feature));
-  const statement = scanStatement(sql, source, op.keys, others, spell, filter);
+  const statement = scanStatement(sql, source, op.keys, others, exactName, filter);
   const lookup = {
     sql,
     source,

@@ -38,11 +38,11 @@ export function scanStatement(
   source: Pick<SqlSource, "quote" | "placeholder">,
   keys: readonly ScalarInfo[],
   wanted: readonly ScalarInfo[],
-  spell: (column: string) => string,
+  exactName: (column: string) => string,
   filter?: { text(from: number): string },
 ): ScanStatement {
   const features = [...keys, ...wanted];
-  const column = (feature: ScalarInfo) => `q.${source.quote(spell(sql.columns.get(feature.fqn) ?? feature.name))}`;
+  const column = (feature: ScalarInfo) => `q.${source.quote(exactName(sql.columns.get(feature.fqn) ?? feature.name))}`;
   const names = keys.map(column);
   const head = `select ${features.map(column).join(", ")} from (\n${boundStatement(sql, source)}\n) q where `;
   const texts = new Map<number, string>();
@@ -109,23 +109,23 @@ export function parameterName({ parameters }: SqlInfo, position: number): string
 }
 
 /**
- * How the database spells a body's columns. PostgreSQL folds names that were not quoted, so a name
- * with capitals is looked up once in the body's description; everywhere else names are not told
- * apart by case.
+ * A function to the database's names of a body's columns; undefined = the declared names are used.
+ * PostgreSQL folds unquoted names, so a name with capitals is looked up once in the body's
+ * description; elsewhere names ignore case.
  */
-export function columnSpelling(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
+export function exactColumnNames(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
   if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
   const { learned } = sql;
-  if (!learned.spelling) {
-    const spelling = source.describe(boundStatement(sql, source)).then((names) => {
+  if (!learned.exactName) {
+    const exactName = source.describe(boundStatement(sql, source)).then((names) => {
       const exact = new Set(names);
       const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
       return (column: string) => (exact.has(column) ? column : (folded.get(column.toLowerCase()) ?? column));
     });
-    learned.spelling = spelling;
-    spelling.catch(() => {
-      learned.spelling = undefined;
+    learned.exactName = exactName;
+    exactName.catch(() => {
+      learned.exactName = undefined;
     });
   }
-  return learned.spelling;
+  return learned.exactName;
 }

@@ -1,6 +1,6 @@
 /**
- * Plans of child rows: what is needed of the rows of a has-many relation, and the plan that has it
- * from what their source gives.
+ * Plans of child rows: the needs of a has-many relation's rows, and the plan that computes them
+ * from the features of their source.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -15,8 +15,8 @@ import type { SlotId } from "./ids.ts";
 import type { GivenChildren, OutputFeature, Plan, PlanRows, PlanShape, RowsNeeds, RowsSourceKind } from "./plan.ts";
 
 /**
- * How often a relation of what could need itself of other rows may be passed on the way to child
- * rows: once more than none, so that circles end.
+ * Most times that a recursive relation is followed on the way to child rows, so that the recursion
+ * ends.
  */
 const MAX_PASSES = 2;
 /** Most relations passed on the way to child rows. */
@@ -59,7 +59,7 @@ export function needsKey({ paths, all, relations, test }: RowsNeeds): string {
   return `${[...paths].sort().join(" ")}${all ? "*" : ""} ${inner.sort().join(" ")}${test ? ` if ${testText(test)}` : ""}`;
 }
 
-/** A source of the rows of a relation, with the features that it gives. */
+/** A source of the rows of a relation, with the features that it provides. */
 export interface RowsSource {
   readonly kind: RowsSourceKind;
   /** Features of the child that are known of every row; those of the join are the parent's. */

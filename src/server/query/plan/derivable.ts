@@ -1,5 +1,5 @@
 /**
- * Which goals can be derived: the least set that holds what is given and every goal with a
+ * The goals that can be derived: the least set that contains what is given and every goal with a
  * candidate whose needs are in the set.
  */
 

@@ -1,4 +1,4 @@
-/** The nodes of the goal graph: rows, features wanted of them, and what could provide those. */
+/** The nodes of the goal graph: frames, the goals in them, and the candidates to provide those. */
 
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
@@ -21,7 +21,7 @@ export interface FrameNode {
   readonly goals: Map<ScalarInfo, Goal>;
 }
 
-/** A feature of a frame, wanted. */
+/** A feature of a frame to find a provider for. */
 export interface Goal {
   readonly id: number;
   readonly frame: FrameNode;
@@ -31,7 +31,7 @@ export interface Goal {
   readonly given: number;
   /** Its possible providers. */
   candidates: readonly Candidate[];
-  /** Resolvers that produce the feature but are out of the question here, and why. */
+  /** Resolvers that produce the feature but cannot be used here, with the reasons. */
   rejected: readonly Rejection[];
   /** The primary key by which the online store would be read; undefined = it is not read. */
   key: Goal | undefined;
@@ -41,7 +41,7 @@ export interface Goal {
   obstacle?: string;
 }
 
-/** A resolver that is out of the question. */
+/** A resolver that cannot be used. */
 export interface Rejection {
   readonly resolver: ResolverInfo;
   readonly reason: string;

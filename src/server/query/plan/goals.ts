@@ -51,7 +51,7 @@ export class GoalGraph {
     for (const given of shape.givens) this.goal(this.#reach(given.relations), given.feature);
   }
 
-  /** The goals of the shape's outputs, all they could need expanded. */
+  /** The goals of the shape's outputs, with everything they could depend on expanded. */
   outputs(): Goal[] {
     const outputs = this.shape.outputs.map((output) => this.goal(this.#reach(output.relations), output.feature));
     for (let next = 0; next < this.goals.length; next++) this.expand(this.goals[next] as Goal);
@@ -114,9 +114,9 @@ export class GoalGraph {
   }
 
   /**
-   * The frame at the end of relations, or why the planner does not go there.
-   * @param isRecursive whether this is for what could need itself of other rows: then a relation
-   * is followed once more than the query follows it, and no further
+   * The frame at the end of relations, or the reason why the planner does not follow them.
+   * @param isRecursive whether this is for a resolver or feature that may depend on itself through
+   * other rows: then a relation is followed once more than by the query, and no further
    */
   descend(from: FrameNode, relations: readonly RelationInfo[], isRecursive: boolean): FrameNode | string {
     let frame = from;
@@ -134,7 +134,7 @@ export class GoalGraph {
     return frame;
   }
 
-  /** Finds what could provide a goal; once. */
+  /** Finds the candidates of a goal, once. */
   expand(goal: Goal): void {
     const { frame, feature } = goal;
     if (goal.given >= 0 || frame.mode === "absent" || this.#expanded.has(goal)) return;

@@ -1,6 +1,6 @@
 /**
- * Numbers of the parts of a plan and of its run, told apart by the compiler: each is an index into
- * one list, and a number like any other when the program runs.
+ * Branded index types of the parts of a plan and of its run: the compiler distinguishes them, and
+ * at run time each is a plain number.
  */
 
 declare const indexOf: unique symbol;

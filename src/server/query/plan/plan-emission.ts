@@ -1,6 +1,6 @@
 /**
- * From the planner's decisions to a plan: numbers in place of goals, and only what the outputs can
- * reach.
+ * Conversion of the planner's decisions to a plan: numbers in place of goals, and only goals that
+ * the outputs can reach.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -55,7 +55,7 @@ class Emission {
   readonly #slotOf: ReadonlyMap<Goal, SlotId>;
   readonly #nodes: readonly FrameNode[];
   readonly #frameOf: ReadonlyMap<FrameNode, FrameId>;
-  /** The calls that tell whether the row of a frame exists. */
+  /** The calls that decide whether the row of a frame exists. */
   readonly #sources: ReadonlyMap<FrameNode, readonly CallNode[]>;
   readonly #ops: PlanOp[] = [];
   readonly #opOf = new Map<string, OpId>();
@@ -133,7 +133,7 @@ class Emission {
     return id;
   }
 
-  /** The frames, with ops that tell whether their rows exist where a slot depends on it. */
+  /** The frames, with the ops that decide whether their rows exist where a slot depends on it. */
   #frames(): PlanFrame[] {
     const looked = new Set(this.#goals.filter((goal) => this.#needsRow(goal)).map((goal) => goal.frame));
     return this.#nodes.map((node, id) => {
@@ -146,9 +146,9 @@ class Emission {
 
   /** Whether a goal could have a value although its row does not exist. */
   #needsRow(goal: Goal): boolean {
-    const tell = this.#sources.get(goal.frame) ?? [];
+    const sources = this.#sources.get(goal.frame) ?? [];
     const call = this.result.decisions.get(goal)?.call;
-    return tell.length > 0 && goal.given < 0 && !(call && tell.includes(call));
+    return sources.length > 0 && goal.given < 0 && !(call && sources.includes(call));
   }
 
   #slots(frames: readonly PlanFrame[]): PlanSlot[] {
@@ -201,7 +201,10 @@ function isStored({ options, staleness }: PlanShape, { feature }: Goal, call: Ca
   return feature.stalenessMs > 0 || (staleness.get(feature.fqn) ?? 0) > 0;
 }
 
-/** What is needed of the rows of has-many relations by outputs and by the calls of a plan. */
+/**
+ * The needs of child rows: the features of has-many relations' rows that outputs and calls of a
+ * plan read.
+ */
 function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: readonly Goal[]): Map<Goal, RowsNeeds[]> {
   const found = new Map<Goal, RowsNeeds[]>();
   const add = (goal: Goal, needs: RowsNeeds) => {
@@ -218,7 +221,10 @@ function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: re
   return found;
 }
 
-/** The feature of an output of child rows: a list of values, or of objects of what can be had. */
+/**
+ * The feature of an output of child rows: a list of values, or of objects with the available
+ * features.
+ */
 function rowsFeature(feature: ScalarInfo, rows: PlanRows | undefined, pick: string | undefined): ScalarInfo {
   if (!rows) return feature;
   const outputAt = (position: number | undefined) => rows.child.outputs[position ?? -1];

@@ -33,7 +33,7 @@ export interface PlanShape {
 export interface PathFeature {
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
-  /** For rows of a has-many relation given with the query: what every row has. */
+  /** For rows of a has-many relation given with the query: the features that every row has. */
   readonly given?: GivenChildren;
 }
 
@@ -46,24 +46,24 @@ export interface GivenChildren {
 
 /** A feature that is given in every row. */
 export interface GivenColumn {
-  /** The way from the child's class. */
+  /** The relation path from the child's class. */
   readonly relations: readonly RelationInfo[];
   readonly feature: ScalarInfo;
   /**
-   * Stands for its values; named by the path from the child's class. The feature itself where that
-   * is its own.
+   * Pseudo-feature of its values, named by the path from the child's class; the feature itself
+   * where the child has it.
    */
   readonly key: ScalarInfo;
 }
 
-/** What is needed of child rows; paths start at the child's class. */
+/** The features and relations of child rows that are needed; paths start at the child's class. */
 export interface RowsNeeds {
   readonly paths: ReadonlySet<string>;
-  /** Whether every scalar that can be had is needed. */
+  /** Whether every available scalar is needed. */
   readonly all: boolean;
   /** Has-many relations of the child whose rows an expression aggregates. */
   readonly relations: ReadonlyMap<string, RowsNeeds>;
-  /** Rows that do not pass it are of no use; undefined = all are. */
+  /** Test that rows must pass to be needed; undefined = all are. */
   readonly test?: RowTest | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface GivenRow {
   readonly absent: boolean;
 }
 
-/** A feature asked for. */
+/** A requested feature. */
 export interface OutputFeature extends PathFeature {
   /** Whether it was named by itself and not by its class: then it must have a provider. */
   readonly named: boolean;
@@ -88,7 +88,7 @@ export interface OutputFeature extends PathFeature {
 }
 
 /**
- * How the row of a relation path is found.
+ * The way in which the row of a relation path is found.
  * - `root`: it is the query's row.
  * - `join`: by the values of the join's features on the near side.
  * - `open`: as `join`, but features of it were given by path, so that it exists whatever the join
@@ -107,7 +107,7 @@ export interface PlanFrame {
   /** Undefined for the root. */
   readonly relation: RelationInfo | undefined;
   readonly mode: FrameMode;
-  /** Whether a relation on the way is optional: reads are then nullable. */
+  /** Whether a relation on the path is optional: reads are then nullable. */
   readonly optional: boolean;
   /**
    * The slots whose values must be known before the row can be looked for; empty unless the mode is
@@ -124,8 +124,8 @@ export interface PlanFrame {
    */
   readonly primarySlot: SlotId | undefined;
   /**
-   * Ops that tell whether the row exists, asked one after another until one has it; empty = none
-   * tells or none has to.
+   * Ops that decide whether the row exists, run one after another until one finds it; empty = none
+   * can decide or none has to.
    */
   readonly rowOps: readonly OpId[];
 }
@@ -152,8 +152,7 @@ export interface PlanSlot {
   /** Whether it is the key of its frame for the online store. */
   readonly isKey: boolean;
   /**
-   * Whether it could have a value although its row does not exist, so that the ops that tell are
-   * asked first.
+   * Whether it could have a value although its row does not exist, so that `rowOps` are run first.
    */
   readonly needsRow: boolean;
   /** Reasons why other providers were not chosen, one line each. */
@@ -165,7 +164,7 @@ export interface PlanInput {
   readonly parameter: ParameterInfo;
   /** Undefined = the query's time, or an optional feature that nothing provides. */
   readonly slot: SlotId | undefined;
-  /** Whether the way from the op's frame to the feature's goes through an optional relation. */
+  /** Whether the path from the op's frame to the feature's has an optional relation. */
   readonly nullable: boolean;
   /** For rows of a has-many relation, what the op reads of them. */
   readonly needs?: RowsNeeds | undefined;
@@ -178,7 +177,7 @@ export interface PlanOp {
   readonly frame: FrameId;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
-  /** Whether a row that it does not find does not exist, nothing else telling. */
+  /** Whether a row that it does not find does not exist, because no other op decides. */
   readonly isRowSource: boolean;
   readonly inputs: readonly PlanInput[];
   /** Distinct slots among the inputs. */
@@ -198,8 +197,8 @@ export interface PlanOp {
 
 /**
  * The kinds of ops. `translated` computes a Python function without Python where that is sure to be
- * the same; `scan` takes rows of a Python resolver that gives rows of its class, by key; `rows`
- * has the rows of a has-many relation found and their features computed.
+ * the same; `scan` looks up rows by key among those that a Python resolver returns; `rows` finds
+ * the rows of a has-many relation and computes their features.
  */
 export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
 
@@ -215,8 +214,8 @@ export interface PlanRows {
   /** Those among them that are read. */
   readonly used: ReadonlySet<ScalarInfo>;
   /**
-   * The test that a database is asked to apply, because rows that do not pass it are of no use.
-   * Rows that come are filtered all the same.
+   * The test that a database may apply, because rows that do not pass it are not needed. Returned
+   * rows are filtered all the same.
    */
   readonly test: RowTest | undefined;
   /** The plan of the child rows; its given slots are those of `givens`. */
@@ -225,9 +224,9 @@ export interface PlanRows {
   readonly columns: ReadonlyMap<string, number>;
   /** The same for has-many relations of the child whose rows are aggregated. */
   readonly relations: ReadonlyMap<string, number>;
-  /** The child's scalars that can be had, as its outputs' positions. */
+  /** Positions of the child plan's outputs for the child's available scalars. */
   readonly whole: readonly number[];
-  /** Whether the source gives all that is needed, so that nothing has to be run. */
+  /** Whether the source provides all needed features, so that nothing has to be run. */
   readonly isComplete: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The planner: a pure function of the graph's index and a request's shape. It searches from the
- * outputs back to the inputs, chooses one provider for every goal on the way, and never chooses in
- * a circle: a candidate is possible only if its inputs can be derived without the goals that wait
- * for it.
+ * outputs back to the inputs, chooses one provider for every goal on the way, and never chooses
+ * circular dependencies: a candidate is possible only if its inputs can be derived without the
+ * goals that wait for it.
  */
 
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -127,7 +127,7 @@ class Search {
   }
 
   /**
-   * Solves every output; gives for each the goal if nothing provides it. Ambiguous ones are tried
+   * Solves every output; returns for each the goal if nothing provides it. Ambiguous ones are tried
    * again when others have chosen resolvers.
    */
   #solveOutputs(): (Goal | undefined)[] {

@@ -1,4 +1,4 @@
-/** Which sources of a class tell whether the row of a has-one relation exists. */
+/** Choice of the sources of a class that decide whether the row of a has-one relation exists. */
 
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { gives } from "./calls.ts";
@@ -6,10 +6,10 @@ import type { CallNode, FrameNode } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 
 /**
- * The calls that look a frame's row up by its join, and tell with that whether it exists: it does
- * when one of them has it. The one that has all rows (`total`) tells alone; else those that give a
- * feature which every row must have; else, where nothing makes values of the key alone, all of
- * them. Empty = no source tells. A key is all there is of such a row then, and stands.
+ * The calls that look a frame's row up by its join and so decide whether it exists: it does when
+ * one of them finds it. A source with all rows (`total`) decides alone; else those that provide a
+ * feature which every row must have; else, unless a resolver computes features from the key alone,
+ * all of them. Empty = no source decides: then every key counts as a row.
  */
 export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNode[] {
   const { namespace, relation } = frame;
@@ -24,7 +24,7 @@ export function rowSources(graph: GoalGraph, frame: FrameNode): readonly CallNod
   return makers.some((maker) => !maker.sql && !found.some((call) => call.resolver === maker)) ? [] : found;
 }
 
-/** A query before a resolver of Python rows, else by name. */
+/** Sort order of calls: SQL queries before Python resolvers of rows, then by name. */
 function bySpeed(a: CallNode, b: CallNode): number {
   const [first, second] = [a.resolver as ResolverInfo, b.resolver as ResolverInfo];
   if (Boolean(first.sql) !== Boolean(second.sql)) return first.sql ? -1 : 1;
@@ -32,7 +32,7 @@ function bySpeed(a: CallNode, b: CallNode): number {
 }
 
 /**
- * The call of a resolver whose rows are found by nothing but the join and have its far side or the
+ * The call of a resolver whose rows are found by the join alone and have its far side or the
  * primary key.
  */
 function lookup(graph: GoalGraph, frame: FrameNode, resolver: ResolverInfo, joined: readonly ScalarInfo[]): CallNode | undefined {
@@ -53,7 +53,7 @@ function isOwn(relations: readonly unknown[], feature: ScalarInfo | undefined, j
   return relations.length === 0 && feature !== undefined && joined.includes(feature);
 }
 
-/** Whether a resolver gives a feature that no row can be without. */
+/** Whether a resolver provides a feature that every row must have. */
 function givesRequired(resolver: ResolverInfo, { scalars }: NamespaceInfo, joined: readonly ScalarInfo[]): boolean {
   return scalars.some(
     (feature) =>

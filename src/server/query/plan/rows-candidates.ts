@@ -12,14 +12,14 @@ import type { RowsNeeds } from "./plan.ts";
 export interface RowsCandidates {
   readonly candidates: readonly Candidate[];
   readonly rejected: readonly Rejection[];
-  /** The reason why nothing is looked for. */
+  /** The reason why there are no candidates. */
   readonly obstacle?: string;
 }
 
 type Inputs = CallNode["inputs"];
 
 /**
- * An access path: what is called with which inputs, what it gives, and how its rows are told apart.
+ * An access path: the call and its inputs, the features that it provides, and the keys of its rows.
  */
 interface AccessPath {
   readonly source: RowsSource;
@@ -106,7 +106,7 @@ function relationPath(graph: GoalGraph, goal: Goal, many: ManyInfo, resolver: Re
 
 /**
  * Rows of the child's class by the join: a scan, a query, or a query that takes the join's
- * features. Undefined = the resolver gives no rows.
+ * features. Undefined = the resolver returns no rows.
  */
 function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: ResolverInfo): AccessPath | string | undefined {
   if (many.join.length === 0) return undefined;
@@ -136,8 +136,8 @@ function samePath(a: readonly RelationInfo[], b: readonly RelationInfo[]): boole
 }
 
 /**
- * Why what is needed of child rows cannot be had from any source of them; undefined = it can, or
- * there is no source, which is the goal's to say.
+ * The reason why no source of child rows can provide what is needed of them; undefined = one can,
+ * or there is no source, which the goal itself reports.
  */
 export function rowsProblem(graph: GoalGraph, goal: Goal, needs: RowsNeeds): string | undefined {
   graph.expand(goal);

@@ -1,4 +1,4 @@
-/** Values given with a query: from the form in which they came to the declared type. */
+/** Conversion of values given with a query to the declared types. */
 
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { parseWindow, readableName } from "../../../domain/name.ts";
@@ -10,7 +10,8 @@ import type { RequestInput } from "./request.ts";
 const NO_NAMES = () => "";
 
 /**
- * A given value does not fit; the message names the feature, the type wanted and the value given.
+ * The error of a given value that does not fit; the message names the feature, the expected type
+ * and the value.
  */
 export class BadGiven extends Error {
   override readonly name = "BadGiven";
@@ -85,7 +86,7 @@ export function givenList(many: ManyInfo, name: string, path: string, input: Req
   return { path, feature, values };
 }
 
-/** The given value, parsed when it came as text; undefined when that is no JSON. */
+/** The given value, parsed when it came as text; undefined when that is not JSON. */
 function decoded({ form, value }: RequestInput): unknown {
   if (form === "typed" || typeof value !== "string") return value;
   try {
@@ -95,7 +96,7 @@ function decoded({ form, value }: RequestInput): unknown {
   }
 }
 
-/** Rows made of lists. Throws BadGiven when two are not equally long. */
+/** Rows from lists of values. Throws BadGiven when two have different lengths. */
 export function zipped(path: string, lists: readonly GivenList[]): FeatureValue {
   const [first, ...others] = lists;
   const odd = others.find((list) => list.values.length !== first?.values.length);

@@ -44,21 +44,21 @@ export interface RowsTarget {
 /** The meaning of a name. */
 export type Target = FeatureTarget | RowTarget | GroupTarget | RowsTarget;
 
-/** A name that means nothing, or nothing that an online query can use. */
+/** A name that is unknown, or cannot be used in an online query. */
 export interface UnknownName {
   readonly kind: "unknown";
   /**
-   * `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when it is not
-   * to be guessed.
+   * `unknown feature 'user.nmae'; did you mean 'user.name'?`; without the question when `guess`
+   * forbids it.
    */
   readonly describe: (guess: Guess) => string;
-  /** Whether the name exists but cannot be asked for here. */
+  /** Whether the name exists but cannot be requested here. */
   readonly unsupported?: boolean;
 }
 
 /**
- * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace;
- * every other name is relative to `root`. Windows may be written in either spelling.
+ * Reads a name. A leading dot makes it absolute; so does a first segment that is a namespace; every
+ * other name is relative to `root`. Both forms of windowed names are accepted.
  */
 export function resolveName(index: GraphIndex, text: string, root: string | undefined): Target | UnknownName {
   const name = rawName(text.trim());
@@ -94,7 +94,10 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
   return { kind: "row", root: rootName, relations, namespace: at };
 }
 
-/** Whether a name says by itself which class it is rooted in; gives that class's namespace. */
+/**
+ * The namespace of the class in which a name is rooted; undefined when the name alone does not
+ * determine it.
+ */
 export function absoluteRoot(index: GraphIndex, text: string): string | undefined {
   const name = text.trim();
   const first = (name.startsWith(".") ? name.slice(1) : name).split(".", 1)[0] as string;

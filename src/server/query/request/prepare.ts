@@ -1,6 +1,6 @@
 /**
- * From a query as written to a plan and the values that it runs on. Everything but the values is
- * remembered by the request's shape.
+ * Preparation of a query: its plan, and the values that it runs on. Everything but the values is
+ * cached by the request's shape.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -18,10 +18,10 @@ import { givenChildren, ownColumn } from "./given-children.ts";
 import type { BulkInput, QueryRequest, RequestInput } from "./request.ts";
 import { outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } from "./resolve.ts";
 
-/** Plans and resolved names that are kept per deployment. */
+/** Most plans and resolved names that are cached per deployment. */
 const REMEMBERED = 1_000;
 
-/** Names that a query may have in all. Each is looked up, and others wait meanwhile. */
+/** Most names of a query. Each is looked up synchronously, while other queries wait. */
 export const MAX_NAMES = 20_000;
 
 /** A query ready to run. */
@@ -33,7 +33,7 @@ export interface Prepared {
   readonly tags: readonly string[];
   /** Outputs that were inferred because none were given. */
   readonly inferred: readonly string[];
-  /** Whether the plan was made now and not remembered. */
+  /** Whether the plan was made now, rather than cached. */
   readonly planned: boolean;
 }
 
@@ -100,7 +100,7 @@ export class Preparer {
   /**
    * Prepares rows of a bulk query. Rows whose values are wrong are refused one by one; rows of the
    * same shape share a plan. Throws QueryRefused when the query is wrong whatever its values.
-   * @param request its inputs have the names, and no values that count
+   * @param request only the names of its inputs are used, not their values
    * @param from the first row
    * @param to the row after the last
    * @param guess shared by all rows of the query
@@ -264,7 +264,7 @@ function checkNames({ inputs, outputs, staleness, plannerOptions, tags }: QueryR
   if (names > MAX_NAMES) throw new QueryRefused([tooManyNames(names)]);
 }
 
-/** Says that a query has more names than it may. */
+/** The error of a query with too many names. */
 export function tooManyNames(names: number): Refusal {
   const [given, most] = [names, MAX_NAMES].map((count) => count.toLocaleString("en"));
   return refusal(ErrorCode.INVALID_QUERY, `the query has ${given} inputs, outputs and options in all, and may have ${most}`);
@@ -292,8 +292,8 @@ interface Names extends Pick<QueryRequest, "outputs" | "tags" | "staleness" | "q
 }
 
 /**
- * Whether a query is known to have names, which takes less than its key does. Of one with options
- * it is not known.
+ * Whether a query has the given names: a cheaper test than by its key. False for one with options,
+ * which the test does not cover.
  */
 function hasNames(request: QueryRequest, names: Names): boolean {
   if (request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion) return false;

@@ -1,4 +1,4 @@
-/** A query as the engine takes it, whichever endpoint it came to. */
+/** The engine's form of a query, whichever endpoint received it. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { QueryInput as InputMessage, QueryBulkRequest, QueryRequest as RequestMessage } from "../../../../gen/svc/v1/query_pb.ts";
@@ -11,7 +11,7 @@ import { QueryRefused, refusal } from "../refusal.ts";
 export interface RequestInput {
   readonly name: string;
   /**
-   * - `typed`: a value; lengths of time are `{$micros: n}` or a number of seconds.
+   * - `typed`: a value; durations are `{$micros: n}` or a number of seconds.
    * - `text`: from a command line, decoded as JSON where that fits the feature.
    * - `raw`: text that is never decoded.
    */
@@ -40,7 +40,7 @@ export interface QueryRequest {
   readonly includeMeta: boolean;
   /** Whether spans are kept. */
   readonly trace: boolean;
-  /** Whether what every step gives is kept. */
+  /** Whether the values of every step are kept. */
   readonly storePlanStages: boolean;
 }
 

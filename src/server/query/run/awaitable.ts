@@ -1,4 +1,4 @@
-/** Results that are there at once where nothing has to be waited for. */
+/** Results that are synchronous where nothing has to be awaited. */
 
 /**
  * A value, or the promise of one. Without a promise nothing is awaited, which a query that computes
@@ -6,14 +6,14 @@
  */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Whether a result has to be waited for. */
+/** Whether a result has to be awaited. */
 export function isPending<T>(result: Awaitable<T>): result is Promise<T> {
   return result instanceof Promise;
 }
 
 /**
- * What is made of a result: at once when it is there, and else when it comes. A rejection is handed
- * on.
+ * The result of a function of a result: synchronous when that is, else a promise. Rejections are
+ * passed on.
  */
 export function andThen<T, R>(result: Awaitable<T>, make: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPending(result) ? result.then(make) : make(result);

@@ -9,8 +9,8 @@ import type { Scan } from "../ops/scan.ts";
 const MAX_TIMED = 64;
 
 /**
- * What the steps of a query fetched, for other steps that want the same. It lives as long as the
- * query's context: runs of child rows share it, other queries never see it.
+ * Results that the steps of a query fetched, for other steps that need the same. It lives as long
+ * as the query's context: runs of child rows share it, other queries never see it.
  */
 export class RunCaches {
   #scans: Map<ResolverInfo, Promise<Scan>> | undefined;

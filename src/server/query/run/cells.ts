@@ -5,7 +5,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import type { CellId, Row, SlotId } from "../plan/ids.ts";
 import type { RowsValue } from "./child-rows.ts";
 
-/** What is known of a cell. From `OK` on it is settled. */
+/** The states of a cell. From `OK` on it is settled. */
 export const CellState = {
   IDLE: 0,
   /** Wanted. */
@@ -94,7 +94,7 @@ export class Cells {
     return this.#origin[cell] as number;
   }
 
-  /** When the value was observed, epoch milliseconds. */
+  /** Time at which the value was observed, epoch milliseconds. */
   observed(cell: CellId): number {
     return this.#observed[cell] as number;
   }
@@ -119,7 +119,7 @@ export class Cells {
     return this.#hasFresh;
   }
 
-  /** Has an idle cell wait; false when it was wanted before. */
+  /** Makes an idle cell wait; false when it was wanted before. */
   want(cell: CellId): boolean {
     if (this.#state[cell] !== CellState.IDLE) return false;
     this.#state[cell] = CellState.WAITING;
@@ -153,7 +153,7 @@ export class Cells {
     this.#state[cell] = CellState.FAILED;
   }
 
-  /** Keeps who computed a value that is taken from the online store: a resolver's FQN, or empty. */
+  /** Records the resolver of a value from the online store: its FQN, or empty. */
   keepResolver(cell: CellId, resolver: string): void {
     this.#storedBy[cell] = resolver;
   }

@@ -1,6 +1,6 @@
 /**
- * The rows of has-many relations in a running query: tables of child rows, of which each parent row
- * has a stretch.
+ * The rows of has-many relations in a running query: tables of child rows, with a contiguous range
+ * for each parent row.
  */
 
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -23,7 +23,7 @@ export interface ChildTable {
   readonly rows: number;
   /** By path from the child's class. */
   readonly columns: ReadonlyMap<string, ChildColumn>;
-  /** The child's scalars that could be had. */
+  /** The child's available scalars. */
   readonly whole: readonly ChildColumn[];
   /** Rows of the child's own has-many relations, by path, for each row. */
   readonly relations: ReadonlyMap<string, readonly (RowsValue | undefined)[]>;
@@ -36,7 +36,7 @@ export interface RowsValue {
   readonly to: number;
 }
 
-/** For each parent row its child rows, or why they cannot be had. */
+/** For each parent row its child rows, or the failure. */
 export type RowsResults = readonly (RowsValue | CellFailure)[];
 
 /** The first failure among what is needed of child rows. */
@@ -86,7 +86,7 @@ export function childRows(values: readonly (RowsValue | undefined)[], references
   return { rows: total, offsets, absent, columns, relations };
 }
 
-/** The stretches of a column one after another; the column itself when they are all of it. */
+/** The ranges of a column concatenated; the column itself when they cover it. */
 export function gather<T>(
   values: readonly (RowsValue | undefined)[],
   total: number,

@@ -1,6 +1,6 @@
 /** Calls that must end in time. */
 
-/** A call overran its time. */
+/** The error of a call that overran its time. */
 export class Overran extends Error {
   override readonly name = "Overran";
   constructor(readonly limitMs: number) {
@@ -8,7 +8,7 @@ export class Overran extends Error {
   }
 }
 
-/** Waits for what cannot be called off, at most `limitMs`; rejects with Overran then. */
+/** Waits for work that cannot be cancelled, at most `limitMs`; rejects with Overran then. */
 export function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Overran(limitMs)), limitMs);

@@ -1,9 +1,9 @@
 /**
- * Runs a plan on rows of given values. Work is driven by what is wanted: a cell that an output
- * needs is looked up in the online store if the plan says so, and only if that misses are the op
- * that computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have
- * their inputs, so that independent ones run at the same time. Without asynchronous work nothing
- * is awaited.
+ * Runs a plan on rows of given values. Work is driven by demand: a cell that an output needs is
+ * looked up in the online store if the plan says so, and only if that misses are the op that
+ * computes it and that op's inputs wanted in turn. Ops start as soon as all their rows have their
+ * inputs, so that independent ones run at the same time. Without asynchronous work nothing is
+ * awaited.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -42,7 +42,7 @@ export class Execution implements Run {
   /** Calls that are under way. */
   #running = 0;
   #over = false;
-  /** The promise that `execute` gave; undefined while nothing is waited for. */
+  /** The promise that `execute` returned; undefined while nothing is awaited. */
   #ended: PromiseWithResolvers<void> | undefined;
 
   /** @param times of each row; undefined = all have the query's */
@@ -128,7 +128,7 @@ export class Execution implements Run {
     } while (this.#readStore() || this.#startOps());
   }
 
-  /** Goes as far as possible with a wanted cell. */
+  /** Advances a wanted cell as far as possible. */
   #begin(cell: CellId): void {
     if (this.cells.isSettled(cell)) return;
     const row = this.cells.rowOf(cell);
@@ -150,7 +150,7 @@ export class Execution implements Run {
    * not, the cell is settled.
    */
   #isThere(cell: CellId, slot: PlanSlot, frame: PlanFrame, row: Row): boolean {
-    if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#seekRow(frame, row);
+    if (this.#frames.rowState(frame.id, row) === FrameState.IDLE) this.#findRow(frame, row);
     const state = this.#frames.rowState(frame.id, row);
     if (state === FrameState.PRESENT) return true;
     if (state === FrameState.WAITING) this.#waiters.add(Awaited.EXISTENCE, this.#frames.at(frame.id, row), cell);
@@ -162,20 +162,20 @@ export class Execution implements Run {
     return false;
   }
 
-  /** Asks the ops that tell whether a row exists, one after another. */
-  #seekRow(frame: PlanFrame, row: Row): void {
-    const next = this.#frames.seek(frame, row, this.cells);
+  /** Runs the ops that decide whether a row exists, one after another. */
+  #findRow(frame: PlanFrame, row: Row): void {
+    const next = this.#frames.nextSource(frame, row, this.cells);
     if (next !== undefined) this.#wantOp(this.plan.op(next), row);
     else this.#release(Awaited.EXISTENCE, this.#frames.at(frame.id, row));
   }
 
-  /** An op that looks rows up has told which of them exist. */
-  #tellRows(op: PlanOp, rows: readonly Row[], found: readonly RowFound[]): void {
+  /** Records which rows exist, as found by an op that looks rows up. */
+  #recordRows(op: PlanOp, rows: readonly Row[], found: readonly RowFound[]): void {
     const frame = this.plan.frame(op.frame);
     if (!frame.rowOps.includes(op.id)) return;
     for (const [at, row] of rows.entries()) {
-      this.#frames.tell(op.id, row, found[at] as RowFound);
-      if (this.#frames.rowState(frame.id, row) === FrameState.WAITING) this.#seekRow(frame, row);
+      this.#frames.recordFound(op.id, row, found[at] as RowFound);
+      if (this.#frames.rowState(frame.id, row) === FrameState.WAITING) this.#findRow(frame, row);
     }
   }
 
@@ -196,7 +196,7 @@ export class Execution implements Run {
     return true;
   }
 
-  /** Has a cell computed, the store having nothing for it. */
+  /** Computes a cell for which the store has no value. */
   #compute(cell: CellId, slot: PlanSlot, row: Row): void {
     const op = this.plan.providerOf(slot);
     if (op) {
@@ -226,7 +226,7 @@ export class Execution implements Run {
     if (this.#queue.claim(op.id, row)) this.#queue.queue(op.id, row, this.#wantAll(op.inputSlots, row));
   }
 
-  /** Wants slots for a row; gives how many of them are not settled. */
+  /** Marks slots as wanted for a row; returns how many of them are not settled. */
   #wantAll(slots: readonly SlotId[], row: Row): number {
     let missing = 0;
     for (const slot of slots) {
@@ -300,11 +300,11 @@ export class Execution implements Run {
 
   #settle(kind: Op, op: PlanOp, rows: readonly Row[], results: unknown): void {
     const found = kind.settle(this.#settlement, op, rows, results);
-    if (found) this.#tellRows(op, rows, found);
+    if (found) this.#recordRows(op, rows, found);
     this.context.observer?.opEnded(this, op, rows);
   }
 
-  /** Tells all that waits for a cell that it is settled. */
+  /** Notifies everything that waits for a cell that it is settled. */
   #notify(slot: PlanSlot, row: Row): void {
     for (const op of slot.takers) this.#queue.inputSettled(op, row);
     for (const id of slot.gates)
@@ -324,8 +324,8 @@ export class Execution implements Run {
   }
 
   /**
-   * Goes on when asynchronous work ends. Work that rejects has a defect, with which the whole run
-   * rejects.
+   * Continues the run when asynchronous work ends. A rejection is a defect, with which the whole
+   * run rejects.
    */
   #follow<T>(work: Promise<T>, take: (result: T) => void): void {
     this.#running++;
@@ -346,7 +346,7 @@ export class Execution implements Run {
       });
   }
 
-  /** The caller went away, or has no more time: what is not settled fails. */
+  /** Ends the run because the caller went away or the time is up: unsettled outputs fail. */
   #cancel(): void {
     if (this.#over) return;
     this.#over = true;

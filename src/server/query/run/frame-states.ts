@@ -1,6 +1,6 @@
 /**
- * Whether the rows of relation paths exist: first as far as the near sides of their joins tell,
- * then as far as the sources of their classes do.
+ * Whether the rows of relation paths exist: decided first by the near sides of their joins, then by
+ * the sources of their classes.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -12,7 +12,7 @@ import { type CellFailure, CellState, type Cells } from "./cells.ts";
 import { lookedFor, noSuchRow } from "./outcome.ts";
 import type { RowFound } from "./run.ts";
 
-/** What is known of a frame's row. */
+/** The states of a frame's row. */
 export const FrameState = { IDLE: 0, WAITING: 1, PRESENT: 2, ABSENT: 3, FAILED: 4 } as const;
 
 /** The frames of a running query. */
@@ -23,7 +23,7 @@ export class FrameStates {
   readonly #row: Uint8Array;
   #rowFailures: Map<FrameRow, CellFailure> | undefined;
   /** Answers of ops about a row, by op and row. */
-  #told: Map<number, RowFound> | undefined;
+  #answers: Map<number, RowFound> | undefined;
 
   constructor(
     readonly plan: Plan,
@@ -54,14 +54,17 @@ export class FrameStates {
     return this.#failures?.get(this.at(frame, row));
   }
 
-  /** The row is wanted, and so many values of the join's near side are not known yet. */
+  /**
+   * Marks the row as wanted, with the number of values of the join's near side that are not known
+   * yet.
+   */
   wait(frame: FrameId, row: Row, missing: number): void {
     const at = this.at(frame, row);
     this.#missing[at] = missing;
     this.#state[at] = FrameState.WAITING;
   }
 
-  /** One more value of the near side is settled; true when it was the last. */
+  /** Records that one more value of the near side is settled; true when it was the last. */
   gateSettled(frame: FrameId, row: Row): boolean {
     const at = this.at(frame, row);
     if (this.#state[at] !== FrameState.WAITING) return false;
@@ -70,7 +73,7 @@ export class FrameStates {
     return missing === 0;
   }
 
-  /** All of the near side is settled: is there a row to look for? */
+  /** Decides, when all of the near side is settled, whether there is a row to look for. */
   decide(frame: PlanFrame, row: Row, cells: Cells): void {
     let state: number = FrameState.PRESENT;
     for (const slot of frame.gateSlots) {
@@ -92,31 +95,31 @@ export class FrameStates {
     this.#state[this.at(frame.id, row)] = state;
   }
 
-  /** What is known of the row from the ops that tell whether it exists. */
+  /** The state of the row according to the ops that decide whether it exists. */
   rowState(frame: FrameId, row: Row): number {
     return this.#row[this.at(frame, row)] as number;
   }
 
-  /** The reason why a row that must exist does not, or why its sources cannot tell. */
+  /** The reason why a row that must exist does not, or why its sources cannot decide. */
   rowFailure(frame: FrameId, row: Row): CellFailure | undefined {
     return this.#rowFailures?.get(this.at(frame, row));
   }
 
-  /** An op has the row, or has not. */
-  tell(op: OpId, row: Row, found: RowFound): void {
-    this.#told ??= new Map();
-    this.#told.set(op * this.rows + row, found);
+  /** Records whether an op found the row. */
+  recordFound(op: OpId, row: Row, found: RowFound): void {
+    this.#answers ??= new Map();
+    this.#answers.set(op * this.rows + row, found);
   }
 
   /**
-   * Goes through what was told of a row that is wanted: the op to ask next; undefined when nothing
-   * is left to ask.
+   * Evaluates the known answers of ops about a wanted row; returns the op to run next, undefined
+   * when none is left.
    */
-  seek(frame: PlanFrame, row: Row, cells: Cells): OpId | undefined {
+  nextSource(frame: PlanFrame, row: Row, cells: Cells): OpId | undefined {
     const at = this.at(frame.id, row);
     this.#row[at] = FrameState.WAITING;
     for (const op of frame.rowOps) {
-      const found = this.#told?.get(op * this.rows + row);
+      const found = this.#answers?.get(op * this.rows + row);
       if (found === undefined) return op;
       if (found === false) continue;
       this.#row[at] = found === true ? FrameState.PRESENT : FrameState.FAILED;

@@ -1,4 +1,4 @@
-/** Handing over what an run computed. */
+/** Handing over of the values that a run computed. */
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";
@@ -42,7 +42,7 @@ function freshColumns(run: Run, present: number): FreshColumn[] {
   });
 }
 
-/** The store's keys of the rows of a frame, as far as they were asked for. */
+/** The store's keys of the rows of a frame, computed on first use. */
 type RowKeys = (string | undefined)[];
 
 /** The computed values of a slot whose rows have a key; undefined = there are none. */

@@ -1,4 +1,6 @@
-/** Which ops are wanted for which rows, and which of them have all their inputs. */
+/**
+ * The queue of ops: the rows for which each is wanted, and whether all their inputs are settled.
+ */
 
 import type { OpId, Row } from "../plan/ids.ts";
 import type { Plan, PlanOp } from "../plan/plan.ts";

@@ -1,7 +1,4 @@
-/**
- * Outcomes of cells: the values that resolvers give, checked, and the failures of those that give
- * none.
- */
+/** Outcomes of cells: checked values of resolvers, and failures of resolvers without a value. */
 
 import { ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
@@ -19,8 +16,8 @@ const NULL: Outcome = { kind: "value", value: null };
 const ABSENT: Outcome = { kind: "absent" };
 
 /**
- * Checks a value against the feature's type. Null stands for "no value": it is legal, or the
- * default's business, or a failure.
+ * Checks a value against the feature's type. Null means no value: it is accepted, replaced by the
+ * default, or a failure.
  */
 export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: PlanFrame, resolver: ResolverInfo): Outcome {
   const { feature, path } = slot;
@@ -39,17 +36,17 @@ export function accept(slot: PlanSlot, raw: unknown, coerce: Coercer, frame: Pla
   }
 }
 
-/** The key that a row was looked up by, in words: `user.id = 5`. */
+/** The key by which a row was looked up, as text: `user.id = 5`. */
 export function lookedFor(keys: readonly { readonly fqn: string }[], values: readonly FeatureValue[]): string {
   const parts = keys.map(({ fqn }, position) => `${fqn} = ${describeBare(values[position])}`);
   return parts.join(" and ");
 }
 
 /**
- * Words for a lookup that found only a row whose feature time lies after the query's time, which
- * is not seen yet.
+ * The message for a lookup that found only a row whose feature time lies after the query's time, so
+ * that it is not visible.
  * @param by for example `user.id = 5`
- * @param time the feature time as the source gave it
+ * @param time the feature time as the source returned it
  */
 export function hiddenBy(by: string, time: unknown, nowText: string): string {
   const begins = time instanceof Date ? time.toISOString() : String(time);
@@ -57,8 +54,8 @@ export function hiddenBy(by: string, time: unknown, nowText: string): string {
 }
 
 /**
- * Words for a row that a required relation leads to and that does not exist.
- * @param sources what was asked for it
+ * The message for a missing row of a required relation.
+ * @param sources the sources that were asked
  * @param by for example `user.id = 5`
  */
 export function noSuchRow(path: string, sources: string, by: string): string {
@@ -110,7 +107,7 @@ export function failed(failure: CellFailure): Outcome {
   return { kind: "failed", failure };
 }
 
-/** A call that answered with an error for all it was to give. */
+/** The error of a call that failed for all of its rows. */
 export class CallFailed extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -121,7 +118,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** The failure of a call that never answered. */
+/** The failure of a call without a result. */
 export function callFailure(error: unknown, path: string, resolver: ResolverInfo): CellFailure {
   const base = { path, resolver: resolver.fqn };
   if (error instanceof CallFailed) return { ...base, code: error.code, message: error.message, exception: error.exception };
@@ -135,7 +132,9 @@ export function callFailure(error: unknown, path: string, resolver: ResolverInfo
   return { ...base, code: ErrorCode.RESOLVER_FAILED, message: `${nameResolver(resolver)} could not be run: ${message}` };
 }
 
-/** Epoch milliseconds of a feature time as a resolver gave it; undefined when it is none. */
+/**
+ * Epoch milliseconds of a feature time as a resolver returned it; undefined when it is not a time.
+ */
 export function observedTime(raw: unknown): number | undefined {
   if (raw instanceof Date) return raw.getTime();
   if (typeof raw !== "string") return undefined;

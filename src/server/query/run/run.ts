@@ -33,7 +33,7 @@ export interface Run {
 
   /** The time that a row is answered as of. */
   timeOf(row: Row): QueryTime;
-  /** The times of rows that are made of some of this run; undefined = all have the query's. */
+  /** The times of rows derived from some rows of this run; undefined = all have the query's. */
   timesOf(rows: readonly Row[]): readonly QueryTime[] | undefined;
   /** The times of rows in microseconds since 1970; one for all when they have the query's. */
   microsOf(rows: readonly Row[]): bigint | readonly bigint[];
@@ -57,8 +57,8 @@ export interface Run {
 export type GivenFailures = ReadonlyMap<SlotId, ReadonlyMap<Row, CellFailure>>;
 
 /**
- * Everything beside plan and values that a query has: shared by its run and all runs of child rows
- * below it.
+ * The context of a query beside plan and values: shared by its run and all runs of child rows below
+ * it.
  */
 export interface RunContext {
   readonly deployment: LiveDeployment;
@@ -106,13 +106,13 @@ export interface RunObserver {
    */
   readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void;
   /**
-   * Values and rows of relations are written to the online store; call what is given when they are,
-   * with what went wrong.
+   * Values and rows of relations are written to the online store; call the returned function when
+   * they are, with the error if there was one.
    */
   writeBegan(values: number, relations: number): (error?: unknown) => void;
   /**
-   * Calls a worker for an op. The call is told the span, so that what the resolver calls in turn
-   * can be a part of it.
+   * Calls a worker for an op. The call carries the span, as the parent of the resolver's own
+   * requests.
    */
   call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult>;
   /** A source whose statements for an op are watched. */
@@ -124,8 +124,8 @@ export type Outcome =
   | { readonly kind: "value"; readonly value: FeatureValue }
   | { readonly kind: "absent" }
   /**
-   * `final`: the feature's default does not stand in for it. `isNull`: null came of it, where that
-   * is no value.
+   * `final`: the feature's default does not replace it. `isNull`: the result was null, which is not
+   * a value of the feature.
    */
   | { readonly kind: "failed"; readonly failure: CellFailure; readonly final?: boolean; readonly isNull?: boolean };
 
@@ -134,8 +134,8 @@ export interface OpResults {
   /** For each output of the op, for each row of the call. */
   readonly outcomes: readonly (readonly Outcome[])[];
   /**
-   * For each row of the call, the row's feature time in epoch milliseconds if the resolver gave
-   * one.
+   * For each row of the call, the row's feature time in epoch milliseconds; undefined when the
+   * resolver returned none.
    */
   readonly observedAt: readonly (number | undefined)[];
   /**

@@ -20,8 +20,8 @@ export function settleVerdict(settlement: Settlement, id: SlotId, row: Row, verd
 }
 
 /**
- * Settles the cells of an op with the values that it computed; gives what it says of the existence
- * of rows.
+ * Settles the cells of an op with the values that it computed; returns whether each row exists, if
+ * the op decides that.
  */
 export function settleOutcomes(
   settlement: Settlement,

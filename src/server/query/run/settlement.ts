@@ -16,7 +16,7 @@ export class Settlement {
 
   constructor(
     readonly run: Pick<Run, "plan" | "cells" | "timeOf">,
-    /** Told of every cell that was settled. */
+    /** Called for every cell that was settled. */
     readonly settled: (slot: PlanSlot, row: Row) => void,
   ) {
     this.plan = run.plan;
@@ -38,7 +38,10 @@ export class Settlement {
     this.settled(slot, row);
   }
 
-  /** There is no such row: null where a relation on the way is optional, a failure elsewhere. */
+  /**
+   * Settles a cell whose row does not exist: null where a relation on the path is optional, a
+   * failure elsewhere.
+   */
   absent(cell: CellId, slot: PlanSlot, row: Row): void {
     const frame = this.plan.frame(slot.frame);
     if (!frame.optional) {
@@ -63,8 +66,8 @@ export class Settlement {
   }
 
   /**
-   * Null came of what computes a cell that cannot be null: settles it with its feature's default,
-   * or as failed.
+   * Settles a cell that must not be null and whose computation returned null: with its feature's
+   * default, or as failed.
    */
   nothing(cell: CellId, slot: PlanSlot, row: Row, failure: CellFailure, observed: number): void {
     const { defaultValue } = slot.feature;

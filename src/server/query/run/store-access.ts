@@ -14,24 +14,24 @@ import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
 
 /**
- * Takes a read's part of what the store found: a promise when child rows are computed of it.
+ * Takes a read's part of the store's result: a promise when child rows are computed from it.
  * @param found undefined = the store could not be read
  */
 type Take = (found: OnlineFound | undefined) => Awaitable<StoreFound>;
 
-/** Gives what the store had for a read, by its place among those of a call. */
+/** Returns the store's result for a read, by its index among those of a call. */
 export type FoundOf = (place: number) => Awaitable<StoreFound>;
 
 /**
- * Reads all that is wanted of the store in one call, synchronously when the store is. When it
- * cannot be read, nothing is found.
+ * Does all reads of the store in one call, synchronously when the store is. When it cannot be read,
+ * nothing is found.
  */
 export function readStore(run: Run, reads: readonly StoreRead[]): Awaitable<FoundOf> {
   const { online, scope } = run.context.deployment;
   const values: ValuesRead[] = [];
   const rows: RowsRead[] = [];
   const takes = reads.map(({ rowsSlot, frame, cells }) =>
-    rowsSlot ? askRows(run, frame, rowsSlot, cells, rows) : askValues(run, frame, cells, values),
+    rowsSlot ? addRowsRead(run, frame, rowsSlot, cells, rows) : addValuesRead(run, frame, cells, values),
   );
   const taken =
     (found: OnlineFound | undefined): FoundOf =>
@@ -46,19 +46,22 @@ export function readStore(run: Run, reads: readonly StoreRead[]): Awaitable<Foun
   );
 }
 
-/** Asks for the rows of cells of one slot, whose keys are known. */
-function askRows(run: Run, frame: PlanFrame, slot: PlanSlot, cells: readonly CellId[], asked: RowsRead[]): Take {
-  const at = asked.push(rowsReadOf(run, frame, slot, cells)) - 1;
+/**
+ * Adds the read of stored rows for cells of one slot, whose keys are known; returns the function
+ * that takes its result.
+ */
+function addRowsRead(run: Run, frame: PlanFrame, slot: PlanSlot, cells: readonly CellId[], reads: RowsRead[]): Take {
+  const at = reads.push(rowsReadOf(run, frame, slot, cells)) - 1;
   return (found) => serveRows(run, slot, cells, found?.rows[at]);
 }
 
 /**
- * Asks for cells of one frame, whose keys are known; takes for each cell the value, if it is fresh
- * enough.
+ * Adds the read of values for cells of one frame, whose keys are known; returns the function that
+ * takes the values that are fresh enough.
  */
-function askValues(run: Run, frame: PlanFrame, cells: readonly CellId[], asked: ValuesRead[]): Take {
+function addValuesRead(run: Run, frame: PlanFrame, cells: readonly CellId[], reads: ValuesRead[]): Take {
   const { keys, ids, keyOfRow, idOfSlot } = lookupsOf(run, frame, cells);
-  const at = asked.push({ namespace: frame.namespace.name, keys, featureIds: ids, asOf: latestOf(run, cells) }) - 1;
+  const at = reads.push({ namespace: frame.namespace.name, keys, featureIds: ids, asOf: latestOf(run, cells) }) - 1;
   return (found) => {
     const values = found?.values[at];
     if (!values) return cells.map(() => undefined);
@@ -74,9 +77,9 @@ function askValues(run: Run, frame: PlanFrame, cells: readonly CellId[], asked: 
 interface Lookups {
   readonly keys: readonly string[];
   readonly ids: readonly number[];
-  /** By row; -1 = it is not asked for. */
+  /** Position of the key by row; -1 = not read. */
   readonly keyOfRow: Int32Array;
-  /** By slot; -1 = it is not asked for. */
+  /** Position of the feature id by slot; -1 = not read. */
   readonly idOfSlot: Int32Array;
 }
 
@@ -113,13 +116,13 @@ export function latestOf(run: Run, cells: readonly CellId[]): number {
   return cells.reduce((latest, cell) => Math.max(latest, run.timeOf(run.cells.rowOf(cell)).ms), Number.NEGATIVE_INFINITY);
 }
 
-/** Says that the store could not be read; the query goes on without it. */
+/** Logs that the store could not be read; the query continues without it. */
 function storeUnread({ context }: Run, reads: readonly StoreRead[], error: unknown): void {
   const namespace = [...new Set(reads.map(({ frame }) => frame.namespace.name))].join(", ");
   context.log.warning("the online store could not be read", { namespace, queryId: context.queryId, error: errorText(error) });
 }
 
-/** What is stored for a cell, if it is not too old. */
+/** The stored value or rows of a cell; undefined when too old or absent. */
 export function fresh<T extends { readonly observedAt: number }>(
   run: Run,
   slot: PlanSlot,
@@ -141,8 +144,8 @@ export function fresh<T extends { readonly observedAt: number }>(
 /**
  * Queues the values that were computed for the online store, where the plan says so and the row's
  * key is known (of rows with the same key the newest, and of equally new ones the last one's), and
- * hands them to the deployment's sink. What was computed for a time yet to come is not stored: it
- * would hide the present.
+ * hands them to the deployment's sink. Values computed for a future time are not stored: they would
+ * hide present ones.
  * @param present epoch milliseconds
  * @returns a promise only when the answer has to wait for the sink
  */

@@ -11,7 +11,7 @@ import type { RowsResults } from "./child-rows.ts";
 import type { Run } from "./run.ts";
 import { fresh, latestOf } from "./store-access.ts";
 
-/** Rows that the store had, with what was computed of them. */
+/** Stored rows, with the results computed from them. */
 export interface StoredRowsFound {
   readonly op: PlanOp;
   /** The rows of the run whose child rows they are. */

@@ -17,11 +17,11 @@ export interface OpFigures {
 /** The record of a run. */
 export class Trace {
   readonly ops = new Map<PlanOp, OpFigures>();
-  /** The tests that the database was asked to apply to the rows of an op, in words. */
-  readonly asked = new Map<PlanOp, string>();
+  /** The tests, as text, that the database was asked to apply to the rows of an op. */
+  readonly tests = new Map<PlanOp, string>();
   readonly #misses = new Map<Cells, Map<CellId, string>>();
 
-  /** Keeps why the online store did not serve a cell. */
+  /** Records the reason why the online store did not serve a cell. */
   missed(cells: Cells, cell: CellId, reason: string): void {
     const known = this.#misses.get(cells);
     if (known) known.set(cell, reason);
@@ -33,9 +33,9 @@ export class Trace {
     return this.#misses.get(cells)?.get(cell);
   }
 
-  /** Keeps what a database was asked to leave out. */
-  askedFor(op: PlanOp, test: string): void {
-    this.asked.set(op, test);
+  /** Records the test that a database was asked to apply. */
+  recordTest(op: PlanOp, test: string): void {
+    this.tests.set(op, test);
   }
 
   /** Adds a call of an op. */

@@ -30,13 +30,13 @@ export interface DeploymentRecord {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A deployment as its author asks for it. The other fields tell what becomes of it. */
+/** A deployment as its author requests it, without the fields that the server sets. */
 export type NewDeployment = Omit<DeploymentRecord, "id" | "status" | "promoted" | "createdAt" | "updatedAt" | "error" | "diagnostics">;
 
-/** What may change in a deployment. */
+/** The fields of a deployment that may change. */
 export type DeploymentPatch = Partial<Pick<DeploymentRecord, "status" | "error" | "diagnostics">>;
 
-/** Which deployments to list, newest first. */
+/** A selection of deployments; they are listed newest first. */
 export interface DeploymentFilter {
   readonly environmentId: string;
   /** Empty = the environment's own; undefined = all. */
@@ -63,17 +63,18 @@ export interface BranchRecord {
 
 /** Deployments. */
 export interface DeploymentStore {
-  /** Keeps a deployment and the job that builds it, in one step. */
+  /** Stores a deployment and the job that builds it, in one step. */
   createDeployment(deployment: DeploymentRecord, build: NewJob): Promise<void>;
   deployment(id: string): Promise<DeploymentRecord | undefined>;
   deployments(filter: DeploymentFilter): Promise<DeploymentRecord[]>;
-  /** Deployments that were acknowledged and reached no end, oldest first. */
+  /** Deployments that are queued, being built or starting, oldest first. */
   unfinishedDeployments(): Promise<DeploymentRecord[]>;
-  /** Changes a deployment and gives it back as it then is. Rejects when it is unknown. */
+  /** Changes a deployment and returns its new state. Rejects when it is unknown. */
   updateDeployment(id: string, patch: DeploymentPatch, now: number): Promise<DeploymentRecord>;
   /**
-   * Makes a deployment the live one of its scope: it becomes LIVE and promoted, the one before it
-   * INACTIVE, in one step. Gives the id of the replaced one.
+   * Makes a deployment the live one of its scope: it becomes LIVE and promoted, the previous one
+   * INACTIVE, in one step. Returns the id of the previous one, undefined when there was none or it
+   * was live already.
    */
   promote(deploymentId: string, now: number): Promise<string | undefined>;
   /** Live deployments of all scopes. */

@@ -1,4 +1,4 @@
-/** Who and where: teams, projects, environments, and the clients that call. */
+/** Teams, projects, environments, and the clients that call. */
 
 /** An environment with the names around it. */
 export interface EnvironmentRecord {
@@ -10,11 +10,11 @@ export interface EnvironmentRecord {
   readonly createdAt: number;
 }
 
-/** Client credentials. The secret itself is nowhere. */
+/** Client credentials. The secret itself is not stored. */
 export interface ClientRecord {
   readonly id: string;
   readonly teamId: string;
-  /** For people, for example the host that logged in. */
+  /** Display name, for example the host that logged in. */
   readonly name: string;
   /** SHA-256 of the secret. */
   readonly secretHash: Uint8Array;
@@ -25,7 +25,7 @@ export interface ClientRecord {
   readonly lastUsedAt?: number | undefined;
 }
 
-/** What a first start creates. */
+/** The records that a server creates at its first start. */
 export interface Bootstrap {
   readonly team: { readonly id: string; readonly name: string };
   readonly project: { readonly id: string; readonly name: string };
@@ -45,15 +45,15 @@ export interface EnvironmentName {
 
 /** Tenants, environments and clients. */
 export interface IdentityStore {
-  /** Creates all of it when the store is empty; false when it is not. */
+  /** Creates all records when the store is empty; returns false, and changes nothing, otherwise. */
   bootstrap(first: Bootstrap): Promise<boolean>;
   /** Environments of a team, or of all teams; by name. */
   environments(teamId?: string): Promise<EnvironmentRecord[]>;
   /** The environment of an id. */
   environment(id: string): Promise<EnvironmentRecord | undefined>;
   /**
-   * The environment of an id or name; one with that id goes before those with that name, and of
-   * these the first by its project's name is meant.
+   * The environment with an id or name: an id takes precedence over a name; among several with the
+   * name, the first by project name is returned.
    */
   findEnvironment(wanted: EnvironmentName): Promise<EnvironmentRecord | undefined>;
   /** Adds an environment to a project. Rejects when the name is taken there. */
@@ -63,12 +63,12 @@ export interface IdentityStore {
   client(id: string): Promise<ClientRecord | undefined>;
   /** All clients of a team, oldest first. */
   clients(teamId: string): Promise<ClientRecord[]>;
-  /** Notes that a client was used. */
+  /** Records when a client was last used. */
   touchClient(id: string, lastUsedAt: number): Promise<void>;
   /**
    * Deletes a client with its entries and browser sessions, and denies login sessions that it
-   * confirmed and nobody took; gives the number of browser sessions that ended. Undefined when
-   * there is no such client.
+   * confirmed and that are not taken yet. Returns the number of browser sessions that ended,
+   * undefined when there is no such client.
    */
   deleteClient(id: string): Promise<number | undefined>;
 }

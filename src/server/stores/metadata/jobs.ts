@@ -5,31 +5,33 @@
  * backend.
  */
 
-/** Where a job stands. `queued` and `running` come to an end; the others are ends. */
+/** The state of a job. `succeeded`, `failed` and `cancelled` are final. */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
-/** Jobs that share what there is little of. */
+/** A group of jobs that share a limited resource. */
 export interface ResourceGroup {
   readonly name: string;
-  /** How many of the group's jobs run at once, at least 1. */
+  /** Number of the group's jobs that may run at once, at least 1. */
   readonly slots: number;
 }
 
-/** A job that is to be done. */
+/** A job to be enqueued. */
 export interface NewJob {
   readonly id: string;
   /** Names the handler. */
   readonly kind: string;
-  /** What the handler works on, JSON. */
+  /** The handler's input, JSON. */
   readonly payload: unknown;
-  /** Higher ones run first; default 0. Of equal ones that are due, the one that came first. */
+  /**
+   * Higher priorities run first; default 0. Jobs of equal priority run in the order of enqueueing.
+   */
   readonly priority?: number;
   readonly group?: ResourceGroup;
   /** A job of the same kind and key is the same job. */
   readonly idempotencyKey?: string;
-  /** Milliseconds until it is due; default: at once, also when the clock is set back meanwhile. */
+  /** Milliseconds until it is due; default: due at once, even when the clock is set back later. */
   readonly delayMs?: number;
-  /** How many attempts may begin, at least 1. */
+  /** Number of attempts that may begin, at least 1. */
   readonly maxAttempts: number;
   /** Milliseconds after which an attempt is ended. */
   readonly attemptTimeoutMs: number;
@@ -46,7 +48,7 @@ export interface JobRecord {
   readonly priority: number;
   readonly group: ResourceGroup | undefined;
   readonly idempotencyKey: string | undefined;
-  /** When it is due; 0 = at once. */
+  /** Time at which it is due; 0 = at once. */
   readonly runAt: number;
   readonly deadlineAt: number | undefined;
   readonly maxAttempts: number;
@@ -55,23 +57,23 @@ export interface JobRecord {
   readonly attempts: number;
   /** Node that runs it; empty when none does. */
   readonly node: string;
-  /** Grows with every claim: who holds an older number lost the job. */
+  /** Fencing number: grows with every claim, so that a holder of an older one has lost the job. */
   readonly fence: number;
-  /** End of the lease; 0 when nobody runs it. */
+  /** End of the lease; 0 when no node runs it. */
   readonly leaseUntil: number;
-  /** Whether somebody asked a running job to end. */
+  /** Whether cancellation of the running job was requested. */
   readonly isCancelRequested: boolean;
-  /** What the handler said last. */
+  /** The handler's latest progress message. */
   readonly progress: string;
-  /** Why it failed, or its last attempt did; empty otherwise. */
+  /** Reason why it, or its last attempt, failed; empty = none did. */
   readonly error: string;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
 /**
- * How an attempt ended. `lost` = its node died or was not heard of; `released` attempts are not
- * kept.
+ * The state of an attempt. `lost` = its node died or was not heard of. Attempts of released jobs
+ * are deleted.
  */
 export type AttemptOutcome = "running" | "succeeded" | "failed" | "cancelled" | "lost";
 
@@ -93,31 +95,27 @@ export interface JobLease {
   readonly fence: number;
 }
 
-/** A job that was handed out. */
+/** A job that was leased to a node. */
 export interface ClaimedJob {
   readonly job: JobRecord;
   readonly lease: JobLease;
   /**
-   * Why the job is to be given up rather than attempted: its attempts or its time are used up. No
-   * attempt began. Who claimed it undoes what it has to, and then calls `fail`.
+   * Reason why the job must be given up: its attempts or its time are used up. No attempt began.
+   * The claimer cleans up and then calls `fail`.
    */
   readonly exhausted?: string;
 }
 
-/**
- * What a heartbeat learns: the lease goes on, it was lost to somebody else, or the job is to end.
- */
+/** The result of a heartbeat: the lease was extended, it was lost, or the job was asked to end. */
 export type Heartbeat = "kept" | "lost" | "cancel";
 
 /** The queue. */
 export interface JobStore {
-  /**
-   * Keeps a job; gives the one that is there already when kind and idempotency key are the same.
-   */
+  /** Stores a job; returns the existing one when kind and idempotency key are the same. */
   enqueue(job: NewJob): Promise<JobRecord>;
   /**
    * Leases the next due jobs of some kinds to a node, at most `limit`. Jobs of other nodes whose
-   * lease ended are taken back first; what the node itself holds it knows. A group never has more
+   * lease ended are requeued first; those of the node itself are left alone. A group never has more
    * running jobs than slots, counted over all nodes.
    */
   claim(options: {
@@ -126,34 +124,37 @@ export interface JobStore {
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<ClaimedJob[]>;
-  /** Extends a lease, and keeps what the handler says. */
+  /** Extends a lease, and stores the handler's progress. */
   heartbeat(lease: JobLease, leaseMs: number, progress?: string): Promise<Heartbeat>;
-  /** Ends a job well; false when the lease was lost, and nothing changed. */
+  /** Marks a job as succeeded; false when the lease was lost, and nothing changed. */
   succeed(lease: JobLease): Promise<boolean>;
   /**
-   * Ends an attempt badly: the job is due again after `retryMs`, or failed for good without it or
-   * when no attempt is left. False when the lease was lost.
+   * Marks an attempt as failed: the job is due again after `retryMs`; without it, or when no
+   * attempt is left, the job has failed. False when the lease was lost.
    */
   fail(lease: JobLease, error: string, retryMs?: number): Promise<boolean>;
-  /** Hands a job back as if it had not been attempted. False when the lease was lost. */
+  /** Returns a job to the queue as if it had not been attempted. False when the lease was lost. */
   release(lease: JobLease): Promise<boolean>;
-  /** Ends a job that was asked to end. False when the lease was lost. */
+  /** Marks a job that was asked to end as cancelled. False when the lease was lost. */
   confirmCancel(lease: JobLease): Promise<boolean>;
-  /** Takes back what a node held that died and is here again. */
+  /** Requeues the jobs that a node was running before it was restarted. */
   abandon(node: string): Promise<void>;
-  /** Ends a queued job, or asks a running one to end; gives the job as it then is. */
+  /**
+   * Cancels a queued job, or asks a running one to end. Returns the job's new state, undefined when
+   * there is no such job.
+   */
   cancel(id: string): Promise<JobRecord | undefined>;
   job(id: string): Promise<JobRecord | undefined>;
   /** Attempts of a job, oldest first. */
   attempts(id: string): Promise<JobAttempt[]>;
   /**
-   * Milliseconds until a node could claim a job of these kinds: one that is due and has a slot, or
-   * another's whose lease ends. Undefined when there is none.
+   * Milliseconds until a node could claim a job of these kinds: a queued one that has a slot of its
+   * group, or a running one of another node whose lease ends. Undefined when there is none.
    */
   nextDueIn(node: string, kinds: readonly string[]): Promise<number | undefined>;
   /**
-   * Removes jobs that ended longer ago than this, with their attempts; gives their number, at most
-   * `limit`.
+   * Removes jobs that ended longer ago than this, with their attempts; returns their number, at
+   * most `limit`.
    */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

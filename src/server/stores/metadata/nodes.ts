@@ -1,41 +1,41 @@
 /**
- * The nodes of a platform: one row for each server that runs. Times are epoch milliseconds of the
+ * The nodes of a platform: one row for each running server. Times are epoch milliseconds of the
  * store's own clock.
  */
 
-/** A node as it says of itself. */
+/** The state that a node reports. */
 export interface NodeState {
   readonly id: string;
-  /** Its address on its own machine. */
+  /** Its address, as seen on its own machine. */
   readonly url: string;
   readonly version: string;
-  /** Whether it takes up no more work, because it is about to stop. */
+  /** Whether it accepts no new work because it is about to stop. */
   readonly isDraining: boolean;
 }
 
-/** A node as it is kept. */
+/** A node as it is stored. */
 export interface NodeRecord extends NodeState {
   readonly startedAt: number;
-  /** When it was last heard of. */
+  /** Time of its last heartbeat. */
   readonly heartbeatAt: number;
 }
 
 /** The nodes. */
 export interface NodeStore {
-  /** Says that a node starts: its row is new. Gives the store's time. */
+  /** Registers a node that starts; an earlier row of it is replaced. Returns the store's time. */
   join(node: NodeState): Promise<number>;
   /**
-   * Says that a node runs, and how; a row that was removed meanwhile is made again. Gives the
-   * store's time.
+   * Records a heartbeat with the node's state; a row that was removed meanwhile is created again.
+   * Returns the store's time.
    */
   heartbeat(node: NodeState): Promise<number>;
   /** Removes a node that stopped. */
   leave(id: string): Promise<void>;
   /**
-   * Nodes that were heard of within this time, by start; a node that is not heard of for longer is
-   * gone, whatever its row says.
+   * Nodes whose last heartbeat is at most this old, ordered by start. A node with an older
+   * heartbeat counts as gone.
    */
   list(withinMs: number): Promise<NodeRecord[]>;
-  /** Removes the rows of nodes that were not heard of for longer than this; gives their number. */
+  /** Removes the rows of nodes whose last heartbeat is older than this; returns their number. */
   purge(olderThanMs: number): Promise<number>;
 }

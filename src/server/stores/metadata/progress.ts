@@ -1,9 +1,6 @@
-/**
- * Lines about what is being done for deployments, so that whoever follows one on another node than
- * its builder's sees them.
- */
+/** Progress lines of deployments, stored so that a deployment can be followed on any node. */
 
-/** A line. */
+/** A progress line. */
 export interface ProgressLine {
   /** Grows with every line of the store. */
   readonly seq: number;
@@ -13,17 +10,19 @@ export interface ProgressLine {
   readonly text: string;
 }
 
-/** The most lines of one deployment that are kept: the oldest go first. */
+/** Number of lines kept for one deployment; the oldest are removed first. */
 export const MOST_PROGRESS_LINES = 200;
 
 /** The lines. */
 export interface ProgressStore {
-  /** Keeps a line. */
+  /** Stores a line. */
   add(line: Omit<ProgressLine, "seq">): Promise<void>;
-  /** The lines of a deployment behind one, oldest first. */
+  /** The lines of a deployment after line `seq`, oldest first. */
   since(deploymentId: string, seq: number): Promise<ProgressLine[]>;
   /** The newest line of each of these deployments that has one. */
   last(deploymentIds: readonly string[]): Promise<ProgressLine[]>;
-  /** Removes the lines of deployments whose state is older than this; gives their number. */
+  /**
+   * Removes the lines of deployments whose last change is older than this; returns their number.
+   */
   purge(olderThanMs: number): Promise<number>;
 }

@@ -1,11 +1,11 @@
 /**
- * Schedules: what is to run again and again. Every method is one atomic step. Times are epoch
- * milliseconds of the store's own clock, so that nodes whose clocks differ agree on what is due.
+ * Schedules of recurring jobs. Every method is one atomic step. Times are epoch milliseconds of the
+ * store's own clock, so that nodes whose clocks differ agree on what is due.
  */
 
 import type { JobRecord, NewJob, ResourceGroup } from "./jobs.ts";
 
-/** What names a schedule. */
+/** The identity of a schedule. */
 export interface ScheduleKey {
   /** Kind of the jobs that it makes. */
   readonly kind: string;
@@ -13,29 +13,32 @@ export interface ScheduleKey {
   readonly key: string;
 }
 
-/** A schedule that is to be kept. */
+/** A schedule to be stored. */
 export interface NewSchedule extends ScheduleKey {
   /** A cron expression in UTC or a duration, see `domain/cron.ts`. */
   readonly text: string;
-  /** What its jobs work on, JSON. */
+  /** The input of its jobs, JSON. */
   readonly payload: unknown;
-  /** Whether it runs; one that does not keeps its place. */
+  /** Whether it runs; a disabled one stays stored. */
   readonly isEnabled: boolean;
 }
 
-/** A schedule as it is kept. */
+/** A schedule as it is stored. */
 export interface ScheduleRecord extends NewSchedule {
-  /** What a duration is counted from: when the schedule was made, or its text was last changed. */
+  /**
+   * Time from which a duration is counted: that of the schedule's creation, or of the last change
+   * of its text.
+   */
   readonly anchorAt: number;
-  /** When it runs next; undefined until that is computed. */
+  /** Time of its next run; undefined until it is computed. */
   readonly nextAt: number | undefined;
-  /** When `nextAt` was computed. */
+  /** Time at which `nextAt` was computed. */
   readonly plannedAt: number;
-  /** When the last run that was kept as a job was due; undefined before the first. */
+  /** Due time of the last run that became a job; undefined before the first. */
   readonly lastAt: number | undefined;
-  /** Runs that were kept as jobs, in all. */
+  /** Total number of runs that became jobs. */
   readonly runs: number;
-  /** Grows with every change of the schedule, also with a new `nextAt`. */
+  /** Number that grows with every change of the schedule, also with a new `nextAt`. */
   readonly revision: number;
 }
 
@@ -45,28 +48,30 @@ export type RunJob = NewJob & { readonly group: ResourceGroup };
 /** The schedules. */
 export interface ScheduleStore {
   /**
-   * Keeps a schedule. One that is there already keeps its next run, unless its text or whether it
-   * runs changes.
+   * Stores a schedule. An existing one keeps its next run, unless its text or `isEnabled` changes.
    */
   put(schedule: NewSchedule): Promise<void>;
   schedule(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
   /** Schedules of a kind or all, by kind and key. */
   list(kind?: string): Promise<ScheduleRecord[]>;
-  /** Removes a schedule; false when there was none. Jobs that it made go on. */
+  /** Removes a schedule; false when there was none. Its jobs continue. */
   delete(key: ScheduleKey): Promise<boolean>;
   /**
-   * Enabled schedules that something has to be done about, longest due first, and the time for
-   * which that is so: their next run is due, or was not computed, or was computed at a time that is
-   * more than `setBackMs` ahead, so that the clock was set back since.
+   * Enabled schedules that need attention, longest due first, with the store's time: their next run
+   * is due, or is not computed yet, or was computed at a time that now lies more than `setBackMs`
+   * ahead because the clock was set back.
    */
   due(limit: number, setBackMs: number): Promise<{ readonly schedules: ScheduleRecord[]; readonly now: number }>;
-  /** Milliseconds until the next run of all, as it is known; undefined when there is none. */
+  /**
+   * Milliseconds until the earliest known next run, 0 when one is not computed yet; undefined when
+   * no schedule is enabled.
+   */
   nextDueIn(): Promise<number | undefined>;
   /**
-   * Moves a schedule to its next run, and with `run` keeps the job of the run that was due, in one
-   * step. While a job of the schedule waits in the queue, no other is kept: missed runs become one.
-   * Gives the job that was kept, undefined when none was. `isLost` when the schedule was changed,
-   * deleted or moved since it was read: then nothing changed.
+   * Moves a schedule to its next run, and with `run` enqueues the job of the run that was due, in
+   * one step. While a job of the schedule waits in the queue, no other is enqueued: missed runs
+   * coalesce. Returns the enqueued job, undefined when there is none. `isLost` when the schedule
+   * was changed, deleted or moved since it was read: then nothing changed.
    */
   advance(
     schedule: ScheduleRecord,

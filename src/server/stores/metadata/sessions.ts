@@ -1,4 +1,4 @@
-/** Ways to become somebody: logins of the command line, one-time entries, and browser sessions. */
+/** Authentication of people: logins of the command line, one-time entries, and browser sessions. */
 
 import type { ClientRecord } from "./identity.ts";
 
@@ -7,9 +7,9 @@ export interface EntryRecord {
   /** SHA-256 of the code. */
   readonly codeHash: Uint8Array;
   readonly clientId: string;
-  /** What the session will be allowed. */
+  /** Permissions of the session that it creates. */
   readonly permissions: readonly string[];
-  /** Page to go to. */
+  /** Path of the page that is opened after the login. */
   readonly path: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -24,14 +24,14 @@ export interface BrowserSessionRecord {
   /** SHA-256 of the page key. */
   readonly keyHash: Uint8Array;
   readonly permissions: readonly string[];
-  /** As the browser named itself. */
+  /** The browser's `User-Agent`. */
   readonly userAgent: string;
   readonly createdAt: number;
   readonly lastUsedAt: number;
   readonly expiresAt: number;
 }
 
-/** Where a login session stands; `taken` = its credentials were given out. */
+/** The state of a login session; `taken` = its credentials were handed out. */
 export type LoginSessionState = "pending" | "confirmed" | "denied" | "taken";
 
 /** A login session. */
@@ -40,43 +40,43 @@ export interface LoginSessionRecord {
   /** SHA-256 of the session's secret. */
   readonly secretHash: Uint8Array;
   readonly deviceName: string;
-  /** Address that asked for it. */
+  /** Address of the requester. */
   readonly address: string;
-  /** Shown by the command line and on the page. */
+  /** Code shown by the command line and on the page, for comparison. */
   readonly userCode: string;
   readonly state: LoginSessionState;
-  /** What its client will be allowed; empty until it is confirmed. */
+  /** Permissions of its client; empty until it is confirmed. */
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number;
 }
 
-/** What a person decided about a login session. */
+/** A person's decision about a login session. */
 export interface LoginDecision {
   readonly state: "confirmed" | "denied";
-  /** Client of the person. */
+  /** Client id of the person. */
   readonly by: string;
-  /** What the new client is allowed; empty when denied. */
+  /** Permissions of the new client; empty when denied. */
   readonly permissions: readonly string[];
 }
 
 /** Logins, entries and browser sessions. */
 export interface SessionStore {
-  /** Adds an entry. Those that ended are removed, and of the client's the oldest beyond `most`. */
+  /** Adds an entry. Expired entries are removed, and the client's oldest ones beyond `most`. */
   createEntry(entry: EntryRecord, most: number): Promise<void>;
   /**
-   * Removes an entry and creates the session that it stands for, once; gives the entry. Sessions
-   * that ended are removed, and of the client's the longest unused beyond `most`. Undefined when
-   * there is no such entry or it ended.
+   * Exchanges an entry for a browser session, once; returns the entry, undefined when there is none
+   * or it has expired. Expired sessions are removed, and the client's least recently used ones
+   * beyond `most`.
    */
   redeemEntry(
     codeHash: Uint8Array,
     session: Omit<BrowserSessionRecord, "clientId" | "permissions">,
     most: number,
   ): Promise<EntryRecord | undefined>;
-  /** The session of a cookie, also one that ended. */
+  /** The session of a cookie, including an expired one. */
   browserSession(cookieHash: Uint8Array): Promise<BrowserSessionRecord | undefined>;
-  /** Sessions that have not ended at `now`, of one client or of all; last used first. */
+  /** Sessions not expired at `now`, of one client or of all; most recently used first. */
   browserSessions(now: number, clientId?: string): Promise<BrowserSessionRecord[]>;
   touchBrowserSession(id: string, times: Pick<BrowserSessionRecord, "lastUsedAt" | "expiresAt">): Promise<void>;
   /** Removes sessions. */
@@ -84,9 +84,9 @@ export interface SessionStore {
 
   createLoginSession(session: LoginSessionRecord): Promise<void>;
   loginSession(id: string): Promise<LoginSessionRecord | undefined>;
-  /** How many sessions wait for their person at `now`: of an address, and of all. */
+  /** Numbers of pending sessions not expired at `now`: those of an address, and all. */
   pendingLoginSessions(address: string, now: number): Promise<{ readonly ofAddress: number; readonly all: number }>;
-  /** Confirms or denies a session that is pending and has not expired; false when it is neither. */
+  /** Confirms or denies a session; false when it is not pending or has expired. */
   decideLoginSession(id: string, decision: LoginDecision, now: number): Promise<boolean>;
   /**
    * Marks a confirmed session as taken and creates its client, once; false when it is not confirmed

@@ -8,7 +8,9 @@ import { createTable } from "../sqlite/table.ts";
 import type { BranchRecord, DeploymentRecord, DeploymentStore, LivePointer } from "./deployments.ts";
 import type { NewJob } from "./jobs.ts";
 
-/** Findings as the bytes of a message that has nothing else; no bytes when there is none. */
+/**
+ * Findings as the bytes of a Deployment message without other fields; no bytes when there are none.
+ */
 const diagnostics: Column<readonly Diagnostic[]> = {
   encode: (found) => toBinary(DeploymentSchema, create(DeploymentSchema, { diagnostics: [...found] })),
   decode: (stored) => fromBinary(DeploymentSchema, stored as Uint8Array).diagnostics,

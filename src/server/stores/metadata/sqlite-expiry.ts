@@ -2,20 +2,17 @@ import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 
 /**
- * Tables of what ends by itself, with the time that a row is kept after its end: somebody may still
- * ask why it is gone.
+ * Tables of records that expire, with the milliseconds that a row is kept afterwards, so that a
+ * late user can be told that it expired.
  */
-const ENDING = { upload: 86_400_000, entry: 0, browser_session: 0, login_session: 86_400_000 } as const;
+const EXPIRING = { upload: 86_400_000, entry: 0, browser_session: 0, login_session: 86_400_000 } as const;
 
-/**
- * Removes what ended: uploads that were announced, entries, browser sessions and login sessions.
- * Gives the number of rows.
- */
+/** Removal of expired uploads, entries, browser sessions and login sessions. */
 export function sqliteExpiry(db: Database, writer: Writer, now: () => number): { purgeExpired(): Promise<number> } {
   return {
     purgeExpired: () =>
       writer.write(() =>
-        Object.entries(ENDING)
+        Object.entries(EXPIRING)
           .map(([table, keptMs]) => db.query(`delete from ${table} where expires_at < ?`).run(now() - keptMs).changes)
           .reduce((sum, changes) => sum + changes, 0),
       ),

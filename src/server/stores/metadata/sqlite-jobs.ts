@@ -48,7 +48,7 @@ const LOST = "the server that ran it stopped or was not heard of";
 const HAS_SLOT = `(resource_group = ''
   or slots > (select count(*) from job where state = 'running' and resource_group = waiting.resource_group))`;
 const AT_ONCE = 0;
-const NOBODY = { node: "", leaseUntil: 0, isCancelRequested: false };
+const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
@@ -90,8 +90,8 @@ export function jobQueries(
     });
   const takeBack = (job: JobRecord): void => {
     endAttempt(job, "lost", LOST);
-    if (job.isCancelRequested) update(job.id, { ...NOBODY, state: "cancelled" });
-    else update(job.id, { ...NOBODY, state: "queued", error: LOST, runAt: AT_ONCE });
+    if (job.isCancelRequested) update(job.id, { ...UNLEASED, state: "cancelled" });
+    else update(job.id, { ...UNLEASED, state: "queued", error: LOST, runAt: AT_ONCE });
   };
   const exhaustionOf = (job: JobRecord): string | undefined => {
     if (job.deadlineAt !== undefined && job.deadlineAt <= now()) return "its time was up before it was done";
@@ -108,7 +108,7 @@ export function jobQueries(
     const deadlineAt = wanted.timeoutMs === undefined ? undefined : at + wanted.timeoutMs;
     const group: ResourceGroup = wanted.group ?? { name: "", slots: 0 };
     const row: JobRow = {
-      ...NOBODY,
+      ...UNLEASED,
       id: wanted.id,
       kind: wanted.kind,
       payload: wanted.payload,
@@ -189,7 +189,7 @@ export function jobQueries(
     succeed: (lease) =>
       settle(lease, (job) => {
         endAttempt(job, "succeeded");
-        update(job.id, { ...NOBODY, state: "succeeded", error: "" });
+        update(job.id, { ...UNLEASED, state: "succeeded", error: "" });
       }),
 
     fail: (lease, error, retryMs) =>
@@ -197,11 +197,11 @@ export function jobQueries(
         endAttempt(job, "failed", error);
         const isOver = retryMs === undefined || job.attempts >= job.maxAttempts;
         if (job.isCancelRequested || isOver) {
-          update(job.id, { ...NOBODY, state: job.isCancelRequested ? "cancelled" : "failed", error });
+          update(job.id, { ...UNLEASED, state: job.isCancelRequested ? "cancelled" : "failed", error });
           return;
         }
         const runAt = Math.min(now() + retryMs, job.deadlineAt ?? Number.POSITIVE_INFINITY);
-        update(job.id, { ...NOBODY, state: "queued", error, runAt });
+        update(job.id, { ...UNLEASED, state: "queued", error, runAt });
       }),
 
     release: (lease) =>
@@ -209,13 +209,13 @@ export function jobQueries(
         const { changes } = db
           .query("delete from job_attempt where job_id = ? and number = ? and ended_at is null")
           .run(job.id, job.attempts);
-        update(job.id, { ...NOBODY, state: "queued", runAt: AT_ONCE, attempts: job.attempts - changes });
+        update(job.id, { ...UNLEASED, state: "queued", runAt: AT_ONCE, attempts: job.attempts - changes });
       }),
 
     confirmCancel: (lease) =>
       settle(lease, (job) => {
         endAttempt(job, "cancelled");
-        update(job.id, { ...NOBODY, state: "cancelled" });
+        update(job.id, { ...UNLEASED, state: "cancelled" });
       }),
 
     abandon: (node) =>

@@ -6,14 +6,14 @@ import type { BrowserSessionRecord, EntryRecord, LoginSessionRecord, LoginSessio
 import { clientTable } from "./sqlite-identity.ts";
 
 /**
- * Milliseconds that an expired login session is kept, so that its page can say that it was too
- * late.
+ * Milliseconds for which an expired login session is kept, so that its page can say that it
+ * expired.
  */
 const EXPIRED_KEPT_MS = 3_600_000;
 
 /** A login session's row. */
 interface LoginSessionRow extends LoginSessionRecord {
-  /** Client of the person who confirmed it; empty otherwise. */
+  /** Id of the client that decided about it; empty before. */
   readonly confirmedBy: string;
 }
 

@@ -1,6 +1,5 @@
 /**
- * The metadata store in one SQLite file: WAL, synchronous=FULL, writes that come together share a
- * commit.
+ * The metadata store in one SQLite file: WAL, synchronous=FULL, concurrent writes share a commit.
  */
 
 import { once } from "../../../domain/once.ts";
@@ -21,8 +20,8 @@ import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
- * Opens or creates the store. What has to do with deployments needs the contract's messages and is
- * loaded on first use: a server answers before that.
+ * Opens or creates the store. The part for deployments needs the contract's messages and is loaded
+ * on first use, so that a server answers sooner.
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */
@@ -81,7 +80,7 @@ const DEPLOYMENT_METHODS: { readonly [Method in keyof DeploymentStore]: true } =
   branches: true,
 };
 
-/** An object of asynchronous methods that is made when one of them is called. */
+/** An object whose asynchronous methods are loaded when one of them is first called. */
 function loadedOnFirstUse<Methods extends object>(
   names: { readonly [Name in keyof Methods]: true },
   load: () => Promise<Methods>,

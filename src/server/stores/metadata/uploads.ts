@@ -11,7 +11,7 @@ export interface UploadRecord {
 
 /** Uploads. */
 export interface UploadStore {
-  /** Remembers an upload, and forgets those that ended a day before it began. */
+  /** Stores an upload, and removes those that expired a day before its creation. */
   createUpload(upload: UploadRecord): Promise<void>;
   upload(id: string): Promise<UploadRecord | undefined>;
 }

@@ -1,23 +1,23 @@
 /**
- * Identities of features and version numbers of resolvers: given once in an environment, and never
- * to another.
+ * Identities of features and version numbers of resolvers: unique in an environment, and never
+ * reused.
  */
 
 /** A feature's identity in the stores: one per FQN and type. */
 export interface FeatureIdentity {
   readonly id: number;
-  /** Counts the feature's types in this environment, from 1. */
+  /** Number of the type among the feature's types in this environment, from 1. */
   readonly internalVersion: number;
 }
 
-/** A feature whose identity is asked for. */
+/** A feature to be identified. */
 export interface FeatureKey {
   readonly fqn: string;
   /** Canonical text of its type. */
   readonly dtype: string;
 }
 
-/** A resolver whose version is asked for. */
+/** A resolver whose version is looked up. */
 export interface ResolverKey {
   readonly fqn: string;
   readonly sourceSha256: string;
@@ -25,12 +25,12 @@ export interface ResolverKey {
 
 /** Identities and versions. */
 export interface VersionStore {
-  /** Identities of features, new ones for those not seen with their type before. */
+  /** Identities by FQN; a feature not seen with its type before gets a new one. */
   featureIdentities(environmentId: string, features: readonly FeatureKey[], now: number): Promise<Map<string, FeatureIdentity>>;
   /**
-   * Version numbers of resolvers: the place of their source among the distinct sources seen for the
-   * FQN in the environment. A source that was not seen gets the next number; it is kept only with
-   * `record`.
+   * Version numbers of resolvers: the position, from 1, of their source among the distinct sources
+   * seen for the FQN in the environment. A new source gets the next number, which is stored only
+   * with `record`.
    */
   resolverVersions(
     environmentId: string,

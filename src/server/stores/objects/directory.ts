@@ -1,6 +1,6 @@
 /**
- * Objects as files of a folder: `<first two characters>/<key>`, written beside, flushed and
- * renamed.
+ * The object store on a folder of files, `<first two characters>/<key>`: written to a temporary
+ * file, flushed and renamed.
  */
 
 import { constants, type Dirent, existsSync, mkdirSync, rmSync } from "node:fs";
@@ -21,12 +21,12 @@ import {
 import { readByDigest } from "./verified.ts";
 
 const KEY = /^(?=.{2,512}$)[a-z0-9][a-z0-9._-]*[a-z0-9](?:\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)*$/;
-/** Characters of a key that name the folder its file is in, or below. */
+/** Number of a key's first characters that name its top folder. */
 const SHARD = 2;
 
 /**
- * Opens or creates the store in a folder that no other process has open: what unfinished writes
- * left there is removed. Addresses lead to this server.
+ * Opens or creates the store in a folder that no other process uses; remains of unfinished writes
+ * are removed. Signed addresses lead to this server.
  */
 export function createDirectoryObjectStore(folder: string, addresses: ObjectAddresses): ObjectStore {
   const incoming = join(folder, "incoming");
@@ -96,7 +96,9 @@ export function createDirectoryObjectStore(folder: string, addresses: ObjectAddr
   return store;
 }
 
-/** Writes a new file and flushes it; one that is not whole stays, for the caller to remove. */
+/**
+ * Writes a new file and flushes it. On failure the incomplete file stays, for the caller to remove.
+ */
 async function writeFlushed(path: string, body: AsyncIterable<Uint8Array>, { size, sha256 }: PutOptions): Promise<PutObject> {
   const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600);
   try {
@@ -119,7 +121,7 @@ async function writeFlushed(path: string, body: AsyncIterable<Uint8Array>, { siz
   }
 }
 
-/** Gives a file a second name, unless the name is taken: false then. */
+/** Gives a file a second name; false when the name is taken. */
 async function linkInPlace(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -130,7 +132,7 @@ async function linkInPlace(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Makes a folder and those above it, and flushes the entries of the new ones. */
+/** Makes a folder and its missing parents, and flushes their directory entries. */
 function makeFolders(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -144,7 +146,10 @@ async function* walk(folder: string, prefix: string, after: string): AsyncIterab
   }
 }
 
-/** `base` is what the keys of the folder begin with. A folder comes where its name and `/` come. */
+/**
+ * Objects below a folder, whose keys begin with `base`. A folder is ordered by its name followed by
+ * `/`.
+ */
 async function* walkFolder(folder: string, base: string, prefix: string, after: string): AsyncIterable<ListedObject> {
   const entries = (await entriesOf(folder)).map((entry) => ({ entry, name: `${base}${entry.name}${entry.isDirectory() ? "/" : ""}` }));
   for (const { entry, name } of entries.sort(byName)) {
@@ -167,7 +172,7 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return a.name < b.name ? -1 : 1;
 }
 
-/** Entries of a folder; none of one that is gone. */
+/** Entries of a folder; none when it was removed meanwhile. */
 function entriesOf(folder: string): Promise<Dirent[]> {
   return unlessGone(readdir(folder, { withFileTypes: true }), []);
 }
@@ -176,7 +181,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return (await unlessGone(stat(path), undefined))?.size;
 }
 
-/** What a look at the disk gives, or `absent` when what it looks at was removed meanwhile. */
+/** The result of a file system call, or `absent` when its target was removed meanwhile. */
 async function unlessGone<T>(look: Promise<T>, absent: T | undefined): Promise<T> {
   try {
     return await look;

@@ -1,32 +1,32 @@
 /**
- * The object store: byte strings under keys. What is there is complete: a put that breaks off, or
- * whose bytes are not those that were announced, leaves nothing. Keys are chosen by whoever puts;
- * objects that are named by their digest have its 64 hex digits as their key. The conformance suite
- * in the tests runs against every driver.
+ * The object store: byte strings under keys. Every stored object is complete: a put that is
+ * interrupted, or whose bytes differ from the announced ones, stores nothing. The caller chooses
+ * the keys; the key of an object named by its digest is the 64 hex digits. The conformance suite in
+ * the tests runs against every driver.
  */
 
 /** Most bytes of an object: 128 MiB. */
 export const MAX_OBJECT_BYTES = 128 * 1024 * 1024;
 
 /**
- * The bytes that came are not the bytes that were announced, or those that are there are not the
- * ones that were put.
+ * The error for bytes that differ from the announced ones, or stored bytes that differ from those
+ * that were put.
  */
 export class ObjectMismatch extends Error {
   override readonly name = "ObjectMismatch";
 }
 
-/** What is said of an object before it comes. */
+/** Announced properties of an object to be put. */
 export interface PutOptions {
-  /** Its length in bytes; default: at most `MAX_OBJECT_BYTES` that nobody announced. */
+  /** Its length in bytes; default: any up to `MAX_OBJECT_BYTES`. */
   readonly size?: number;
-  /** Its SHA-256, lower-case hex; default: it is not checked. */
+  /** Its SHA-256, lower-case hex; default: not checked. */
   readonly sha256?: string;
-  /** Keep what is there already under the key. Of several that put at once, one does. */
+  /** Keep an object that exists under the key. Of several concurrent puts, one stores. */
   readonly ifAbsent?: boolean;
 }
 
-/** An object as it was taken. */
+/** An object as it was stored. */
 export interface PutObject {
   /** Length in bytes. */
   readonly size: number;
@@ -40,7 +40,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Content that is read as it is taken. */
+/** Content that is read lazily. */
 export type ObjectBody = Blob | ReadableStream<Uint8Array>;
 
 /** An object of a list. */
@@ -50,10 +50,12 @@ export interface ListedObject {
   readonly size: number;
 }
 
-/** What an address is for. */
+/** The purpose of a signed address. */
 export type ObjectOperation = "put" | "get";
 
-/** An address that needs no token: it opens one object for one purpose until it ends. */
+/**
+ * An address that needs no token: it gives access to one object for one purpose until it expires.
+ */
 export interface SignedAddress {
   /** Relative to this server, or in full where the driver's objects are elsewhere. */
   readonly url: string;
@@ -61,7 +63,7 @@ export interface SignedAddress {
   readonly expiresAt: number;
 }
 
-/** What a signed address says, or why it is refused. */
+/** The content of a signed address, or the reason why it is refused. */
 export type CheckedAddress =
   | { readonly operation: ObjectOperation; readonly key: string; readonly size: number }
   | { readonly refused: string };
@@ -79,12 +81,12 @@ export interface ObjectAddresses {
  */
 export interface ObjectStore {
   /**
-   * Takes a stream and keeps it in the place of what was there. Undefined when `ifAbsent` is asked
-   * and something is there. Rejects with the stream's error when it breaks off.
+   * Stores a stream's content, replacing an earlier object. Undefined when `ifAbsent` is set and
+   * there is an object. Rejects with the stream's error when it fails.
    * @throws ObjectMismatch when size or digest are not the announced ones, or it is too long
    */
   put(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<PutObject | undefined>;
-  /** The content, or a part of it that lies within; undefined when there is no such object. */
+  /** The content, or a range that lies within it; undefined when there is no such object. */
   get(key: string, range?: ByteRange): Promise<ObjectBody | undefined>;
   /** Size in bytes, or undefined when there is no such object. */
   size(key: string): Promise<number | undefined>;
@@ -93,11 +95,11 @@ export interface ObjectStore {
    * keys' bytes, at most `limit`.
    */
   list(options: { readonly prefix?: string; readonly after?: string; readonly limit: number }): Promise<ListedObject[]>;
-  /** Deletes an object; one that is not there is none the less deleted. */
+  /** Deletes an object; does nothing when there is none. */
   delete(key: string): Promise<void>;
   /** An address to put an object of that size, or to get one. */
   sign(operation: ObjectOperation, key: string, size: number): Promise<SignedAddress>;
-  /** Checks the store's addresses, where they lead to this server. */
+  /** Checks the store's addresses; undefined when they do not lead to this server. */
   readonly addresses: Pick<ObjectAddresses, "check"> | undefined;
   /** Writes, reads and deletes an object. Rejects when that fails. */
   probe(): Promise<void>;

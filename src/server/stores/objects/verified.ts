@@ -2,7 +2,7 @@
 
 import { type ObjectBody, ObjectMismatch, type ObjectStore } from "./store.ts";
 
-/** Chunks of a content; after the last one the digest is compared. Throws ObjectMismatch then. */
+/** Chunks of a content. Throws ObjectMismatch after the last one when the digest differs. */
 export async function* verified(body: ObjectBody, sha256: string): AsyncIterable<Uint8Array> {
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const chunk of body instanceof Blob ? body.stream() : body) {

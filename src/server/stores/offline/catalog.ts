@@ -1,6 +1,6 @@
 /**
- * What the file says of its own tables: versions of features, words, and the insert sequence. Every
- * row is checked against its checksum.
+ * The catalog of the file's tables: versions of features, words (interned FQNs and ids), and the
+ * insert sequence. Every row read is checked against its checksum.
  */
 
 import type { Database } from "bun:sqlite";
@@ -8,7 +8,7 @@ import { damaged } from "./damage.ts";
 import { sumOfCounter, sumOfVersion, sumOfWord, tableNameOf, type VersionRow, type VersionTable } from "./schema.ts";
 import { OfflineStoreError } from "./store.ts";
 
-/** The table that a row of `version` stands for. */
+/** The table that a row of `version` describes. */
 export function tableOf(row: VersionRow): VersionTable {
   return {
     featureId: row.fid,
@@ -20,7 +20,7 @@ export function tableOf(row: VersionRow): VersionTable {
   };
 }
 
-/** Whether two tables are the same version of the same feature. */
+/** Whether two tables hold the same version of the same feature. */
 export function isSameTable(a: VersionTable, b: VersionTable): boolean {
   return (
     a.featureId === b.featureId &&
@@ -45,7 +45,7 @@ export class Catalog {
     return row ? this.checked(row) : undefined;
   }
 
-  /** Versions of a feature in order, the newest last. */
+  /** All versions of a version's feature, oldest first. */
   versionsOf({ environment_id, ns, name }: VersionRow): VersionRow[] {
     return this.db
       .query<VersionRow, [string, string, string]>(
@@ -86,7 +86,7 @@ export class Catalog {
     return row.text;
   }
 
-  /** The number of a word. */
+  /** The id of a word; undefined when it is not stored. */
   wordId(text: string): number | undefined {
     return this.db.query<{ id: number }, [string]>("select id from word where text = ?").safeIntegers(false).get(text)?.id;
   }

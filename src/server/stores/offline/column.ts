@@ -1,13 +1,13 @@
-/** The form in which values lie in the columns of the offline store. */
+/** Conversion between values and the columns of the offline store. */
 
 import { type DataType, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { decodeStored, encodeStored, type FeatureValue, normalizeInt } from "../../../domain/value.ts";
 import type { ColumnType } from "./column-type.ts";
 
-/** A value that SQLite takes and, with every integer a bigint, gives. */
+/** A value as SQLite binds it, and returns it with every integer as a bigint. */
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
-/** The column that holds values of a type. */
+/** The type of the column for values of a type. */
 export function columnTypeOf(type: DataType): ColumnType {
   switch (type.kind.case) {
     case "primitive":
@@ -41,8 +41,8 @@ function primitiveColumn(type: PrimitiveType): ColumnType {
 }
 
 /**
- * The stored form of a value. One that the column's own form would not keep exactly (NaN, -0, text
- * with a NUL or half a surrogate pair) is a blob of its `encodeStored` text.
+ * The stored form of a value. A value that the column's own form cannot represent exactly (NaN, -0,
+ * text with a NUL or a lone surrogate) becomes a blob of its `encodeStored` text.
  * @throws TypeError when the value is not of the column's type
  */
 export function toColumn(type: ColumnType, value: FeatureValue): SqlValue {
@@ -70,7 +70,7 @@ export function toColumn(type: ColumnType, value: FeatureValue): SqlValue {
   throw new TypeError(`a ${typeof value} does not fit a column of type ${type}`);
 }
 
-/** Reads what `toColumn` made. */
+/** The value of a stored form: the inverse of `toColumn`. */
 export function fromColumn(type: ColumnType, stored: SqlValue): FeatureValue {
   if (stored === null) return null;
   if (stored instanceof Uint8Array) return type === "blob" ? stored : decodeStored(new TextDecoder().decode(stored));
@@ -89,9 +89,9 @@ export function fromColumn(type: ColumnType, stored: SqlValue): FeatureValue {
 }
 
 /**
- * A checksum of an observation as it lies in the file: SQLite has none of its own, so a byte that
- * flipped in a value would be served as if it were right.
- * @param numbers everything about the observation that is a number, in a fixed order
+ * The checksum of an observation as stored: SQLite has none of its own, so a flipped bit in a value
+ * would go unnoticed.
+ * @param numbers the observation's numeric fields, in a fixed order
  */
 export function checksum(key: string, op: string, numbers: readonly (number | bigint)[], value: SqlValue): number {
   const content =

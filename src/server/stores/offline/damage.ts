@@ -1,10 +1,10 @@
-/** Telling a damaged file from everything else that can go wrong. */
+/** Errors of the offline store: damaged files, and all other failures. */
 
 import { errorText } from "../../../domain/error-text.ts";
 import { StartError } from "../../failure.ts";
 import { OfflineStoreError } from "./store.ts";
 
-/** The file at `path` is damaged. */
+/** The error for a damaged file at `path`. */
 export function damaged(path: string, reason: string): OfflineStoreError {
   return new OfflineStoreError(
     "damaged",
@@ -13,8 +13,8 @@ export function damaged(path: string, reason: string): OfflineStoreError {
 }
 
 /**
- * What was thrown while the file was used, as the store's error. A table or column that is missing
- * means damage: the catalog named it.
+ * The store's error for one thrown while the file was used. A missing table or column means damage,
+ * because the catalog lists it.
  */
 export function toOfflineError(path: string, error: unknown): OfflineStoreError {
   if (error instanceof OfflineStoreError) return error;

@@ -1,4 +1,7 @@
-/** Worker thread of the offline store: one writes, one reads, each with a connection of its own. */
+/**
+ * Worker thread of the offline store; there is one for writing and one for reading, each with its
+ * own connection.
+ */
 
 import { serve } from "../../thread/rpc.ts";
 import { toOfflineError } from "./damage.ts";

@@ -1,5 +1,5 @@
 /**
- * Reads `offline.db` through a connection of its own, which sees what was committed. Lives in the
+ * Reads of `offline.db` through a separate connection, which sees committed data only. Runs in the
  * reading thread.
  */
 
@@ -26,31 +26,31 @@ import {
 } from "./store.ts";
 
 const COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum";
-/** Times beyond every time. */
+/** Bounds that include every time. */
 const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
-/** Rows of a statement when its caller names no limit. */
+/** Most rows of a statement whose caller gives no limit. */
 const DEFAULT_ROWS = 10_000;
 /**
- * Size up to which the whole file is looked at when it is opened (about a second); larger ones are
+ * Size up to which the whole file is verified when it is opened (about a second); larger ones are
  * checked row by row as they are read, and by `verify`.
  */
 const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
-/** Rows that are checked at a time by `verify`. */
+/** Rows that `verify` checks at a time. */
 const ROWS_PER_PAGE = 5_000;
 
-/** A row as it lies in the file; integers are bigints. */
+/** A row as it is stored; integers are bigints. */
 type Stored = [string, number | bigint, bigint, bigint, SqlValue, string, bigint, bigint, bigint];
 
-/** Answers questions. */
+/** The reading half of the store; its methods are those of `OfflineStore` and `SqlReadable`. */
 export class OfflineReader {
   readonly #db: Database;
   readonly #catalog: Catalog;
   readonly #words = new Map<number, string>();
 
   /**
-   * Opens the file, and refuses one that is damaged: a row that a flipped bit has put out of reach
-   * cannot be told from one that never was.
+   * Opens the file, and throws when it is damaged: a row made unreachable by a flipped bit would
+   * look like one that never existed.
    */
   constructor(readonly path: string) {
     this.#db = new Database(path, { readonly: true, strict: true, safeIntegers: true });
@@ -220,7 +220,7 @@ export class OfflineReader {
     return { featureId, values, observedAt, insertedAt };
   }
 
-  /** Keys of a table in order, each once. */
+  /** Distinct keys of a table in order, from the one after `after`. */
   *#keysOf({ table_name }: VersionRow, after = ""): Generator<string> {
     const next = this.#prepare<[string]>(`select pk from "${table_name}" where pk > ? order by pk limit 1`);
     try {
@@ -261,7 +261,7 @@ export class OfflineReader {
     return this.#db.prepare(text) as Statement<unknown, P>;
   }
 
-  /** Everything that `read` reads is as of one moment. */
+  /** Runs `read` in a transaction, so that all its reads see one state. */
   #snapshot<T>(read: () => T): T {
     this.#db.run("begin");
     try {
@@ -272,7 +272,7 @@ export class OfflineReader {
   }
 }
 
-/** At most `limit` of the keys, the same ones each time. */
+/** At most `limit` of the keys, always the same ones. */
 function chosen(keys: string[], limit: number | undefined): string[] {
   if (limit === undefined || keys.length <= limit) return keys;
   return keys

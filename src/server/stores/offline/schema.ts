@@ -5,18 +5,18 @@ import type { Migration } from "../sqlite/open.ts";
 import { type ColumnType, SQL_TYPES } from "./column-type.ts";
 import { type FeatureVersion, OfflineStoreError } from "./store.ts";
 
-/** A version of a feature as the file keeps it: a table whose column takes values of one type. */
+/** A version of a feature as stored: a table with a column for values of one type. */
 export interface VersionTable extends Omit<FeatureVersion, "dtype"> {
   readonly type: ColumnType;
 }
 
-/** Marks a file as an offline store of ours (`PRAGMA application_id`, "svcf"). */
+/** "svcf" as four bytes: marks a file as this program's offline store (`PRAGMA application_id`). */
 export const OFFLINE_APPLICATION_ID = 0x73766366;
 
 /**
- * Steps of the schema. `version` names the table of each feature's version, `word` gives numbers to
- * deployments and resolvers, `counter` holds the last insert sequence; each has a checksum. The
- * tables of versions are made when the first value comes, see `createVersionTable`.
+ * Steps of the schema. `version` lists the table of each feature's version, `word` interns ids of
+ * deployments and FQNs of resolvers, `counter` holds the last insert sequence; each row has a
+ * checksum. The tables of versions are created with their first value, see `createVersionTable`.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -52,7 +52,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Name of a version's table: `obs_<id>_<namespace>__<name>__v<version>`.
- * @throws OfflineStoreError refused, when a part of it is not a name
+ * @throws OfflineStoreError `refused` when a part is not valid in a table's name
  */
 export function tableNameOf({ featureId, namespace, name, internalVersion, type }: VersionTable): string {
   const wrong =
@@ -72,9 +72,9 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
 }
 
 /**
- * Makes a version's table. `value` lies as `toColumn` says, `resolver` and `deployment` are words,
- * `sum` is the checksum. Without rowid, so that the observations of a row lie beside each other,
- * ordered by time.
+ * Creates a version's table. `value` has the form of `toColumn`, `resolver` and `deployment` are
+ * ids of words, `sum` is the checksum. Without rowid, so that the observations of a row are
+ * adjacent, ordered by time.
  */
 export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
   db.run(`create table "${tableName}" (

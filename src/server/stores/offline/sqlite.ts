@@ -1,7 +1,8 @@
 /**
- * The offline store in one SQLite file: WAL, synchronous=FULL. A thread writes, another reads, so
- * that neither holds up queries nor each other. One process owns the file (the server's lock on its
- * data directory sees to that). Threads are started and the file is opened with the first call.
+ * The offline store in one SQLite file: WAL, synchronous=FULL. One thread writes and another reads,
+ * so that they delay neither queries nor each other. One process owns the file (the server's lock
+ * on its data directory ensures that). Threads are started and the file is opened with the first
+ * call.
  */
 
 import { once } from "../../../domain/once.ts";
@@ -25,15 +26,15 @@ export interface SqliteOfflineOptions {
   readonly path: string;
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion: string;
-  /** Epoch milliseconds, for the time of storing. */
+  /** The clock for `insertedAt`, epoch milliseconds. */
   readonly now: () => number;
-  /** Told once, when the file is there and was written to or looked at. */
+  /** Called once, when the file has been opened or created. */
   readonly onOpen?: () => void;
 }
 
 /** The store on SQLite. */
 export interface SqliteOfflineStore extends OfflineStore, SqlReadable {
-  /** Looks at every page and every observation. Rejects when something is damaged. */
+  /** Checks every page and every observation. Rejects when something is damaged. */
   verify(): Promise<void>;
 }
 
@@ -42,13 +43,13 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
   const { path, programVersion } = options;
   const writing = offlineThread<OfflineWriter>({ half: "write", path, programVersion });
   const reading = offlineThread<OfflineReader>({ half: "read", path, programVersion });
-  /** The file exists, in the newest schema, once the writer has opened it. */
+  /** The opening by the writer, after which the file exists in the newest schema. */
   const opened = once(async () => {
     await writing.call("open", []);
     options.onOpen?.();
   });
   let isClosed = false;
-  const ask = async <T extends object, M extends MethodName<T>>(
+  const call = async <T extends object, M extends MethodName<T>>(
     half: Thread<T, OfflineThreadSettings>,
     method: M,
     args: MethodArguments<T, M>,
@@ -58,16 +59,16 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
     return half.call(method, args);
   };
   return {
-    append: (observations) => ask(writing, "append", [observations.map(tableRows), options.now()]),
-    deleteKeys: (featureIds, keys) => ask(writing, "deleteKeys", [featureIds, keys]),
-    dropVersion: (featureId) => ask(writing, "dropVersion", [featureId]),
-    sample: (spine, features, bounds) => ask(reading, "sample", [spine, features, bounds]),
-    scanKeys: (environmentId, namespace, bounds, limit) => ask(reading, "scanKeys", [environmentId, namespace, bounds, limit]),
-    scan: (featureId, scan) => ask(reading, "scan", [featureId, scan]),
-    latest: (featureIds, page) => ask(reading, "latest", [featureIds, page]),
-    tableNames: (featureId, historical) => ask(reading, "tableNames", [featureId, historical]),
-    query: (statement, limits) => ask(reading, "query", [statement, limits]),
-    verify: () => ask(reading, "verify", []),
+    append: (observations) => call(writing, "append", [observations.map(tableRows), options.now()]),
+    deleteKeys: (featureIds, keys) => call(writing, "deleteKeys", [featureIds, keys]),
+    dropVersion: (featureId) => call(writing, "dropVersion", [featureId]),
+    sample: (spine, features, bounds) => call(reading, "sample", [spine, features, bounds]),
+    scanKeys: (environmentId, namespace, bounds, limit) => call(reading, "scanKeys", [environmentId, namespace, bounds, limit]),
+    scan: (featureId, scan) => call(reading, "scan", [featureId, scan]),
+    latest: (featureIds, page) => call(reading, "latest", [featureIds, page]),
+    tableNames: (featureId, historical) => call(reading, "tableNames", [featureId, historical]),
+    query: (statement, limits) => call(reading, "query", [statement, limits]),
+    verify: () => call(reading, "verify", []),
     async close() {
       isClosed = true;
       await opened.opened();
@@ -77,7 +78,7 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
   };
 }
 
-/** One of the store's threads. It keeps the process alive while it owes an answer. */
+/** One of the store's threads. It keeps the process alive while calls are pending. */
 function offlineThread<Half extends OfflineWriter | OfflineReader>(settings: OfflineThreadSettings): Thread<Half, OfflineThreadSettings> {
   return new Thread({
     entry: "stores/offline/offline-worker.ts",

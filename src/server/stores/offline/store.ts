@@ -1,16 +1,15 @@
 /**
- * The offline store: every value that was observed, with the time it was observed at and the time
- * it was stored, so that a feature's value can be told as of any time. A value is never replaced; a
- * row of a feature has as many observations as were made. The conformance suite in the tests runs
- * against every backend. Times are epoch milliseconds, with a fraction where there is one. Keys are
- * type-tagged, see `storeKey`.
+ * The offline store: every observed value, with its times of observation and of storing, so that a
+ * feature's value is known as of any time. Observations are never replaced. The conformance suite
+ * in the tests runs against every backend. Times are epoch milliseconds, with a fraction where
+ * there is one. Keys are type-tagged, see `storeKey`.
  */
 
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 
 /**
- * A version of a feature: what observations belong to. A feature whose type changes gets another id
+ * A version of a feature, to which observations belong. A feature whose type changes gets a new id
  * and the next internal version.
  */
 export interface FeatureVersion {
@@ -29,35 +28,37 @@ export interface FeatureVersion {
 export interface Observations {
   readonly version: FeatureVersion;
   readonly deploymentId: string;
-  /** FQN of the resolver that computed the values; empty = none did. */
+  /** FQN of the resolver that computed the values; empty = none. */
   readonly resolver: string;
-  /** Their writer, in lower-case words: `query`, `upload`. */
+  /** Kind of their writer, in lower-case words: `query`, `upload`. */
   readonly op: string;
   readonly keys: readonly string[];
   readonly values: readonly FeatureValue[];
   readonly observedAt: readonly number[];
 }
 
-/** An append that was not stored, while others of the same call were. */
+/** An append that was refused, while others of the same call were stored. */
 export interface AppendRefusal {
-  /** Its place in the call. */
+  /** Its index in the call. */
   readonly index: number;
   readonly reason: string;
 }
 
-/** Bounds of observation time: from (inclusive) and before (exclusive). */
+/** Bounds of observation time: from (inclusive) and before (exclusive), epoch milliseconds. */
 export interface ObservedBounds {
   readonly observedFrom?: number;
   readonly observedBefore?: number;
 }
 
-/** Bounds of the time of storing, from (inclusive) and before (exclusive): what was known then. */
+/** Bounds of the time of storing: from (inclusive) and before (exclusive), epoch milliseconds. */
 export interface InsertedBounds {
   readonly insertedFrom?: number;
   readonly insertedBefore?: number;
 }
 
-/** Rows, each at a time; both lists have the same length. */
+/**
+ * Keys of rows and a time for each, for point-in-time sampling; both lists have the same length.
+ */
 export interface Spine {
   readonly keys: readonly string[];
   readonly times: readonly number[];
@@ -66,14 +67,14 @@ export interface Spine {
 /** A feature to be sampled. */
 export interface SampledFeature {
   readonly featureId: number;
-  /** An observation older than this at the row's time counts as none; default: none is too old. */
+  /** Age at the row's time above which an observation does not count; default: unlimited. */
   readonly ttlMs?: number;
 }
 
 /** One feature's values along a spine. */
 export interface SampledColumn {
   readonly featureId: number;
-  /** Null where nothing was observed, and where null was. */
+  /** Null where nothing or null was observed. */
   readonly values: readonly FeatureValue[];
   /** NaN where nothing was observed. */
   readonly observedAt: Float64Array;
@@ -85,7 +86,7 @@ export interface SampledColumn {
 export interface Observation {
   readonly key: string;
   readonly observedAt: number;
-  /** Its place in the order of storing, unique in the store. */
+  /** Its position in the order of storing, unique in the store. */
   readonly sequence: number;
   readonly insertedAt: number;
   readonly value: FeatureValue;
@@ -94,7 +95,7 @@ export interface Observation {
   readonly op: string;
 }
 
-/** Place at which a page ended. */
+/** Position of a page's last observation. */
 export interface ScanPosition {
   readonly key: string;
   readonly observedAt: number;
@@ -104,54 +105,57 @@ export interface ScanPosition {
 /** A row's newest values. */
 export interface LatestTuple {
   readonly key: string;
-  /** The time as of which they hold together: that of the newest among them. */
+  /** The time of the newest of the values. */
   readonly observedAt: number;
-  /** In the order of the features asked for. */
+  /** In the order of the requested features. */
   readonly values: readonly FeatureValue[];
 }
 
-/** Choice of a feature's observations, at most `limit` of them. */
+/** Selection of a feature's observations, at most `limit` of them. */
 export interface ScanOptions extends ObservedBounds, InsertedBounds {
-  /** End of the page before; default: the beginning. */
+  /** End of the previous page; default: the beginning. */
   readonly after?: ScanPosition;
   readonly limit: number;
 }
 
-/** The store. Every method rejects with `OfflineStoreError` when the store is out of order. */
+/** The store. Every method rejects with `OfflineStoreError` when it fails. */
 export interface OfflineStore {
   /**
-   * Stores observations in one commit; the first ones of a version make a place for it. When it
-   * resolves they survive a power cut, but for those named in the answer: observations whose
-   * version or values do not fit are refused whole. When it rejects nothing was stored.
+   * Stores observations in one commit; a version's table is created with its first ones. When it
+   * resolves, they survive a power cut, except the refused appends that it returns: an append whose
+   * version or values do not fit is refused whole. When it rejects, nothing was stored.
    */
   append(observations: readonly Observations[]): Promise<readonly AppendRefusal[]>;
   /**
    * For each feature, for each row of the spine: the newest observation at or before the row's
    * time, of equally new ones the one stored last. Observations outside of the bounds do not count;
-   * neither does a newest one that is older than the feature's ttl. A feature of which nothing is
-   * stored was never observed.
+   * there is no value when the newest one is older than the feature's ttl. A feature without stored
+   * observations has no values.
    */
   sample(spine: Spine, features: readonly SampledFeature[], bounds?: InsertedBounds): Promise<SampledColumn[]>;
   /**
    * Keys of a namespace for which any feature was observed within the bounds, in order. With a
-   * limit, which of them is decided by a hash of the key: the same ones each time.
+   * limit, a hash of the keys selects them: always the same ones.
    */
   scanKeys(environmentId: string, namespace: string, bounds?: ObservedBounds, limit?: number): Promise<string[]>;
-  /** A feature's observations within the bounds by key, time and order of storing, page by page. */
+  /**
+   * A page of a feature's observations within the bounds, ordered by key, time and order of
+   * storing.
+   */
   scan(featureId: number, options: ScanOptions): Promise<Observation[]>;
   /**
-   * The newest values of each row for which all the features were observed, by key, at most `limit`
-   * after a key.
+   * The newest values of each row for which all the features were observed, ordered by key: at most
+   * `limit` rows after a key.
    */
   latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
-  /** Removes all observations of rows; gives how many. Durable when it resolves. */
+  /** Removes all observations of rows; returns their number. Durable when it resolves. */
   deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
   /**
-   * Removes a version with all its observations. Durable when it resolves; the next append to it
-   * starts anew.
+   * Removes a version with all its observations. Durable when it resolves; the next append creates
+   * it again.
    */
   dropVersion(featureId: number): Promise<void>;
-  /** Waits for what was asked, then lets go of the files. */
+  /** Waits for pending calls, then closes the files. */
   close(): Promise<void>;
 }
 
@@ -167,7 +171,7 @@ export interface OfflineRows {
 export interface SqlReadable {
   /**
    * Names of a feature's tables or views, for statements: that of its version, or with `historical`
-   * those of all its internal versions in order. Empty when nothing was stored yet.
+   * those of all internal versions in order. Empty when nothing is stored yet.
    */
   tableNames(featureId: number, historical?: boolean): Promise<string[]>;
   /**
@@ -178,15 +182,16 @@ export interface SqlReadable {
 }
 
 /**
- * The store is out of order, or a call is wrong.
- * - `damaged`: the file is; the message names it and says what to do.
- * - `unusable`: the file cannot be opened: it is newer, another program's, or unreadable.
- * - `refused`: the call asks for something that cannot be.
+ * The kind of a failure.
+ * - `damaged`: the file is damaged; the message names it and says what to do.
+ * - `unusable`: the file cannot be opened: its schema is newer, it is another program's, or
+ *   unreadable.
+ * - `refused`: the call's arguments are not valid.
  * - `failed`: anything else, for example a full disk.
  */
 export type OfflineErrorCode = "damaged" | "unusable" | "refused" | "failed";
 
-/** See `OfflineErrorCode`. */
+/** A failed call of the offline store. */
 export class OfflineStoreError extends Error {
   override readonly name = "OfflineStoreError";
   constructor(

@@ -1,4 +1,4 @@
-/** The one writer of `offline.db`. Lives in the writing thread. */
+/** The only writer of `offline.db`. Runs in the writing thread. */
 
 import type { Database, Statement } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
@@ -23,18 +23,17 @@ export interface TableRows extends Omit<Observations, "version"> {
 }
 
 /**
- * Memory for pages of the tables, in KiB. Keys arrive in no order, so that one insert seldom goes
- * to the page of the one before.
+ * Size of the page cache in KiB. Keys come in random order, so that consecutive inserts rarely
+ * touch the same page.
  */
 const CACHE_KIB = 65_536;
 /**
- * Pages of the log after which it is moved into the file, 64 MB: a page that several commits change
- * is then moved once.
+ * Pages of the log at which it is checkpointed, 64 MB: a page that several commits change is then
+ * written to the file once.
  */
 const PAGES_PER_CHECKPOINT = 16_384;
 /**
- * Size to which a log that has grown beyond is cut when it starts over: what `PAGES_PER_CHECKPOINT`
- * take.
+ * Size to which a larger log is truncated when it is reset: that of `PAGES_PER_CHECKPOINT` pages.
  */
 const USUAL_LOG_BYTES = 68 * 1024 * 1024;
 
@@ -46,8 +45,8 @@ interface OpenVersion {
 }
 
 /**
- * Writes observations. Everything it returns from is on the disk: `synchronous = full`, one commit
- * per call.
+ * The writing half of the store. Each call is one commit, which is on the disk when the call
+ * returns (`synchronous = full`).
  */
 export class OfflineWriter {
   readonly #db: Database;
@@ -77,7 +76,7 @@ export class OfflineWriter {
     }
   }
 
-  /** Does nothing: the file was opened, or created, when this writer was made. */
+  /** Does nothing itself: calling it makes this writer, which opens or creates the file. */
   open(): void {}
 
   append(appends: readonly TableRows[], now: number): AppendRefusal[] {
@@ -127,7 +126,7 @@ export class OfflineWriter {
     this.#db.close();
   }
 
-  /** Checks an append; gives its values as they will lie in the file. */
+  /** Checks an append; returns its values in their stored form. */
   #prepare({ table, keys, values, observedAt, op }: TableRows): SqlValue[] {
     if (values.length !== keys.length || observedAt.length !== keys.length)
       throw new OfflineStoreError("refused", `${keys.length} keys came with ${values.length} values and ${observedAt.length} times`);
@@ -139,7 +138,7 @@ export class OfflineWriter {
     return values.map((value) => toColumn(table.type, value));
   }
 
-  /** A feature's id stands for one feature for ever. */
+  /** Throws when the id of the table's feature belongs to another one: ids are never reused. */
   #refuseOther(table: VersionTable): void {
     const name = tableNameOf(table);
     const known = this.#versions.get(table.featureId)?.row ?? this.#catalog.version(table.featureId);
@@ -216,7 +215,7 @@ export class OfflineWriter {
     }
   }
 
-  /** Lets go of what may not be in the file. */
+  /** Clears cached versions and words, which may not be in the file. */
   #forget(): void {
     for (const { insert } of this.#versions.values()) insert.finalize();
     this.#versions.clear();

@@ -1,13 +1,13 @@
 /**
- * Worker thread that moves the write-ahead log into the database file, so that its disk flushes
- * never hold up queries.
+ * Worker thread that checkpoints the write-ahead log into the database file, so that its disk
+ * flushes never delay queries.
  */
 
 import { constants, Database } from "bun:sqlite";
 import { serve } from "../../thread/rpc.ts";
 
-/** Moves the log of one file. */
-export class LogMover {
+/** The connection that checkpoints one file. */
+export class CheckpointConnection {
   readonly #db: Database;
 
   /** @param path of the database file */
@@ -18,7 +18,7 @@ export class LogMover {
     this.#db.run("pragma synchronous = normal");
   }
 
-  /** Moves what no reader needs any more. Throws what SQLite does. */
+  /** Checkpoints without waiting for readers or the writer. Throws SQLite's errors. */
   checkpoint(): void {
     this.#db.run("pragma wal_checkpoint(passive)");
   }
@@ -28,4 +28,4 @@ export class LogMover {
   }
 }
 
-serve<LogMover, string>({ make: (path) => new LogMover(path), close: (mover) => mover.close() });
+serve<CheckpointConnection, string>({ make: (path) => new CheckpointConnection(path), close: (connection) => connection.close() });

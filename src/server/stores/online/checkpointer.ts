@@ -1,25 +1,25 @@
-/** Keeps the write-ahead log of the online store small. */
+/** Checkpoints that keep the online store's write-ahead log small. */
 
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { Thread } from "../../thread/rpc.ts";
-import type { LogMover } from "./checkpoint-worker.ts";
+import type { CheckpointConnection } from "./checkpoint-worker.ts";
 
-/** Written cells between two checkpoints: about 4 to 8 MB of log. */
+/** Cells written between two checkpoints: about 4 to 8 MB of log. */
 const CELLS_PER_CHECKPOINT = 2_000;
-/** Size of the log at which the writer itself stops and empties it. */
+/** Size of the log above which the writer itself truncates it. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
-/** Size to which a log that has grown beyond is cut when it starts over. */
+/** Size to which a larger log is truncated when it is reset. */
 const USUAL_LOG_BYTES = 8 * 1024 * 1024;
-/** Pages per checkpoint when no worker thread can be had: few, so that each is short. */
+/** Pages per checkpoint when there is no worker thread: few, so that each is short. */
 const PAGES_WITHOUT_WORKER = 256;
 
 /**
- * Checkpoints in a worker thread; the writer pauses meanwhile, so that the log can start over at
+ * Runs checkpoints in a worker thread; the writer pauses meanwhile, so that the log can be reset to
  * its beginning.
  */
 export class Checkpointer {
-  private readonly thread: Thread<LogMover, string>;
+  private readonly thread: Thread<CheckpointConnection, string>;
   private cells = 0;
   private running = false;
   private unavailable = false;
@@ -45,12 +45,12 @@ export class Checkpointer {
     if (this.logBytes() > USUAL_LOG_BYTES) this.cells = CELLS_PER_CHECKPOINT;
   }
 
-  /** Whether a checkpoint runs: the writer then waits, unless it has too much to write. */
+  /** Whether a checkpoint runs; the writer then waits, unless too much is pending. */
   get busy(): boolean {
     return this.running;
   }
 
-  /** Counts written cells and starts a checkpoint when it is time. */
+  /** Counts written cells and starts a checkpoint when one is due. */
   wrote(cells: number): void {
     this.cells += cells;
     if (this.cells < CELLS_PER_CHECKPOINT || this.unavailable) return;
@@ -68,8 +68,8 @@ export class Checkpointer {
   }
 
   /**
-   * Empties the log on the caller's thread. When the disk does not take it, the log stays as it is
-   * and the next checkpoint tries again.
+   * Truncates the log on the caller's thread. When that fails, the log stays as it is and the next
+   * checkpoint tries again.
    */
   truncate(): void {
     this.cells = 0;
@@ -80,14 +80,14 @@ export class Checkpointer {
     }
   }
 
-  /** Empties the log for the last time and ends the thread. */
+  /** Truncates the log a last time and ends the thread. */
   close(): void {
     this.unavailable = true;
     this.thread.close().catch(() => undefined);
     this.truncate();
   }
 
-  /** A checkpoint in the thread has ended. */
+  /** Handles the end of a checkpoint in the thread. */
   private ended(failed: boolean): void {
     if (this.unavailable) return;
     this.running = false;

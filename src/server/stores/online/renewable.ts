@@ -1,6 +1,6 @@
 /**
- * The online store of a server. It is a cache: a damaged file is set aside and begun anew, at the
- * start or whenever the damage shows, and no query fails over it.
+ * The online store of a server. It is a cache: a damaged file is set aside and replaced by an empty
+ * one, at the start or whenever damage is detected, and no query fails because of it.
  */
 
 import { isDamage, setAside } from "../sqlite/open.ts";
@@ -9,7 +9,7 @@ import type { OnlineStore } from "./store.ts";
 
 /** Options with which the store is opened. */
 export interface RenewableOptions extends SqliteOnlineOptions {
-  /** Told that the file was damaged, and where it is now. */
+  /** Called when a damaged file was set aside: the error, and the file's new path. */
   readonly onRenewal: (damage: unknown, kept: string) => void;
 }
 
@@ -21,7 +21,7 @@ export interface RenewableOptions extends SqliteOnlineOptions {
 export function openRenewableOnlineStore(path: string, options: RenewableOptions): OnlineStore {
   let isRenewing = false;
   let isClosed = false;
-  /** Values that earlier files' stores dropped. */
+  /** Values dropped by the stores of earlier files. */
   let dropped = 0;
 
   const open = (): OnlineStore =>
@@ -32,19 +32,19 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
         if (isDamage(error)) renewSoon(error);
       },
     });
-  const begin = (damage: unknown): OnlineStore => {
+  const openEmpty = (damage: unknown): OnlineStore => {
     options.onRenewal(damage, setAside(path));
     return open();
   };
-  const openSound = (): OnlineStore => {
+  const openOrRenew = (): OnlineStore => {
     try {
       return open();
     } catch (error) {
       if (!isDamage(error)) throw error;
-      return begin(error);
+      return openEmpty(error);
     }
   };
-  let store = openSound();
+  let store = openOrRenew();
 
   const renew = (damage: unknown): void => {
     isRenewing = true;
@@ -52,11 +52,14 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     try {
       store.close();
     } finally {
-      store = begin(damage);
+      store = openEmpty(damage);
       isRenewing = false;
     }
   };
-  /** A write that fails is told from within the store, which cannot be replaced at that moment. */
+  /**
+   * Renews after the current call: a failed write is reported from within the store, which cannot
+   * be replaced at that moment.
+   */
   const renewSoon = (damage: unknown): void => {
     if (isRenewing || isClosed) return;
     const damagedStore = store;
@@ -64,7 +67,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
       if (!isClosed && store === damagedStore) renew(damage);
     });
   };
-  const sound = <T>(work: (of: OnlineStore) => T): T => {
+  const withRenewal = <T>(work: (of: OnlineStore) => T): T => {
     try {
       return work(store);
     } catch (error) {
@@ -75,11 +78,11 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
   };
 
   return {
-    read: (...given) => sound((of) => of.read(...given)),
-    put: (...given) => sound((of) => of.put(...given)),
+    read: (...given) => withRenewal((of) => of.read(...given)),
+    put: (...given) => withRenewal((of) => of.put(...given)),
     flush: () => store.flush(),
     dropped: () => dropped + store.dropped(),
-    dropScope: (...given) => sound((of) => of.dropScope(...given)),
+    dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
     async sweep(signal) {
       try {
         return await store.sweep(signal);
@@ -88,7 +91,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
         throw error;
       }
     },
-    probe: () => sound((of) => of.probe()),
+    probe: () => withRenewal((of) => of.probe()),
     close() {
       isClosed = true;
       return store.close();

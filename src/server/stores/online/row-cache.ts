@@ -1,6 +1,4 @@
-/**
- * Rows of the online store in memory: what was read or written lately, and what is not written yet.
- */
+/** Rows of the online store in memory: recently read or written ones, and those not written yet. */
 
 import { decodeStored, encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { StoredValue } from "./store.ts";
@@ -9,24 +7,24 @@ import type { StoredValue } from "./store.ts";
 const CELL_BYTES = 160;
 /** Estimated bytes of a row without cells. */
 const ROW_BYTES = 240;
-/** Rows looked at per eviction, so that none takes long. */
+/** Most rows examined per eviction, so that none takes long. */
 const LOOKS_PER_EVICTION = 256;
 
-/** The expiry of what never expires. */
+/** The expiry of a value that never expires. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
 /** One feature of one row. */
 export interface Cell {
   readonly row: Row;
   readonly featureId: number;
-  /** The value; undefined when the row has none. */
+  /** The value; undefined when none is stored. */
   stored: StoredValue | undefined;
   /**
    * The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller
-   * can change what another gets.
+   * can change another's value.
    */
   text: string | undefined;
-  /** Epoch milliseconds from which on the value may be forgotten; Infinity = never. */
+  /** Epoch milliseconds from which on the value may be removed; Infinity = never. */
   expiresAt: number;
   /** Whether the file is known to hold nothing newer. Only such a cell answers a read. */
   certain: boolean;
@@ -44,7 +42,7 @@ export interface Row {
   readonly cells: Map<number, Cell>;
   /** Cells that are not written yet; such a row is never evicted. */
   dirty: number;
-  /** Asked for since the clock's hand passed. */
+  /** Whether it was used since the clock hand last passed. */
   used: boolean;
   bytes: number;
 }
@@ -63,35 +61,35 @@ export function cellText(cell: Cell): string {
 }
 
 /**
- * A bounded set of rows, evicted by second chance. One process owns the file, so what is here
- * cannot go stale.
+ * A bounded set of rows, evicted by second chance (the clock algorithm). One process owns the file,
+ * so cached rows cannot be stale.
  */
 export class RowCache {
   private readonly rows = new Map<string, Row>();
   private bytes = 0;
   private hand: Iterator<Row> = this.rows.values();
 
-  /** @param maxBytes estimated size above which clean rows are evicted */
+  /** @param maxBytes estimated bytes above which clean rows are evicted */
   constructor(private readonly maxBytes: number) {}
 
-  /** Whether rows that wait to be written hold much more memory than there should be in use. */
+  /** Whether the memory in use is far above the bound, because unwritten rows cannot be evicted. */
   get isOverfull(): boolean {
     return this.bytes > this.maxBytes * 2;
   }
 
-  /** The row, if anything is known of it. */
+  /** The row if it is cached; marks it as used. */
   find(id: string): Row | undefined {
     const row = this.rows.get(id);
     if (row) row.used = true;
     return row;
   }
 
-  /** The row, without noting that it was asked for. */
+  /** The row if it is cached, without marking it as used. */
   peek(id: string): Row | undefined {
     return this.rows.get(id);
   }
 
-  /** The row, made if need be. */
+  /** The row, created when it is not cached. */
   open(id: string, scope: string, namespace: string, key: string): Row {
     const known = this.find(id);
     if (known) return known;
@@ -108,7 +106,7 @@ export class RowCache {
     return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, text, expiresAt);
   }
 
-  /** Sets a cell from the file, where its value lies as the text of `encodeStored`. */
+  /** Sets a cell from the file, where its value is the text of `encodeStored`. */
   assignStored(row: Row, featureId: number, text: string, observedAt: number, resolver: string, expiresAt: number): Cell {
     const first = text.charCodeAt(0);
     const composite = first === 0x7b || first === 0x5b;
@@ -123,7 +121,7 @@ export class RowCache {
     return this.set(row, featureId, undefined, undefined, NEVER);
   }
 
-  /** Forgets one cell. */
+  /** Removes one cell. */
   forget(cell: Cell): void {
     const { row } = cell;
     if (row.cells.get(cell.featureId) !== cell) return;
@@ -131,14 +129,17 @@ export class RowCache {
     this.grow(row, -cell.bytes);
   }
 
-  /** Forgets every row. */
+  /** Removes every row. */
   clear(): void {
     this.rows.clear();
     this.hand = this.rows.values();
     this.bytes = 0;
   }
 
-  /** Brings the cache towards its bound. Rows with unwritten cells stay. */
+  /**
+   * Evicts rows while the cache is above its bound, examining a limited number per call. Rows with
+   * unwritten cells stay.
+   */
   evict(): void {
     for (let looks = 0; this.bytes > this.maxBytes && looks < LOOKS_PER_EVICTION; looks++) {
       let next = this.hand.next();

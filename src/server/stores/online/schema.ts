@@ -2,14 +2,14 @@
 
 import type { Migration } from "../sqlite/open.ts";
 
-/** Marks a file as an online store of ours (`PRAGMA application_id`, "svco"). */
+/** "svco" as four bytes: marks a file as this program's online store (`PRAGMA application_id`). */
 export const ONLINE_APPLICATION_ID = 0x7376636f;
 
 /**
  * Steps of the schema. `scope` is `main` or a branch's name, `pk` the type-tagged key of
  * `storeKey`, `value` the text of `encodeStored`, times are epoch milliseconds, `op` is the
- * resolver's FQN, `expires_at` is null for what is kept for ever. Without rowid, so that the
- * features of one row lie beside each other on a page.
+ * resolver's FQN, `expires_at` is null for values that never expire. Without rowid, so that the
+ * features of one row are adjacent on a page.
  */
 export const ONLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {

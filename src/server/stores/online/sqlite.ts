@@ -1,11 +1,11 @@
 /**
  * The online store on SQLite. One process owns the file (the server's lock on its data directory
- * sees to that), so rows in memory are never stale.
+ * ensures that), so rows in memory are never stale.
  *
- * Writes are seen by reads at once and reach the file a few milliseconds later, in small
- * transactions between queries: a process that is killed loses what came in that time, more when
- * the disk is behind. A power cut may lose the last commits too (`synchronous = normal`), flushed
- * ones among them. Neither damages the file.
+ * Writes are visible to reads at once and reach the file a few milliseconds later, in small
+ * transactions between queries: a process that is killed loses the writes of that time, more when
+ * the disk is slow. A power cut may also lose the last commits (`synchronous = normal`), including
+ * flushed ones. Neither damages the file.
  */
 
 import type { Database, Statement } from "bun:sqlite";
@@ -17,21 +17,21 @@ import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 import type { FoundRows, OnlineFound, OnlineReads, OnlineStore, OnlineWrites, StoredRows, StoredValue, ValuesRead } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** A cell with more bytes counts for several when the log's growth is estimated. */
+/** Bytes for which a cell is counted once when the log's growth is estimated. */
 const BYTES_PER_CELL = 2_048;
 const DEFAULT_CACHE_BYTES = 128 * 1024 * 1024;
 const DEFAULT_MAX_PENDING = 50_000;
 /**
- * How far the time of a stored value may lie ahead of the clock, in milliseconds: clocks are put
- * right by this much all the time.
+ * Tolerance, in milliseconds, for stored times ahead of the clock: corrections of clocks by this
+ * much are normal.
  */
 const CLOCK_TOLERANCE_MS = 1_000;
 /**
- * Cells that a step of a sweep looks at, about half a millisecond, and the pause between two steps.
+ * Cells examined by a step of a sweep, about half a millisecond, and the pause between two steps.
  */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
-/** Ids per statement; longer lists are read as a range of the row. */
+/** Most ids of a statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
 /** Options with which the store is opened. */
@@ -39,22 +39,22 @@ export interface SqliteOnlineOptions {
   /** Estimated memory for rows. Default 128 MiB. */
   readonly cacheBytes?: number;
   /**
-   * Unwritten values above which `put` writes to the file itself before it returns. Default 50,000.
+   * Number of unwritten values above which `put` writes to the file before it returns. Default
+   * 50,000.
    */
   readonly maxPending?: number;
   /**
-   * Epoch milliseconds: for `inserted_at`, and to tell values that come from a clock that ran
+   * The clock, epoch milliseconds: for `inserted_at`, and to detect values from a clock that was
    * ahead.
    */
   readonly now?: () => number;
   /** Version of the program, for the message about a newer schema. */
   readonly programVersion?: string;
   /**
-   * Told when values could not be written to the file, once until they can be; they are served from
-   * memory meanwhile.
+   * Called for the first of consecutive failed writes; the values are served from memory meanwhile.
    */
   readonly onWriteFailure?: (error: Error) => void;
-  /** Told how many values were dropped, as too many wait that could not be written. */
+  /** Called with the number of values dropped because too many could not be written. */
   readonly onDrop?: (values: number) => void;
 }
 
@@ -66,16 +66,16 @@ interface StoredRow {
   readonly expires_at: number | null;
 }
 
-/** Place of a cell in the file. */
-interface CellPlace {
+/** Position of a cell in the file. */
+interface CellPosition {
   readonly scope: string;
   readonly ns: string;
   readonly pk: string;
   readonly fid: number;
 }
 
-/** A place before every cell. */
-const BEGINNING: CellPlace = { scope: "", ns: "", pk: "", fid: -1 };
+/** A position before every cell. */
+const BEGINNING: CellPosition = { scope: "", ns: "", pk: "", fid: -1 };
 
 const STORED = "fid, value, observed_at, op, expires_at";
 
@@ -109,7 +109,7 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
   private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
-  private readonly next: Statement<CellPlace & Pick<StoredRow, "expires_at">, [string, string, string, number, number]>;
+  private readonly next: Statement<CellPosition & Pick<StoredRow, "expires_at">, [string, string, string, number, number]>;
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
   private sweeping: Promise<number> | undefined;
   private closed = false;
@@ -156,10 +156,10 @@ class SqliteOnlineStore implements OnlineStore {
 
   put(scope: string, { values, rows }: OnlineWrites): void {
     const latest = this.latest();
-    for (const write of values) this.take(scope, write, write.featureId, write, write.expiresAt, latest);
+    for (const write of values) this.enqueue(scope, write, write.featureId, write, write.expiresAt, latest);
     for (const { rows: count, columns, ...write } of rows) {
       const value = { rows: count, columns: Object.fromEntries(columns) as Record<string, FeatureValue> };
-      this.take(scope, write, write.relationId, { ...write, value }, write.expiresAt, latest);
+      this.enqueue(scope, write, write.relationId, { ...write, value }, write.expiresAt, latest);
     }
     this.makeRoom();
     this.queue.schedule();
@@ -208,8 +208,8 @@ class SqliteOnlineStore implements OnlineStore {
   }
 
   /**
-   * The latest time that a stored value can rightly have. One that lies behind it comes from a
-   * clock that ran ahead, and gives way to any other.
+   * The latest plausible time of a stored value. A value with a later one comes from a clock that
+   * was ahead, and is replaced by any other.
    */
   private latest(): number {
     return this.now() + CLOCK_TOLERANCE_MS;
@@ -230,7 +230,7 @@ class SqliteOnlineStore implements OnlineStore {
   }
 
   /** Queues a value, unless a newer one is known. */
-  private take(
+  private enqueue(
     scope: string,
     { namespace, key }: { readonly namespace: string; readonly key: string },
     featureId: number,
@@ -245,7 +245,7 @@ class SqliteOnlineStore implements OnlineStore {
   }
 
   /**
-   * Writes while too much waits; drops everything when the file does not take it, so that memory
+   * Writes while too many values are pending; drops all of them when writing fails, so that memory
    * stays bounded.
    */
   private makeRoom(): void {
@@ -259,7 +259,7 @@ class SqliteOnlineStore implements OnlineStore {
     cache.evict();
   }
 
-  /** Reads what is not certain from the file; a newer value that waits to be written stays. */
+  /** Reads the features that are not certain from the file; a newer unwritten value stays. */
   private load(row: Row, featureIds: readonly number[]): Row {
     const latest = this.latest();
     const wanted = new Set<number>();
@@ -295,7 +295,7 @@ class SqliteOnlineStore implements OnlineStore {
     return statement.all(row.scope, row.namespace, row.key, ...featureIds);
   }
 
-  /** Writes cells of the queue in one transaction. Throws what SQLite does. */
+  /** Writes cells of the queue in one transaction. Throws SQLite's errors. */
   private write(cells: readonly Cell[], bytes: number): void {
     const insertedAt = this.now();
     const latest = this.latest();
@@ -329,21 +329,21 @@ class SqliteOnlineStore implements OnlineStore {
   private async sweepAll(signal: AbortSignal | undefined): Promise<number> {
     const now = this.now();
     let removed = 0;
-    for (let place: CellPlace | undefined = BEGINNING; place && !this.closed && !signal?.aborted; ) {
+    for (let position: CellPosition | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
       if (!this.checkpointer?.busy) {
-        const cells = this.next.all(place.scope, place.ns, place.pk, place.fid, CELLS_PER_SWEEP);
+        const cells = this.next.all(position.scope, position.ns, position.pk, position.fid, CELLS_PER_SWEEP);
         const expired = cells.filter(({ expires_at }) => expires_at !== null && expires_at <= now);
         if (expired.length > 0) this.remove(expired, now);
         removed += expired.length;
-        place = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
+        position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
       }
-      if (place) await pause(SWEEP_PAUSE_MS);
+      if (position) await pause(SWEEP_PAUSE_MS);
     }
     return removed;
   }
 
   /** Removes expired cells from the file and from memory. */
-  private remove(expired: readonly CellPlace[], now: number): void {
+  private remove(expired: readonly CellPosition[], now: number): void {
     this.transaction(() => {
       for (const { scope, ns, pk, fid } of expired) this.expire.run(scope, ns, pk, fid, now);
     });
@@ -368,7 +368,9 @@ class SqliteOnlineStore implements OnlineStore {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The values of a row; undefined when what the file holds of one of them is not certain. */
+/**
+ * The values of a row; undefined when one of them is not certain and has to be read from the file.
+ */
 function valuesOf(row: Row, featureIds: readonly number[], asOf: number): (StoredValue | undefined)[] | undefined {
   const values = new Array<StoredValue | undefined>(featureIds.length);
   for (let f = 0; f < featureIds.length; f++) {
@@ -379,7 +381,10 @@ function valuesOf(row: Row, featureIds: readonly number[], asOf: number): (Store
   return values;
 }
 
-/** A relation lies in the file like a feature: one cell, whose value holds all rows by columns. */
+/**
+ * The rows in a relation's cell: a relation is stored like a feature, as one value that holds all
+ * rows by columns.
+ */
 function rowsOf({ value, observedAt, resolver }: StoredValue): StoredRows {
   const { rows, columns } = value as unknown as {
     readonly rows: number;

@@ -10,29 +10,29 @@ export interface StoredValue {
   readonly resolver: string;
 }
 
-/** The rows of a has-many relation of one row, as they were found at a time. */
+/** The rows of a has-many relation of one row, as found at a time. */
 export interface StoredRows {
   /** Their number. */
   readonly rows: number;
   /** Values by the feature's id, each as long as `rows`. */
   readonly columns: ReadonlyMap<number, readonly FeatureValue[]>;
   readonly observedAt: number;
-  /** FQN of the resolver that gave them. */
+  /** FQN of the resolver that returned them. */
   readonly resolver: string;
 }
 
-/** Features of rows of one class that are asked for. */
+/** Features to be read, of rows of one class. */
 export interface ValuesRead {
   readonly namespace: string;
   /** Type-tagged keys, see `storeKey`. */
   readonly keys: readonly string[];
   /** Ids of the metadata store (one per FQN and internal version). */
   readonly featureIds: readonly number[];
-  /** Values observed later are hidden; default: none is. */
+  /** Values observed later are hidden; default: none are. */
   readonly asOf?: number;
 }
 
-/** A has-many relation of rows of one class that is asked for. */
+/** A has-many relation to be read, of rows of one class. */
 export interface RowsRead {
   readonly namespace: string;
   readonly keys: readonly string[];
@@ -54,18 +54,18 @@ export type FoundValues = readonly (readonly (StoredValue | undefined)[])[];
 /** For each key of a read: the stored rows, or undefined. */
 export type FoundRows = readonly (StoredRows | undefined)[];
 
-/** Answer to `OnlineReads`, in the same order. */
+/** Results of `OnlineReads`, in the same order. */
 export interface OnlineFound {
   readonly values: readonly FoundValues[];
   readonly rows: readonly FoundRows[];
 }
 
-/** Row that a write is for, and the end of its time. */
+/** The row of a write, and the write's expiry. */
 interface WrittenRow {
   readonly namespace: string;
   /** Type-tagged key of the row, see `storeKey`. */
   readonly key: string;
-  /** Epoch milliseconds from which on the store may forget it; default: never. */
+  /** Epoch milliseconds from which on the store may remove it; default: never. */
   readonly expiresAt?: number;
 }
 
@@ -74,7 +74,7 @@ export interface ValueWrite extends WrittenRow, StoredValue {
   readonly featureId: number;
 }
 
-/** Rows of a relation to be stored; `key` is that of the row whose rows they are. */
+/** Rows of a relation to be stored; `key` is the parent row's. */
 export interface RowsWrite extends WrittenRow, StoredRows {
   readonly relationId: number;
 }
@@ -85,7 +85,10 @@ export interface OnlineWrites {
   readonly rows: readonly RowsWrite[];
 }
 
-/** The key of a row: its primary key with the type in front, so that 1 and "1" stay apart. */
+/**
+ * The type-tagged key of a row: its primary key behind a tag for the type, so that 1 and "1"
+ * differ.
+ */
 export function storeKey(primaryKey: FeatureValue): string {
   return typeof primaryKey === "string" ? `s:${primaryKey}` : `i:${String(primaryKey)}`;
 }
@@ -93,45 +96,46 @@ export function storeKey(primaryKey: FeatureValue): string {
 /**
  * The store. A scope is `main` or a branch's name; scopes do not see each other.
  *
- * Acknowledgement: `put` queues, and says nothing about storage. Reads through the same store
- * see what it queued at once; those of other nodes see it once it is written. A process that is
- * killed loses what is queued, and each such value is computed again when it is asked for. `flush`
- * is the acknowledgement, and `close` writes all that is queued.
+ * Acknowledgement: `put` queues, and guarantees no storage. Reads through the same store see queued
+ * values at once; other nodes see them once they are written. A process that is killed loses the
+ * queue; lost values are computed again when they are requested. `flush` is the acknowledgement,
+ * and `close` writes the queue.
  */
 export interface OnlineStore {
   /**
-   * Reads all that a step of a plan needs, in one call. A store in this process answers at once, so
-   * that a cached read costs no turn of the event loop; callers handle both. Throws, or rejects,
-   * when the store cannot be read.
+   * Reads everything that a step of a plan needs, in one call. A store in this process answers at
+   * once, so that a cached read costs no turn of the event loop; callers handle both. Throws, or
+   * rejects, when the store cannot be read.
    */
   read(scope: string, reads: OnlineReads): OnlineFound | Promise<OnlineFound>;
   /**
    * Queues values and rows; callers never wait for the network or a remote disk. A write that is
-   * older than what is stored changes nothing; of equally old ones the last stays. What is stored
-   * with a time ahead of the clock gives way to any other: the clock was ahead when it was stored.
-   * All rows of a relation are replaced together: one that is not among the new ones is gone. The
-   * queue is bounded: while it is full a store in this process writes before it returns, and what
-   * it cannot write is dropped and counted, as everything is that finds no room.
+   * older than the stored value changes nothing; of equally old ones the last one stays. A stored
+   * value with a time ahead of the clock is replaced by any other: the clock was ahead when it was
+   * stored. All rows of a relation are replaced together. The queue is bounded: while it is full, a
+   * store in this process writes before it returns; values that cannot be written, or find no room,
+   * are dropped and counted.
    */
   put(scope: string, writes: OnlineWrites): void;
   /**
-   * Resolves when all that was put before is stored, or was replaced by something newer: it then
-   * outlives this process, is seen by every node, and is lost only if the machine or disk that
-   * stores it fails. Rejects when a part of it could not be written, which may yet be.
+   * Resolves when everything put before is stored, or was replaced by newer values: it then
+   * outlives this process, is visible to every node, and is lost only if the machine or disk that
+   * stores it fails. Rejects when a part of it could not be written; that part may still be written
+   * later.
    */
   flush(): Promise<void>;
-  /** Values and relations that were dropped since the start. */
+  /** Number of values and relations dropped since the start. */
   dropped(): number;
-  /** Forgets a scope. */
+  /** Removes everything stored in a scope. */
   dropScope(scope: string): void | Promise<void>;
   /**
-   * Forgets what has expired by the store's clock, in short steps between which queries are served;
-   * gives how many values and relations that were. A later put of the same value stays. Ends early
-   * when the signal is aborted.
+   * Removes expired values and relations, by the store's clock, in short steps between which
+   * queries are served; returns their number. A value that was put again meanwhile stays. Ends
+   * early when the signal is aborted.
    */
   sweep(signal?: AbortSignal): Promise<number>;
   /** Writes and reads a probe. Throws when that fails. */
   probe(): void | Promise<void>;
-  /** Writes what is queued, and lets go of files and connections. */
+  /** Writes the queue, and closes files and connections. */
   close(): void | Promise<void>;
 }

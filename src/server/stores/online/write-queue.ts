@@ -1,6 +1,6 @@
 /**
- * The values in memory that are not in the file yet. They are written in small transactions,
- * between which queries are served.
+ * The queue of values that are not in the file yet. They are written in small transactions, between
+ * which queries are served.
  */
 
 import type { Cell } from "./row-cache.ts";
@@ -8,11 +8,10 @@ import type { Cell } from "./row-cache.ts";
 const FLUSH_DELAY_MS = 5;
 /** Cells per transaction: about half a millisecond. */
 const CELLS_PER_WRITE = 64;
-/** Cells per transaction when nobody is served any more. */
+/** Cells per transaction when no more queries are served. */
 const CELLS_PER_LAST_WRITE = 4_096;
 /**
- * Estimated bytes after which a transaction takes no more cells: rows of relations are much larger
- * than values.
+ * Estimated bytes at which a transaction is full: rows of relations are much larger than values.
  */
 const BYTES_PER_WRITE = 128 * 1024;
 /** Pause after a failed write, for example on a full disk. */
@@ -20,20 +19,23 @@ const RETRY_DELAY_MS = 1_000;
 
 /** Options of a queue. */
 export interface WriteQueueOptions {
-  /** Cells that may wait before `isFull`. */
+  /** Number of pending cells above which `isFull`. */
   readonly maxPending: number;
-  /** Writes cells in one transaction. Throws when the file refuses. */
+  /** Writes cells in one transaction. Throws when that fails. */
   readonly write: (cells: readonly Cell[], bytes: number) => void;
-  /** Whether the file is better left alone for a moment; asked unless much waits. */
+  /**
+   * Whether writing should wait, for example for a checkpoint; ignored when half of `maxPending` is
+   * reached.
+   */
   readonly isHeld: () => boolean;
-  /** Told about a write that fails, once until one does not. */
+  /** Called for the first of consecutive failed writes. */
   readonly onFailure?: ((error: Error) => void) | undefined;
 }
 
-/** The queue. A cell stands in it once, with the value that it has when it is written. */
+/** The queue. It holds a cell at most once, and writes the value that the cell has then. */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  /** In the order in which they came. */
+  /** In the order in which they were added. */
   readonly #cells = new Set<Cell>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #turn: ReturnType<typeof setImmediate> | undefined;
@@ -45,7 +47,7 @@ export class WriteQueue {
     this.#options = options;
   }
 
-  /** Cells that wait. */
+  /** Number of pending cells. */
   get size(): number {
     return this.#cells.size;
   }
@@ -59,7 +61,7 @@ export class WriteQueue {
     return this.#failure !== undefined;
   }
 
-  /** Cells that were dropped since the start. */
+  /** Number of cells dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -78,20 +80,20 @@ export class WriteQueue {
     this.#cells.delete(cell);
   }
 
-  /** Takes out the cells that match. */
+  /** Removes the matching cells; returns them. */
   removeWhere(matches: (cell: Cell) => boolean): Cell[] {
     const removed = [...this.#cells].filter(matches);
     for (const cell of removed) this.remove(cell);
     return removed;
   }
 
-  /** Drops everything that waits, and counts it; gives the cells. */
+  /** Drops and counts all pending cells; returns them. */
   drop(): Cell[] {
     this.#dropped += this.#cells.size;
     return this.removeWhere(() => true);
   }
 
-  /** Has what waits written in a while. */
+  /** Schedules a write of the pending cells. */
   schedule(): void {
     if (this.#cells.size === 0 || this.#timer || this.#turn || this.#isStopped) return;
     const delay = this.#failure ? RETRY_DELAY_MS : FLUSH_DELAY_MS;
@@ -103,8 +105,8 @@ export class WriteQueue {
   }
 
   /**
-   * Writes up to `limit` cells in one transaction; gives how many, 0 when the file refused or none
-   * waits.
+   * Writes up to `limit` cells in one transaction; returns their number, 0 when that failed or none
+   * is pending.
    */
   writeSome(limit = CELLS_PER_WRITE): number {
     const batch: Cell[] = [];
@@ -126,14 +128,14 @@ export class WriteQueue {
     return batch.length;
   }
 
-  /** Writes all that waits, at once; what the file refuses stays. */
+  /** Writes all pending cells at once; those that cannot be written stay. */
   writeAll(): void {
     while (this.writeSome(CELLS_PER_LAST_WRITE) > 0);
   }
 
   /**
-   * Writes what waits now, between queries. Rejects when the file refused a part, or that was
-   * dropped meanwhile.
+   * Writes the cells pending at the call, between queries. Rejects when a part could not be written
+   * or was dropped.
    */
   async flush(): Promise<void> {
     const dropped = this.#dropped;
@@ -145,7 +147,7 @@ export class WriteQueue {
     if (this.#dropped > dropped) throw new Error("values were dropped before they could be written");
   }
 
-  /** Writes nothing more by itself. */
+  /** Stops scheduled writes. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -154,7 +156,7 @@ export class WriteQueue {
     this.#turn = undefined;
   }
 
-  /** Writes a little, then lets the event loop serve queries before it goes on. */
+  /** Writes one transaction, then lets the event loop serve queries before the next. */
   #writeTurn(): void {
     this.#turn = undefined;
     if (this.#isStopped || (this.#options.isHeld() && this.#cells.size < this.#options.maxPending / 2)) return;

@@ -1,7 +1,7 @@
 /**
- * Group commit: writes that arrive together share one transaction and so one flush to the disk.
- * Each runs in a savepoint of its own, so that one that throws undoes only itself; a promise
- * resolves after the commit that holds its write.
+ * Group commit: concurrent writes share one transaction and so one flush to the disk. Each runs in
+ * a savepoint of its own, so that one that throws undoes only itself; a promise resolves after the
+ * commit that holds its write.
  */
 
 import type { Database } from "bun:sqlite";
@@ -18,13 +18,13 @@ export interface Writer {
    * Runs `work` in the next shared transaction; resolves with its result once that is on the disk.
    */
   write<T>(work: () => T): Promise<T>;
-  /** Commits what waits, at once. */
+  /** Commits pending writes at once. */
   flush(): void;
 }
 
 /**
- * Makes the writer of a database. Waiting writes are committed when the event loop's present turn
- * ends.
+ * Makes the writer of a database. Pending writes are committed at the end of the event loop's
+ * current turn.
  */
 export function createWriter(db: Database): Writer {
   let pending: PendingWrite[] = [];

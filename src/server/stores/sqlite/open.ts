@@ -1,5 +1,6 @@
 /**
- * Opening a database file of ours: private, versioned, migrated in one transaction after a backup.
+ * Opening of svc's own database files: private, versioned, migrated in one transaction after a
+ * backup.
  */
 
 import { constants, Database } from "bun:sqlite";
@@ -12,17 +13,17 @@ import { errorText } from "../../../domain/error-text.ts";
 import { StartError } from "../../failure.ts";
 
 /**
- * One step of a schema. Steps are numbered from 1 by their place in the list and never edited once
- * released.
+ * One step of a schema. Steps are numbered from 1 by their position in the list and never edited
+ * once released.
  */
 export type Migration = (db: Database) => void;
 
-/** How a database is opened. */
+/** Options with which a database is opened. */
 export interface OpenOptions {
   /** Absolute path; `:memory:` for tests. */
   readonly path: string;
   /**
-   * Marks the file as ours (`PRAGMA application_id`), so that another program's database is
+   * Number that marks the file as svc's (`PRAGMA application_id`); another program's database is
    * refused.
    */
   readonly applicationId: number;
@@ -91,8 +92,8 @@ export interface Stamp {
 }
 
 /**
- * Looks at a database file without changing a byte of it, and refuses it as `openDatabase` would.
- * Undefined when there is no file yet.
+ * Reads a database file's version and owner without changing a byte of it, and refuses it as
+ * `openDatabase` would. Undefined when there is no file yet.
  * @throws StartError
  */
 export function inspectDatabase(options: Pick<OpenOptions, "path" | "applicationId" | "migrations" | "programVersion">): Stamp | undefined {
@@ -195,9 +196,8 @@ function migrate(db: Database, from: number, options: OpenOptions): void {
 }
 
 /**
- * The error with which a start ends when using the file at `path` failed because it is damaged; any
- * other error is given back. A table or column that the schema has and the file lacks means damage
- * too.
+ * The StartError for an error that damage of the file at `path` caused; any other error is returned
+ * as it is. A table or column that the schema has and the file lacks means damage too.
  */
 export function explainDamage(path: string, error: unknown): unknown {
   return !(error instanceof StartError) && isDamage(error) ? damaged(path, error) : error;
@@ -230,8 +230,8 @@ function damaged(path: string, cause: unknown): StartError {
 }
 
 /**
- * Moves a damaged database and what belongs to it aside, in the place of an earlier one. No
- * connection may be open that deletes its log when it closes.
+ * Moves a damaged database with its log files aside, replacing one that was set aside earlier. No
+ * connection that deletes its log on closing may be open.
  * @returns where the file is now
  */
 export function setAside(path: string): string {

@@ -1,18 +1,18 @@
 /**
- * Records as rows: how each field of a record is kept is said once, and statements and readings
- * follow from it.
+ * Mapping between records and rows: statements and decoding are derived from one declaration of the
+ * fields' columns.
  */
 
-/** A value as SQLite keeps it. */
+/** A value as SQLite stores it. */
 export type Stored = string | number | bigint | boolean | Uint8Array | null;
 
-/** How one field is kept in a column. */
+/** The conversion between a field and its column. */
 export interface Column<T> {
   encode(value: T): Stored;
   decode(stored: unknown): T;
 }
 
-/** A record type's columns, by field. A field `createdAt` is kept in the column `created_at`. */
+/** A record type's columns, by field. A field `createdAt` has the column `created_at`. */
 export type Columns<R> = { readonly [Field in keyof R]-?: Column<R[Field]> };
 
 /** The rows of one record type. */
@@ -22,11 +22,11 @@ export interface RowCodec<R> {
   /** The parameters of `insert`. */
   parameters(record: R): Record<string, Stored>;
   /**
-   * Assignments of an update (`state = $state, ...`) and their parameters. Fields that are absent
-   * stay; those that are undefined are cleared.
+   * Assignments of an update (`state = $state, ...`) and their parameters. Absent fields stay as
+   * they are; undefined ones become null.
    */
   assignments(patch: Partial<R>): { readonly sql: string; readonly parameters: Record<string, Stored> };
-  /** The record of a row of `select *`; columns that no field names are left out. */
+  /** The record of a row of `select *`; columns without a field are left out. */
   record(row: object): R;
 }
 
@@ -59,7 +59,7 @@ export const text: Column<string> = { encode: (value) => value, decode: (stored)
 /** A whole number as it is. */
 export const integer: Column<number> = { encode: (value) => value, decode: (stored) => stored as number };
 
-/** Yes or no as 1 or 0. */
+/** A boolean as 1 or 0. */
 export const flag: Column<boolean> = { encode: Number, decode: (stored) => stored === 1 };
 
 /** Bytes as they are. */
@@ -75,7 +75,7 @@ export function json<T>(): Column<T> {
   return { encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored as string) as T };
 }
 
-/** A field that may be undefined: kept as null. */
+/** A field that may be undefined, stored as null. */
 export function optional<T>(column: Column<T>): Column<T | undefined> {
   return {
     encode: (value) => (value === undefined ? null : column.encode(value)),

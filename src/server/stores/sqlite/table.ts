@@ -1,27 +1,27 @@
-/** A table of records: statements name rows, and what goes in and comes out are records. */
+/** A table of records: clauses select rows, and values are records. */
 
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import { type Columns, rowCodec, type Stored } from "./row-codec.ts";
 
 /**
- * The records of one table. Clauses are what follows the table's name in a statement, such as
- * `where id = ?`; they come from code, never from a user.
+ * The records of one table. Clauses are the part of a statement after the table's name, such as
+ * `where id = ?`; they come from code, never from users.
  */
 export interface Table<R> {
   insert(record: R): void;
   /**
-   * Changes rows and gives their number. Clauses name their values (`where id = $key`), by names
-   * that no column has.
+   * Changes rows and returns their number. Parameters of clauses are named (`where id = $key`), by
+   * names that no column has.
    */
   update(patch: Partial<R>, clauses: string, values: Readonly<Record<string, Stored>>): number;
-  /** Deletes rows and gives their records. */
+  /** Deletes rows and returns their records. */
   remove(clauses: string, ...values: readonly Stored[]): R[];
   /** The first record. */
   one(clauses: string, ...values: readonly Stored[]): R | undefined;
   all(clauses: string, ...values: readonly Stored[]): R[];
 }
 
-/** Makes the table of a database; how each field is kept is said by `columns`. */
+/** A table of a database; `columns` declares how each field is stored. */
 export function createTable<R extends object>(db: Database, name: string, columns: Columns<R>): Table<R> {
   const codec = rowCodec<R>(name, columns);
   const query = (sql: string) => db.query<object, SQLQueryBindings[]>(sql);

@@ -1,7 +1,7 @@
 /**
  * The file of the telemetry store: WAL, synchronous=NORMAL, old rows removed by age and size. The
- * bodies of a batch of queries are packed together, since they resemble each other: that takes a
- * tenth of the room and less time than writing them as they are.
+ * bodies of a batch of queries are compressed together, since they resemble each other: that takes
+ * a tenth of the space and less time than writing them uncompressed.
  */
 
 import type { Database } from "bun:sqlite";
@@ -31,9 +31,12 @@ export interface TelemetryFile {
   readonly programVersion: string;
   /** Time for which records are kept, in milliseconds. */
   readonly ttlMs: number;
-  /** Size of the file above which the oldest tenth goes, in bytes. */
+  /** Size of the file above which the oldest tenth is removed, in bytes. */
   readonly maxBytes: number;
-  /** Size of the objects with stages' rows above which the oldest queries' go, in bytes. */
+  /**
+   * Size of the objects with stages' rows above which those of the oldest queries are removed, in
+   * bytes.
+   */
   readonly maxStageBytes: number;
 }
 
@@ -47,14 +50,14 @@ export interface TelemetryBatch {
 }
 
 const PRUNE_EVERY_MS = 60_000;
-/** Newest rows of all environments among which an environment's are looked for. */
+/** Number of newest rows, of all environments, that are searched for an environment's. */
 const LISTED_ROWS = 100_000;
-/** Times beyond every time. */
+/** Bounds that include every time. */
 const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
-/** The newest row among which queries before the bound ?4 are looked for. */
+/** The newest row that is searched for queries before the bound ?4. */
 const NEWEST_BEFORE = "select seq from query_log where started_at < ?4 order by seq desc limit 1";
-/** Packs four times as fast as the default, into a quarter more. */
+/** Compression level that is four times as fast as the default, for a quarter more bytes. */
 const PACKING = { level: 1 };
 
 const SUMMARY = `query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
@@ -76,7 +79,10 @@ export class TelemetryDatabase {
   readonly #spans: SpanTable;
   readonly #stages: StageTable;
   #prunedAt = 0;
-  /** Start of the newest query that had to go because of the file's size, epoch milliseconds. */
+  /**
+   * Start of the oldest query left after a removal because of the file's size, epoch milliseconds;
+   * 0 = none took place.
+   */
   #cutAt = 0;
 
   /** Opens or creates the file. Throws StartError when it cannot be used. */
@@ -92,7 +98,7 @@ export class TelemetryDatabase {
     this.#stages = new StageTable(this.#db);
   }
 
-  /** Writes a batch, all of it or nothing, and now and then removes what is old. */
+  /** Writes a batch, all or nothing, and removes old rows about once a minute. */
   write({ queries, logs, spans, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
       if (queries) this.#writeQueries(queries);
@@ -150,12 +156,12 @@ export class TelemetryDatabase {
       .reverse();
   }
 
-  /** Spans by their start. */
+  /** Spans, ordered by start. */
   spans(filter: SpanFilter): SpanRecord[] {
     return this.#spans.read(filter);
   }
 
-  /** Keeps what is known of a query's stages. */
+  /** Stores the records of a query's stages. */
   keepStages(stages: readonly StageRecord[]): void {
     this.#stages.write(stages);
   }
@@ -166,7 +172,7 @@ export class TelemetryDatabase {
     return this.#stages.read(queryId).filter(({ startedAt }) => startedAt >= since);
   }
 
-  /** The queries whose stages are to go now, and the objects to be deleted first. */
+  /** The queries whose stages have expired, and the objects to be deleted first. */
   expiredStages(now: number): ExpiredStages {
     return this.#stages.expired({ since: this.#keptSince(now), maxBytes: this.file.maxStageBytes });
   }
@@ -176,12 +182,12 @@ export class TelemetryDatabase {
     return Math.max(now - this.file.ttlMs, this.#cutAt);
   }
 
-  /** Forgets the stages of queries, their objects being deleted. */
+  /** Removes the stages of queries, after their objects were deleted. */
   forgetStages(queryIds: readonly string[]): void {
     this.#stages.forget(queryIds);
   }
 
-  /** Writes a log line and takes it out again. Throws when that fails. */
+  /** Writes a log line and removes it again. Throws when that fails. */
   probe(now: number): void {
     const text = crypto.randomUUID();
     this.#writeLog({
@@ -280,8 +286,8 @@ export class TelemetryDatabase {
 const FIRST_TENTH = "(select min(seq) + (max(seq) - min(seq)) / 10";
 
 /**
- * The first row of a time or later; rows come in the order of their time, near enough, so that no
- * index is needed to find it.
+ * SQL for the sequence number of the first row at or after a time, ?1. Rows are nearly in the order
+ * of their times, so that no index is needed.
  */
 function firstSince(table: string, column: string): string {
   return `coalesce((select seq from ${table} where ${column} >= ?1 order by seq limit 1), (select max(seq) + 1 from ${table}), 0)`;

@@ -1,14 +1,14 @@
 /**
- * Queries on their way to the thread that writes them. Their bodies are laid end to end when they
- * are handed over, so that they go as one piece of memory and are packed as they are; the rest goes
- * as one text, which threads hand to each other for less than objects.
+ * Batches of queries for the thread that writes them. Their bodies are concatenated, so that they
+ * are transferred as one buffer and compressed as they are; the rest is one JSON text, which is
+ * cheaper to pass between threads than objects.
  */
 
 import type { Body, QueryLogEntry } from "./store.ts";
 
 /**
- * A query without its bodies. Their bytes follow each other in the batch's, request, response,
- * origins, and those of the next query come after them.
+ * A query without its bodies. The batch's bytes hold its request, response and origins in this
+ * order, query after query.
  */
 export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response" | "origins"> {
   readonly requestSize: number;
@@ -17,22 +17,19 @@ export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response"
   readonly originsSize: number;
 }
 
-/** Queries that are handed over together. */
+/** Queries that are sent together. */
 export interface QueryBatch {
   /** JSON of `BatchedQuery[]`. */
   readonly rows: string;
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * Size of the memory in which bodies are laid, unless a batch needs more; what is not written to
- * takes none.
- */
+/** Size of the buffer for bodies, unless a batch needs more; untouched pages take no memory. */
 const KEPT_BYTES = 1024 * 1024;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
-/** Gathers queries. */
+/** Collects queries into batches. */
 export class QueryGatherer {
   #queries: QueryLogEntry[] = [];
   #bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
@@ -47,7 +44,7 @@ export class QueryGatherer {
     this.#queries.push(query);
   }
 
-  /** The queries gathered; the gatherer is empty afterwards. */
+  /** Returns the collected queries as a batch, and starts the next one. */
   take(): QueryBatch {
     const rows = this.#queries.map(
       ({ request, response, origins, ...query }): BatchedQuery => ({
@@ -64,7 +61,7 @@ export class QueryGatherer {
     return batch;
   }
 
-  /** Gives how many bytes it has. */
+  /** Appends a body; returns its size in bytes. */
   #append(body: Body): number {
     const needed = this.#used + (typeof body === "string" ? body.length * BYTES_PER_UNIT : body.length);
     if (needed > this.#bodies.length) {

@@ -1,9 +1,9 @@
-/** Spans in the telemetry file, a row each. */
+/** The table of spans in the telemetry file. */
 
 import type { Database } from "bun:sqlite";
 import type { SpanFilter, SpanRecord } from "./store.ts";
 
-/** Most spans that are read at once. */
+/** Most spans of one read. */
 const MAX_READ = 10_000;
 
 type Row = Omit<SpanRecord, "attributes"> & { readonly attributes: string };
@@ -34,7 +34,7 @@ export class SpanTable {
       );
   }
 
-  /** Spans by their start. */
+  /** Spans, ordered by start. */
   read(filter: SpanFilter): SpanRecord[] {
     const [column, id] = "traceId" in filter ? ["trace_id", filter.traceId] : ["query_id", filter.queryId];
     return this.db

@@ -1,6 +1,6 @@
 /**
- * The telemetry store in one SQLite file that a worker thread owns: records are gathered here and
- * sent there in batches, and whoever reads asks it too.
+ * The telemetry store in one SQLite file that a worker thread owns: records are collected on this
+ * thread and sent to it in batches; reads go to it too.
  */
 
 import type { Clock } from "../../../context/clock.ts";
@@ -16,24 +16,21 @@ export interface TelemetryOptions
     Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
   readonly clock: Clock;
   /**
-   * Records that may wait to be written, on either thread; default 20,000. Failed queries and
-   * errors may be four times as many.
+   * Records that may wait to be written, on either thread; default 20,000. The bound for failed
+   * queries and errors is four times as high.
    */
   readonly maxPending?: number;
-  /** Size of what may wait, about in bytes; default 64 MiB. */
+  /** Approximate bytes of records that may wait; default 64 MiB. */
   readonly maxPendingBytes?: number;
   /**
-   * Told when a damaged file was set aside and begun anew: what was wrong with it, and where it is
-   * now.
+   * Called when a damaged file was set aside and replaced by an empty one: the damage, and its new
+   * path.
    */
   readonly onRenewal?: (reason: string, kept: string) => void;
-  /**
-   * Told about a write that fails, once until one does not, so that a full disk does not stay
-   * unseen.
-   */
+  /** Called for the first of consecutive failed writes, so that a full disk is noticed. */
   readonly onError?: (error: unknown) => void;
   /**
-   * Told how many records were dropped since the start, at most once a second while the number
+   * Called with the number of records dropped since the start, at most once a second while it
    * grows.
    */
   readonly onDrop?: (dropped: number) => void;
@@ -41,15 +38,15 @@ export interface TelemetryOptions
 
 const WEEK_MS = 7 * 86_400_000;
 const MEBIBYTE = 1024 * 1024;
-/** Time that a record waits for others, and how many and how large they then are at most. */
+/** Time that a record waits for others, and the most records and bytes of a batch. */
 const GATHER_MS = 50;
 const RECORDS_PER_BATCH = 64;
 const BYTES_PER_BATCH = MEBIBYTE / 2;
-/** Room for failed queries and errors, as a multiple of that for all others. */
+/** Factor by which the bounds are higher for failed queries and errors. */
 const ERROR_ROOM = 4;
 const NOTICE_MS = 1_000;
 
-/** Makes the store. The thread is started and the file opened with the first record or question. */
+/** Makes the store. The thread is started and the file opened with the first record or read. */
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
   const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
@@ -100,7 +97,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const waiting = (): number => queries.size + logs.length + spans.length;
 
   /**
-   * Sends what was gathered. Resolves when everything that was sent is written, or dropped: the
+   * Sends the collected records. Resolves when everything sent so far is written or dropped: the
    * thread answers in order.
    */
   const send = (): Promise<void> => {
@@ -119,7 +116,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
 
   const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
 
-  /** Makes room for records among those that wait; false when they are dropped. */
+  /** Admits records to those that wait; false when there is no room and they are dropped. */
   const admit = (bytes: number, failed: boolean, records = 1): boolean => {
     if (!hasRoom(failed ? ERROR_ROOM : 1)) {
       drop(records);
@@ -132,7 +129,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 
   /**
-   * Sends a full batch once the answers that are being given are out, a smaller one after a while.
+   * Schedules the sending of a full batch after the current turn's answers, of a smaller one after
+   * a while.
    */
   const gather = (): void => {
     const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
@@ -152,7 +150,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       gather();
     },
     recordSpans(given) {
-      const bytes = given.reduce((sum, { name, attributes }) => sum + SPAN_BYTES + name.length + sizeOfFacts(attributes), 0);
+      const bytes = given.reduce((sum, { name, attributes }) => sum + SPAN_BYTES + name.length + sizeOfAttributes(attributes), 0);
       if (!admit(bytes, false, given.length)) return;
       for (const span of given) spans.push(span);
       gather();
@@ -189,11 +187,11 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 }
 
-/** Estimated bytes of a span beside its name and facts. */
+/** Estimated bytes of a span beside its name and attributes. */
 const SPAN_BYTES = 200;
 
-function sizeOfFacts(facts: SpanRecord["attributes"]): number {
-  return Object.entries(facts).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+function sizeOfAttributes(attributes: SpanRecord["attributes"]): number {
+  return Object.entries(attributes).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 }
 
 function sizeOf(body: Body | undefined): number {

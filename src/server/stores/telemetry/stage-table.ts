@@ -1,16 +1,16 @@
 /**
- * What is known of the stages that queries left. Their rows are objects of the object store, which
- * go before the rows here do, so that none is forgotten.
+ * Records of the stages of queries. Their rows are objects of the object store, which are deleted
+ * before their records, so that none is left behind.
  */
 
 import type { Database } from "bun:sqlite";
 import type { ExpiredStages, StageRecord } from "./store.ts";
 
-/** Limits beyond which stages go. */
+/** Limits beyond which stages expire. */
 export interface StageLimits {
-  /** Stages of queries that arrived earlier go; epoch milliseconds. */
+  /** Stages of queries that started earlier expire; epoch milliseconds. */
   readonly since: number;
-  /** Size of all stages' objects above which the oldest go, in bytes. */
+  /** Size of all stages' objects above which the oldest expire, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -43,7 +43,7 @@ export class StageTable {
       .map((row) => ({ ...row, columns: JSON.parse(row.columns) as string[] }));
   }
 
-  /** The queries whose stages are to go, with their objects. */
+  /** The queries whose stages have expired, with their objects. */
   expired({ since, maxBytes }: StageLimits): ExpiredStages {
     const runs = this.db
       .query<{ queryId: string; startedAt: number; bytes: number }, []>(
@@ -59,7 +59,7 @@ export class StageTable {
     return { queryIds, objects: queryIds.flatMap((queryId) => this.read(queryId).flatMap(({ sha256 }) => sha256 || [])) };
   }
 
-  /** Forgets queries' stages. */
+  /** Removes the stages of queries. */
   forget(queryIds: readonly string[]): void {
     const remove = this.db.query("delete from plan_stage where query_id = ?");
     this.db.transaction(() => {

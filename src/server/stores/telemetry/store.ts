@@ -1,13 +1,10 @@
 /**
- * The telemetry store: what the server did, for people to look at. Records are handed over without
- * waiting and written by a thread of their own; when they come faster than they can be written,
- * those that find no room are dropped and counted. Nothing here is needed to answer a query.
+ * The telemetry store: logged queries, log lines, spans and stages, for people to read. Records are
+ * handed over without waiting and written by a separate thread; when they come faster than they can
+ * be written, the excess is dropped and counted. No answer to a query depends on it.
  */
 
-/**
- * How a query's bodies are written: the JSON of the query API, or the contract's messages in
- * binary.
- */
+/** Encoding of a query's bodies: the JSON of the query API, or the contract's binary messages. */
 export type BodyEncoding = "json" | "proto";
 
 /** A request or a response as it was sent: text for `json`, bytes for `proto`. */
@@ -25,20 +22,20 @@ export interface QueryLogEntry {
   readonly correlationId: string;
   /** Errors in the response, or 1 when the query was refused. */
   readonly errorCount: number;
-  /** Why there is no response. */
+  /** Reason why there is no response. */
   readonly error?: string;
   readonly encoding: BodyEncoding;
   readonly request: Body;
   /** Absent when the query was refused or the server failed. */
   readonly response?: Body;
   /**
-   * Where each value of the response came from: a line each, `+` when the online store served it,
-   * then the FQN of the resolver that computed it.
+   * Origins of the response's values, a line for each: `+` when the online store served it, then
+   * the FQN of the resolver that computed it.
    */
   readonly origins: string;
 }
 
-/** A row of the list of queries. */
+/** An entry of a list of queries. */
 export type QueryLogSummary = Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins">;
 
 /** A line logged by a deployment: its build, or user code. */
@@ -53,7 +50,7 @@ export interface LogEntry {
   readonly text: string;
 }
 
-/** Kinds of work that a span can be. */
+/** Kind of work that a span measures. */
 export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
 
 /** A piece of work of a traced query. */
@@ -62,7 +59,7 @@ export interface SpanRecord {
   readonly traceId: string;
   /** 16 hex digits. */
   readonly spanId: string;
-  /** The span that it is a part of; empty for a first one whose caller sent none. */
+  /** The parent span; empty for a root whose caller sent none. */
   readonly parentSpanId: string;
   readonly kind: SpanKind;
   readonly name: string;
@@ -71,20 +68,20 @@ export interface SpanRecord {
   readonly durationMs: number;
   /** Message of the error; empty = none. */
   readonly error: string;
-  /** Facts by name. */
+  /** Attributes by name. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly queryId: string;
   readonly environmentId: string;
   readonly deploymentId: string;
 }
 
-/** Choice of spans: those of a trace, which can have more than one query, or those of a query. */
+/** Selection of spans: those of a trace, which may have several queries, or those of a query. */
 export type SpanFilter = { readonly traceId: string } | { readonly queryId: string };
 
-/** Record of a stage that a query left; its rows are in an object. */
+/** Record of a stage of a query; its rows are in an object. */
 export interface StageRecord {
   readonly queryId: string;
-  /** Its place among the query's stages, from 0. */
+  /** Its position among the query's stages, from 0. */
   readonly stage: number;
   readonly environmentId: string;
   /** Epoch milliseconds at which the query arrived. */
@@ -93,28 +90,28 @@ export interface StageRecord {
   readonly kind: string;
   /** Provider of the values; empty = a join. */
   readonly provider: string;
-  /** The path whose rows they are. */
+  /** The relation path of its rows. */
   readonly path: string;
   readonly rows: number;
   readonly columns: readonly string[];
-  /** Why the rows are not kept; empty = they are. */
+  /** Reason why the rows are not stored; empty = they are. */
   readonly omitted: string;
-  /** Digest of the object with the rows; empty = not kept. */
+  /** SHA-256 of the object with the rows; empty = not stored. */
   readonly sha256: string;
-  /** Of the object, in bytes. */
+  /** Size of the object in bytes. */
   readonly size: number;
 }
 
-/** Bounds of a record's time, epoch milliseconds: that of a query's start, or of a line. */
+/** Bounds of a record's time, a query's start or a line's time, in epoch milliseconds. */
 export interface RecordedBounds {
-  /** Inclusive; default: the beginning. */
+  /** Inclusive; default: unbounded. */
   readonly from?: number;
-  /** Exclusive; default: the end. */
+  /** Exclusive; default: unbounded. */
   readonly before?: number;
 }
 
 /**
- * Choice of queries: those of an environment or of one of its deployments within the bounds, at
+ * Selection of queries: those of an environment or of one of its deployments within the bounds, at
  * most the newest `limit`.
  */
 export interface QueryLogFilter extends RecordedBounds {
@@ -124,7 +121,8 @@ export interface QueryLogFilter extends RecordedBounds {
 }
 
 /**
- * Choice of lines: those of a deployment or a query within the bounds, at most the newest `limit`.
+ * Selection of log lines: those of a deployment or a query within the bounds, at most the newest
+ * `limit`.
  */
 export interface LogFilter extends RecordedBounds {
   readonly deploymentId?: string;
@@ -132,56 +130,53 @@ export interface LogFilter extends RecordedBounds {
   readonly limit: number;
 }
 
-/** Queries whose stages are to go, with the objects that hold the rows. */
+/** Queries whose stages have expired, with the objects that hold the rows. */
 export interface ExpiredStages {
   readonly queryIds: readonly string[];
-  /** Digests. */
+  /** SHA-256 digests. */
   readonly objects: readonly string[];
 }
 
 /** The store. */
 export interface TelemetryStore {
-  /**
-   * Takes a query; never waits, never throws. One that failed is kept when others are dropped
-   * already, up to a limit of its own.
-   */
+  /** Records a query; never waits, never throws. Failed queries have a higher bound than others. */
   recordQuery(entry: QueryLogEntry): void;
-  /** Takes a log line; never waits, never throws. Errors are kept as failed queries are. */
+  /** Records a log line; never waits, never throws. Errors have the bound of failed queries. */
   recordLog(entry: LogEntry): void;
-  /** Takes the spans of a query, all or none; never waits, never throws. */
+  /** Records the spans of a query, all or none; never waits, never throws. */
   recordSpans(spans: readonly SpanRecord[]): void;
-  /** Whether a query recorded now will be kept: a link to its page is given only then. */
+  /** Whether a query recorded now will be stored; only then is a link to its page returned. */
   hasRoom(): boolean;
-  /** A query by its id, also one that was recorded just now. */
+  /** A query by its id, including one that was just recorded. */
   query(queryId: string): Promise<QueryLogEntry | undefined>;
   /** Queries, newest first. */
   queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
   /** Log lines, oldest first. */
   logs(filter: LogFilter): Promise<LogEntry[]>;
-  /** Spans by their start, also those that were recorded just now. */
+  /** Spans ordered by start, including those that were just recorded. */
   spans(filter: SpanFilter): Promise<SpanRecord[]>;
   /**
-   * Keeps what is known of a query's stages. Resolves when it is written: before the objects are,
-   * so that none is forgotten.
+   * Stores the records of a query's stages. To be awaited before the objects are put, so that every
+   * object has a record.
    */
   keepStages(stages: readonly StageRecord[]): Promise<void>;
   /** The stages of a query, in order; none of one that is too old. */
   stages(queryId: string): Promise<StageRecord[]>;
   /**
-   * The queries whose stages are too old, or for whose objects there is no room beside those of
-   * newer ones. They stay known until `forgetStages`: who owns the objects deletes those first, so
-   * that none is left behind.
+   * The queries whose stages are too old, or whose objects exceed the size limit together with
+   * those of newer ones. Their records stay until `forgetStages`: the owner of the objects deletes
+   * those first, so that none is left behind.
    */
   expiredStages(): Promise<ExpiredStages>;
-  /** Forgets the stages of queries. */
+  /** Removes the records of queries' stages. */
   forgetStages(queryIds: readonly string[]): Promise<void>;
   /**
-   * Records that were dropped since the start: too many came at once, or they could not be written.
+   * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;
   /** Writes and reads a log line. Rejects when that fails. */
   probe(): Promise<void>;
-  /** Resolves when what was recorded before is written, or dropped. */
+  /** Resolves when everything recorded so far is written or dropped. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,55 +1,55 @@
-/** A worker's place in the pool, and the calls that were sent to it. */
+/** A worker of the pool with the calls that were sent to it. */
 
 import type { ResolverCall, ResolverResult } from "./pool.ts";
 import type { Worker } from "./worker.ts";
 
 /**
- * A call that has no result yet, or whose worker still has to be rid of it. Times are those of
+ * A call without a result, or one that timed out and still occupies its worker. Times are those of
  * `performance.now()`.
  */
 export interface Pending {
-  /** Its id on the worker that has it; a call that is sent again gets another. */
+  /** Its id on its worker; a call that is sent again gets a new one. */
   id: number;
   readonly call: ResolverCall;
   readonly isAsync: boolean;
   /** Time allowed, in milliseconds. */
   readonly limitMs: number;
   readonly deadline: number;
-  /** Gives the caller its result; later results are ignored. */
+  /** Resolves the caller's promise; later results are ignored. */
   readonly resolve: (result: ResolverResult) => void;
   /** Whether the caller has its result. */
   settled: boolean;
-  /** Whether the worker was asked to give it back because another call holds it up. */
+  /** Whether it was requested back from the worker, because a slow call is before it. */
   recalled: boolean;
-  /** When the worker is killed unless it has given the call up by then. */
+  /** Time at which the worker is killed unless it has given the call up; Infinity = none. */
   killAt: number;
 }
 
 /** A worker with its calls. */
-export class Slot {
+export class WorkerSlot {
   state: "starting" | "ready" | "ending" = "starting";
-  /** Calls for the main thread, in the order in which it takes them; the first one is running. */
+  /** Calls for the worker's main thread, in order; the first one is running. */
   queue: Pending[] = [];
-  /** Calls on the event loop. */
+  /** Calls on the worker's event loop. */
   readonly concurrent = new Map<number, Pending>();
-  /** When the first of the queue began, as far as can be told from here. */
+  /** Estimated time at which the first call of the queue began. */
   headSince = 0;
   /** Milliseconds that the queue is expected to take. */
   expectedMs = 0;
-  /** The call that the worker is killed for. */
+  /** The call because of which the worker is killed. */
   overrunner: Pending | undefined;
   readonly worker: Worker;
-  constructor(start: (slot: Slot) => Worker) {
+  constructor(start: (slot: WorkerSlot) => Worker) {
     this.worker = start(this);
   }
 
-  /** Every call that this worker has. */
+  /** All calls of this worker. */
   *pending(): Generator<Pending> {
     yield* this.queue;
     yield* this.concurrent.values();
   }
 
-  /** Takes out the call of a RESULT frame. */
+  /** Removes the call of a RESULT frame; returns it. */
   take(id: number): Pending | undefined {
     const concurrent = this.concurrent.get(id);
     if (concurrent) {
