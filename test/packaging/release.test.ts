@@ -64,7 +64,6 @@ function copyOfSources(name: string): string {
     "README.md",
     "CHANGELOG.md",
     "install.sh",
-    "install.ps1",
   ])
     if (existsSync(join(ROOT, entry))) cpSync(join(ROOT, entry), join(copy, entry), { recursive: true });
   const linked = Bun.spawnSync(["cp", "-al", `${join(ROOT, "node_modules")}/.`, mkdirAt(copy, "node_modules")]);

@@ -25,7 +25,7 @@ import type { DataDirectory } from "./data-directory.ts";
 import { openStores } from "./open-stores.ts";
 import type { StartOptions } from "./options.ts";
 import type { StoreSettings } from "./store-settings.ts";
-import { type Sweep, startSweep } from "./sweep.ts";
+import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 
 /** Milliseconds between two sweeps for what has expired. */
 const STAGES_SWEEP_MS = 60_000;
@@ -108,13 +108,13 @@ export async function openParts({
     return nodeId;
   };
   const sweeps: Sweep[] = [];
-  const sweep = (of: string, everyMs: number, run: (signal: AbortSignal) => Promise<unknown>): void => {
+  const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
-    sweeps.push(startSweep(run, { everyMs, clock, onError }));
+    sweeps.push(startSweep(run, { ...times, clock, onError }));
   };
   const online = once(async () => {
     const store = await stores.online();
-    sweep("online values", ONLINE_SWEEP_MS, (signal) => store.sweep(signal));
+    sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
   const offline = once(stores.offline);
@@ -124,7 +124,7 @@ export async function openParts({
   });
   const telemetry = once(async () => {
     const store = await stores.telemetry();
-    sweep("stages of queries", STAGES_SWEEP_MS, async () => {
+    sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
     });

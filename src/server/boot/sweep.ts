@@ -6,6 +6,8 @@ import type { Clock } from "../../context/clock.ts";
 export interface SweepOptions {
   /** Milliseconds from the end of one run to the beginning of the next. */
   readonly everyMs: number;
+  /** Milliseconds before the first run; default: `everyMs`. */
+  readonly firstMs?: number;
   readonly clock: Clock;
   /** Called when a run failed; the next one follows nevertheless. */
   readonly onError: (error: unknown) => void;
@@ -20,15 +22,18 @@ export interface Sweep {
 }
 
 /**
- * Repeats a run, the first time after `everyMs`.
+ * Repeats a run, the first time after `firstMs`.
  * @param run given a signal that is aborted when the sweep stops
  */
-export function startSweep(run: (signal: AbortSignal) => Promise<unknown>, { everyMs, clock, onError }: SweepOptions): Sweep {
+export function startSweep(
+  run: (signal: AbortSignal) => Promise<unknown>,
+  { everyMs, firstMs = everyMs, clock, onError }: SweepOptions,
+): Sweep {
   const stopping = new AbortController();
   const { signal } = stopping;
   const repeat = async (): Promise<void> => {
-    while (true) {
-      await clock.sleep(everyMs, signal).catch(() => undefined);
+    for (let pauseMs = firstMs; ; pauseMs = everyMs) {
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       await run(signal).catch(onError);
     }

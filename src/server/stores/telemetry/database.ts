@@ -160,14 +160,20 @@ export class TelemetryDatabase {
     this.#stages.write(stages);
   }
 
-  /** The stages of a query, in order. */
-  stages(queryId: string): StageRecord[] {
-    return this.#stages.read(queryId);
+  /** The stages of a query, in order; none of one that is too old. */
+  stages(queryId: string, now: number): StageRecord[] {
+    const since = this.#keptSince(now);
+    return this.#stages.read(queryId).filter(({ startedAt }) => startedAt >= since);
   }
 
   /** The queries whose stages are to go now, and the objects to be deleted first. */
   expiredStages(now: number): ExpiredStages {
-    return this.#stages.expired({ since: Math.max(now - this.file.ttlMs, this.#cutAt), maxBytes: this.file.maxStageBytes });
+    return this.#stages.expired({ since: this.#keptSince(now), maxBytes: this.file.maxStageBytes });
+  }
+
+  /** Stages of queries that arrived earlier are gone; epoch milliseconds. */
+  #keptSince(now: number): number {
+    return Math.max(now - this.file.ttlMs, this.#cutAt);
   }
 
   /** Forgets the stages of queries, their objects being deleted. */

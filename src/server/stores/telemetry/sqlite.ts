@@ -175,7 +175,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       return thread.call("spans", [filter]);
     },
     keepStages: (stages) => thread.call("keepStages", [stages]),
-    stages: (queryId) => thread.call("stages", [queryId]),
+    stages: (queryId) => thread.call("stages", [queryId, clock.now()]),
     expiredStages: () => thread.call("expiredStages", [clock.now()]),
     forgetStages: (queryIds) => thread.call("forgetStages", [queryIds]),
     dropped: () => dropped,

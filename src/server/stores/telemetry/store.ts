@@ -165,7 +165,7 @@ export interface TelemetryStore {
    * so that none is forgotten.
    */
   keepStages(stages: readonly StageRecord[]): Promise<void>;
-  /** The stages of a query, in order. */
+  /** The stages of a query, in order; none of one that is too old. */
   stages(queryId: string): Promise<StageRecord[]>;
   /**
    * The queries whose stages are too old, or for whose objects there is no room beside those of

@@ -184,13 +184,13 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
       expect(await store.expiredStages()).toEqual({ queryIds: [], objects: [] });
     });
 
-    test("expire with their query's age, and stay known until they are forgotten", async () => {
+    test("expire with their query's age; their objects stay known until they are forgotten", async () => {
       await store.keepStages([stage("q1", 0), stage("q1", 1, { sha256: "", size: 0 })]);
       clock.advance(KEPT.ttlMs + 1_000);
       await store.keepStages([stage("q2", 0)]);
       const expired = { queryIds: ["q1"], objects: ["q1-0"] };
       expect(await store.expiredStages()).toEqual(expired);
-      expect([await store.expiredStages(), (await store.stages("q1")).length]).toEqual([expired, 2]);
+      expect([await store.expiredStages(), await store.stages("q1")]).toEqual([expired, []]);
       await store.forgetStages(["q1"]);
       expect(await store.expiredStages()).toEqual({ queryIds: [], objects: [] });
       expect([await store.stages("q1"), (await store.stages("q2")).length]).toEqual([[], 1]);
