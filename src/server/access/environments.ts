@@ -2,7 +2,7 @@
 
 import type { EnvironmentName, EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 
-/** Name of the environment that is meant when none is named. */
+/** Name of the environment that a request without one means. */
 export const DEFAULT_ENVIRONMENT = "default";
 
 const MOST_REMEMBERED = 10_000;

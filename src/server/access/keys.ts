@@ -30,11 +30,11 @@ export type KeyRing = readonly DerivedKey[];
 export interface ServerKeys {
   /** Whether the secret was made by this start, so that earlier signatures are not valid. */
   readonly isNew: boolean;
-  /** Sign access tokens. */
+  /** Keys for access tokens. */
   readonly tokens: KeyRing;
-  /** Sign addresses of objects, and page tokens. */
+  /** Keys for addresses of objects, and for page tokens. */
   readonly objects: KeyRing;
-  /** Sign the forms of the login page. */
+  /** Keys for the forms of the login page. */
   readonly forms: KeyRing;
 }
 

@@ -40,8 +40,8 @@ export interface KnownStores {
 const NOTE = "stores.json";
 
 /**
- * Reads the note. Where a version of svc wrote none, or the note lacks the metadata because a start
- * ended between the two, other files tell whether the store existed.
+ * Reads the note. When an older version of svc wrote none, or a start ended before it noted the
+ * metadata, other files tell whether the store existed.
  * @throws StartError when a store is missing; nothing was changed then
  */
 export function readKnownStores(

@@ -1,4 +1,4 @@
-/** The options of a server's start. */
+/** Options of a server: its address, its data directory, its stores and limits. */
 
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -7,7 +7,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { CertificateFiles } from "../wire/http/certificate.ts";
 
-/** Options of a server. */
+/** Options of `start`. */
 export interface StartOptions {
   /** Address to bind; default 127.0.0.1. */
   readonly host?: string;

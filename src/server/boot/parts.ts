@@ -27,7 +27,7 @@ import type { StartOptions } from "./options.ts";
 import type { StoreSettings } from "./store-settings.ts";
 import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 
-/** Milliseconds between two sweeps for what has expired. */
+/** Milliseconds between two sweeps for expired stages, and for expired online values. */
 const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */

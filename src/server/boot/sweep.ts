@@ -22,7 +22,7 @@ export interface Sweep {
 }
 
 /**
- * Repeats a run, the first time after `firstMs`.
+ * Starts a sweep, which calls `run` repeatedly, first after `firstMs`.
  * @param run given a signal that is aborted when the sweep stops
  */
 export function startSweep(

@@ -185,8 +185,8 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         return;
       case "stopping":
       case "lost": {
-        const wasOurs = await writeWithRetry(job, () => jobs.release(lease));
-        if (!wasOurs) log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
+        const wasHeld = await writeWithRetry(job, () => jobs.release(lease));
+        if (!wasHeld) log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
         return;
       }
       case "cancelled":
@@ -226,11 +226,11 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   const run = async (): Promise<void> => {
-    for (let isOurs = false; !stopping.signal.aborted; ) {
+    for (let hasAbandoned = false; !stopping.signal.aborted; ) {
       pause.clear();
       try {
-        if (!isOurs) await jobs.abandon(node);
-        isOurs = true;
+        if (!hasAbandoned) await jobs.abandon(node);
+        hasAbandoned = true;
         const limit = isDraining ? 0 : slots - running.size;
         const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
         claimed.forEach(begin);

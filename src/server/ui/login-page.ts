@@ -80,8 +80,8 @@ ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">
 async function decide(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
   const { keys, log, loginSessions } = platform;
   const form = new URLSearchParams(new TextDecoder().decode(await readBody(request, MAX_FORM_BYTES)));
-  const isOurs = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
-  if (!isOurs)
+  const isFromOwnPage = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
+  if (!isFromOwnPage)
     return respond(platform, "Not decided", html`<p>The decision did not come from this server's page. Open the link again.</p>`, 403);
   const answer = ANSWERS.find((one) => one === form.get("decision"));
   if (!answer) return respond(platform, "Not decided", html`<p>The decision must be one of the page's buttons.</p>`, 400);
