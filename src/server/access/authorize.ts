@@ -1,5 +1,5 @@
 /**
- * Who calls, and whether they may: the bearer token or the browser session of a request against the
+ * Authentication and authorization of requests: their bearer token or browser session against the
  * permission that a method names.
  */
 
@@ -10,7 +10,10 @@ import type { Callers } from "./callers.ts";
 import type { PermissionName } from "./permissions.ts";
 import { type Caller, TokenRefused } from "./tokens.ts";
 
-/** The name that a client must hold for a method; undefined for methods that need none by name. */
+/**
+ * The name of the permission that a client needs for a method; undefined when the method needs none
+ * by name.
+ */
 export function requiredPermission(permission: Permission): PermissionName | undefined {
   switch (permission) {
     case Permission.READ:
@@ -34,7 +37,7 @@ export function hasCredentials(headers: Headers): boolean {
 const LOGIN_HINT = "Run `svc login`.";
 
 /**
- * The caller of a request by its `Authorization: Bearer` header, else by both halves of a browser
+ * The caller of a request, by its `Authorization: Bearer` header, else by both halves of a browser
  * session. Throws Failure unauthenticated.
  */
 export async function authenticate(callers: Callers, headers: Headers): Promise<Caller> {
@@ -56,9 +59,9 @@ export async function authenticate(callers: Callers, headers: Headers): Promise<
 }
 
 /**
- * Checks that a request may do what needs `permission`, and says who calls; undefined for what
- * needs no credentials. A method whose permission was never stated is refused, so that forgetting
- * it opens no door. Throws Failure.
+ * Checks that a request has `permission`, and returns its caller; undefined for PUBLIC, which needs
+ * no credentials. A method that states no permission is refused, so that forgetting it grants no
+ * access. Throws Failure unauthenticated or permission_denied.
  */
 export async function authorize(callers: Callers, headers: Headers, permission: Permission): Promise<Caller | undefined> {
   if (permission === Permission.PUBLIC) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Browser sessions: a client makes an entry, a one-time code, and the browser that comes with it is
- * logged in as the client. A session has two halves. The cookie is sent to every port of the host,
- * so other programs there may see it; the page key is kept in the storage of this origin, and
- * scripts that read it cannot read the cookie. So only both together are a session.
+ * Browser sessions: a client makes an entry, which is a one-time code, and the browser that redeems
+ * it is logged in as the client. A session has two halves, and requests need both. The cookie is
+ * sent to every port of the host, so other programs there may see it; the page key is kept in the
+ * storage of this origin, and scripts that read it cannot read the cookie.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -19,7 +19,7 @@ import type { Caller } from "./tokens.ts";
 const ENTRY_LIFETIME_MS = 120_000;
 /** Milliseconds without use after which a session ends. */
 const SESSION_IDLE_MS = 12 * 3_600_000;
-/** Milliseconds after which a session ends, however much it is used. */
+/** Milliseconds after which a session ends even when it is used. */
 const SESSION_LIFETIME_MS = 30 * 86_400_000;
 /** Header of the page key. */
 export const PAGE_KEY_HEADER = "svc-page-key";
@@ -29,7 +29,7 @@ const MOST_SESSIONS = 50;
 const MOST_PATH_CHARACTERS = 2048;
 const USE_NOTED_EVERY_MS = 60_000;
 
-/** A session that was opened: both halves, given out once. */
+/** A new session with both halves, which are returned this once only. */
 export interface OpenedSession {
   readonly cookie: string;
   readonly pageKey: string;
@@ -49,13 +49,19 @@ export interface BrowserSessions {
     readOnly: boolean,
   ): Promise<{ readonly code: string; readonly path: string; readonly expiresAt: number }>;
   /**
-   * Opens the session of an entry, once; the one that the request comes with ends. Undefined when
-   * the code is of no entry.
+   * Opens the session of an entry, once; a session that the request already has ends. Undefined
+   * when there is no entry with the code.
    */
   redeem(code: string, headers: Headers): Promise<OpenedSession | undefined>;
-  /** Who a request with both halves of a session calls for. */
+  /**
+   * The caller of a request with both halves of a session; undefined when there is no such session
+   * or its client is gone.
+   */
   callerOf(headers: Headers): Promise<Caller | undefined>;
-  /** Sessions of a client, or of all clients of the team; last used first. */
+  /**
+   * Sessions of a client, or of all clients of the team when `clientId` is undefined; last used
+   * first.
+   */
   list(teamId: string, clientId: string | undefined): Promise<(BrowserSessionRecord & { readonly clientName: string })[]>;
   end(ids: readonly string[]): Promise<void>;
   /** `Set-Cookie` of a session's cookie, or of its removal. */
@@ -155,8 +161,8 @@ export function createBrowserSessions(options: {
 }
 
 /**
- * A path as it stands in an address of this server; undefined when it would lead to another, as
- * `/.//host` does once it is `//host`.
+ * A path of this server, normalized; undefined when it would lead to another host, as `/.//host`
+ * does once it is normalized to `//host`.
  */
 function ownPath(given: string): string | undefined {
   if (given === "") return "/";

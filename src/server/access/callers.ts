@@ -1,6 +1,6 @@
 /**
- * Who sent a request: the client of a bearer token, or of a browser session. Both are callers only
- * as long as the client exists.
+ * The callers of requests: clients, by a bearer token or a browser session. A token or session is
+ * valid only as long as its client exists.
  */
 
 import { whenThere } from "../at-once.ts";
@@ -8,18 +8,21 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 import type { Clients } from "./clients.ts";
 import { type Caller, TokenRefused, type Tokens } from "./tokens.ts";
 
-/** Finds callers. */
+/** The lookup of callers. */
 export interface Callers {
   /**
-   * The caller of a bearer token; at once when token and client are remembered. Throws, or rejects
-   * with, TokenRefused.
+   * The caller of a bearer token, without a promise when token and client are remembered. Throws,
+   * or rejects with, TokenRefused.
    */
   ofToken(token: string): Caller | Promise<Caller>;
-  /** The caller of a browser session, from both of its halves; undefined when they are none. */
+  /**
+   * The caller of a browser session, from both of its halves; undefined when there is no such
+   * session.
+   */
   ofSession(headers: Headers): Promise<Caller | undefined>;
 }
 
-/** Makes what finds the callers of a server. */
+/** Makes the lookup of callers. */
 export function createCallers(options: {
   readonly tokens: Pick<Tokens, "verify">;
   readonly clients: Clients;

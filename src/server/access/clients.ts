@@ -1,7 +1,7 @@
 /**
- * Clients as requests see them: who exists is remembered, because every request asks, and forgotten
- * the moment that a client is deleted, on this node or on another. Should the word of another node
- * be lost, all are forgotten twice a minute.
+ * A cache of clients, because every request looks one up. A client is forgotten as soon as it is
+ * deleted, on this node or on another; all are forgotten twice a minute, in case the notification
+ * of another node was lost.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -16,18 +16,20 @@ const MOST_REMEMBERED = 10_000;
 
 /** The clients of a server. */
 export interface Clients {
-  /** A client that exists; at once when it is remembered. */
+  /**
+   * A client by its id, without a promise when it is remembered; undefined when it does not exist.
+   */
   find(id: string): ClientRecord | undefined | Promise<ClientRecord | undefined>;
-  /** Says that a client calls now. */
+  /** Notes that a client was used now. */
   used(id: string): void;
   /** The clients of a team, oldest first. */
   list(teamId: string): Promise<ClientRecord[]>;
   /**
-   * Takes a client's credentials back; gives the number of browser sessions that ended with it.
-   * Undefined when there is no such client.
+   * Deletes a client with its credentials, and returns the number of its browser sessions, which
+   * end. Undefined when there is no such client.
    */
   delete(id: string): Promise<number | undefined>;
-  /** Makes the next request look again whether a client exists. */
+  /** Makes the next request look the client up in the store. */
   forget(id: string): void;
   /** Stops listening to other nodes. */
   close(): Promise<void>;
@@ -39,8 +41,8 @@ interface Remembered {
 }
 
 /**
- * Makes the clients of a server. `owner` exists beside those of the store, as long as this server
- * runs.
+ * Makes the clients of a server. `owner` is a client beside those of the store as long as this
+ * server runs.
  */
 export function createClients(options: {
   readonly metadata: IdentityStore;

@@ -1,11 +1,8 @@
-/**
- * Environments as requests see them: whoever was found is remembered, because every query asks for
- * its environment.
- */
+/** A cache of environments, because every query looks one up. */
 
 import type { EnvironmentName, EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 
-/** Name of the environment that is meant when none is named. */
+/** Name of the environment that a request without one means. */
 export const DEFAULT_ENVIRONMENT = "default";
 
 const MOST_REMEMBERED = 10_000;
@@ -13,16 +10,16 @@ const MOST_REMEMBERED = 10_000;
 /** The environments of a server. */
 export interface Environments {
   /**
-   * The environment of a name; at once when it is remembered. An empty name means the one that is
-   * called `default`, or else the first by name.
+   * The environment of a name or id, without a promise when it is remembered; undefined when there
+   * is none. An empty name means the environment `default`, else the first by name.
    */
   find(wanted: EnvironmentName): EnvironmentRecord | undefined | Promise<EnvironmentRecord | undefined>;
-  /** Environments of a team, by name; with the id or name of a project, those of it. */
-  list(teamId: string, project?: string): Promise<EnvironmentRecord[]>;
   /**
-   * Makes the next request look again. Whoever adds, renames or removes an environment calls it, on
-   * every node.
+   * Environments of a team, sorted by name; with the id or name of a project, only those of the
+   * project.
    */
+  list(teamId: string, project?: string): Promise<EnvironmentRecord[]>;
+  /** Forgets all environments. To be called on every node when one is added, renamed or removed. */
   invalidate(): void;
 }
 
@@ -35,16 +32,16 @@ export function createEnvironments(metadata: Pick<IdentityStore, "environments" 
       ({ projectId, projectName }) => project === "" || projectId === project || projectName === project,
     );
 
-  const look = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
+  const findStored = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
     if (wanted.environment !== "") return metadata.findEnvironment(wanted);
     const found = await metadata.findEnvironment({ ...wanted, environment: DEFAULT_ENVIRONMENT });
     return found ?? (await list(wanted.teamId, wanted.project))[0];
   };
 
   const load = async (wanted: EnvironmentName, key: string): Promise<EnvironmentRecord | undefined> => {
-    const asked = remembered;
-    const found = await look(wanted);
-    if (found && asked.size < MOST_REMEMBERED) asked.set(key, found);
+    const table = remembered;
+    const found = await findStored(wanted);
+    if (found && table.size < MOST_REMEMBERED) table.set(key, found);
     return found;
   };
 

@@ -1,6 +1,6 @@
 /**
- * What a first start creates: a team, a project, an environment and credentials for the one who
- * started it.
+ * The first tenant, which the first start creates: a team, a project, an environment, and
+ * credentials for the person who started the server.
  */
 
 import { newId } from "../identifier.ts";
@@ -17,7 +17,7 @@ export interface InitialCredentials {
 }
 
 /**
- * Creates all of it in an empty store and gives the credentials; undefined when the store is not
+ * Creates the tenant in an empty store and returns its credentials; undefined when the store is not
  * empty.
  */
 export async function createFirstTenant(metadata: IdentityStore, now: number): Promise<InitialCredentials | undefined> {

@@ -1,8 +1,8 @@
 /**
- * The server's keys: secrets of 32 random bytes, from which keys for each purpose are derived. One
- * server makes its own, in a file that only its owner may read; several nodes are given the same.
- * The first key signs, and what any of them signed is taken: so a key is changed by putting a new
- * one in front, and the old one is removed when nothing that it signed is needed any more.
+ * The server's keys: secrets of 32 random bytes, from which keys for each purpose are derived. A
+ * single server makes its own, in a file that only its owner may read; several nodes are given the
+ * same keys. The first key signs, and all of them verify. A key is rotated by putting a new one in
+ * front and removing the old one when nothing that it signed is needed any more.
  */
 
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export const KEY_VARIABLE = "SVC_SERVER_KEY";
 
 /** A key for one purpose. */
 export interface DerivedKey {
-  /** Twelve hex digits that follow from the key and tell nothing of it. */
+  /** Twelve hex digits that are derived from the key and reveal nothing of it. */
   readonly id: string;
   readonly secret: Uint8Array;
 }
@@ -26,15 +26,15 @@ export interface DerivedKey {
 /** The keys for one purpose: the first signs, all verify. There is at least one. */
 export type KeyRing = readonly DerivedKey[];
 
-/** The keys of a server. They stay the same as long as what they were read from does. */
+/** The keys of a server, derived from its secrets: the same secrets give the same keys. */
 export interface ServerKeys {
-  /** Whether the key was made just now: what an earlier one signed is not taken. */
+  /** Whether the secret was made by this start, so that earlier signatures are not valid. */
   readonly isNew: boolean;
-  /** Sign access tokens. */
+  /** Keys for access tokens. */
   readonly tokens: KeyRing;
-  /** Sign addresses of objects, and page tokens. */
+  /** Keys for addresses of objects, and for page tokens. */
   readonly objects: KeyRing;
-  /** Sign the forms of the login page. */
+  /** Keys for the forms of the login page. */
   readonly forms: KeyRing;
 }
 
@@ -43,10 +43,10 @@ const MOST_KEYS = 16;
 const FORMAT = `Expected keys of ${KEY_BYTES} bytes in base64, one in a line: the first signs, all are taken. \`head -c ${KEY_BYTES} /dev/urandom | base64\` makes one.`;
 
 /**
- * Reads the keys: those that the environment gives, else those of the server's own file, which is
- * created when it is not there. A file of 32 bytes is one key; any other is text with a key in each
- * line, in base64, and comments behind `#`. Throws StartError for a file that is open to others,
- * cannot be read or has no keys.
+ * Reads the keys from the environment, else from the server's own file, which is created when it
+ * does not exist. A file of 32 bytes is one key; any other is text with a key in base64 on each
+ * line, and comments after `#`. Throws StartError for a file that is open to others, cannot be read
+ * or has no keys.
  */
 export function loadServerKeys(path: string, env: Readonly<Record<string, string | undefined>> = {}): ServerKeys {
   const { [KEY_FILE_VARIABLE]: sharedPath, [KEY_VARIABLE]: given } = env;
@@ -84,8 +84,8 @@ export function isSignedBy(ring: KeyRing, parts: readonly string[], signature: s
 }
 
 /**
- * The key of an id; without one the oldest, which is the last: what has no id was signed by a
- * version that had one key.
+ * The key with an id; for an undefined id the last key, which is the oldest: signatures without an
+ * id are of a version that had one key.
  */
 export function keyNamed(ring: KeyRing, id: string | undefined): DerivedKey | undefined {
   return id === undefined ? ring.at(-1) : ring.find((key) => key.id === id);
@@ -125,7 +125,7 @@ function decodeKey(word: string): Uint8Array | undefined {
   }
 }
 
-/** The content of the server's own file: no link, and nobody else may read it. */
+/** The content of the server's own file, which must not be a link nor readable by others. */
 function ownFile(path: string): Uint8Array {
   return readPrivate(path, { flags: constants.O_RDONLY | constants.O_NOFOLLOW, closedTo: 0o077 }, () => {
     throw new StartError(
@@ -137,8 +137,8 @@ function ownFile(path: string): Uint8Array {
 }
 
 /**
- * The content of a file that several nodes share. It may be a link and its group may read it, as
- * where secrets are mounted into containers.
+ * The content of a file that several nodes share. It may be a link and readable by its group, as
+ * secrets that are mounted into containers are.
  */
 function sharedFile(path: string): Uint8Array {
   const refuse = (problem: string, hint: string): never => {

@@ -1,7 +1,7 @@
 /**
- * Login sessions: a command line asks for credentials, a person who is logged in in a browser
- * confirms on a page of this server, and the credentials are given out once. A session ends after
- * ten minutes, whatever became of it.
+ * Login sessions: a command line requests credentials, a person who is logged in with a browser
+ * confirms on a page of this server, and the credentials are returned once. A session ends after
+ * ten minutes, whatever its state.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -13,13 +13,13 @@ import { onlyReading } from "./permissions.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
 
-/** Milliseconds that a session may wait for its person. */
+/** Milliseconds that a session waits for confirmation. */
 export const LOGIN_SESSION_LIFETIME_MS = 600_000;
-/** Sessions that may wait at the same time: of one address, and of all. Anybody may open them. */
+/** Most sessions that wait at the same time, per address and in all: anyone may open them. */
 const MOST_OF_ADDRESS = 50;
 const MOST = 1000;
 
-/** Where a session stands. */
+/** The state of a session for the command line. */
 export type LoginOutcome =
   | { readonly state: "pending" | "denied" | "expired" }
   | { readonly state: "confirmed"; readonly clientId: string; readonly clientSecret: string; readonly environmentId: string };
@@ -32,7 +32,7 @@ export interface LoginView {
   readonly state: LoginSessionRecord["state"] | "expired";
 }
 
-/** What a person decides: the permissions that the command line gets, or nothing. */
+/** A person's decision: all of the person's permissions, those to read only, or denial. */
 export type LoginAnswer = "all" | "read" | "deny";
 
 /** The login sessions of a server. */
@@ -47,10 +47,10 @@ export interface LoginSessions {
    * is unknown or the secret wrong.
    */
   poll(id: string, secret: string): Promise<LoginOutcome | undefined>;
-  /** The session as the page shows it, with `expired` worked in. Undefined when unknown. */
+  /** The session as the page shows it, `expired` if it waited too long. Undefined when unknown. */
   view(id: string): Promise<LoginView | undefined>;
   /**
-   * The person's answer; false when the session no longer waits for one. Throws Failure
+   * Stores the person's decision; false when the session no longer waits for one. Throws Failure
    * permission_denied when the person lacks the permission admin.
    */
   decide(id: string, person: Caller, answer: LoginAnswer): Promise<boolean>;

@@ -1,13 +1,13 @@
 /**
  * Signed addresses of objects: `/v1/objects/<key>?op&size&expires&signature`. The signature covers
- * everything that the address says, so that it opens one object for one purpose until it ends.
+ * all other parts, so that an address is good for one operation on one object until it expires.
  */
 
 import type { Clock } from "../../context/clock.ts";
 import type { ObjectAddresses, ObjectOperation } from "../stores/objects/store.ts";
 import { isSignedBy, type KeyRing, signWith } from "./keys.ts";
 
-/** Milliseconds that a signed address is good for. */
+/** Milliseconds until a signed address expires. */
 const ADDRESS_LIFETIME_MS = 900_000;
 
 const PREFIX = "/v1/objects/";

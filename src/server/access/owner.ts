@@ -1,6 +1,6 @@
 /**
- * The owner of a server: whoever can read its private files. Each start makes him credentials of
- * his own, in a file beside the data that only he may read; they end with the server and are in no
+ * The owner of a server: the user who can read its private files. Each start makes credentials for
+ * the owner, in a private file beside the data; they are valid while the server runs and are in no
  * store. Being on the same machine proves nothing.
  */
 
@@ -17,9 +17,7 @@ export const OWNER_FILE = "server.owner.json";
 /** The owner of a running server. */
 export interface Owner {
   readonly client: ClientRecord;
-  /**
-   * Writes the file; the server at `url` is the one that takes its credentials. Throws DiskError.
-   */
+  /** Writes the credentials with the server's URL to the file. Throws DiskError. */
   announce(url: string): void;
   /** Removes the file. */
   withdraw(): void;

@@ -1,6 +1,6 @@
 /**
- * Permissions by name, as clients and tokens hold them. What a method needs is an option of the
- * method in the contract, see `access.ts`.
+ * Permissions by name, as clients and tokens hold them. The permission that a method needs is an
+ * option of the method in the contract, see `authorize.ts`.
  */
 
 /** Permissions that a client can be given. */
@@ -9,7 +9,7 @@ export const PERMISSION_NAMES = ["read", "query.online", "deploy", "admin"] as c
 /** The name of a permission that a client can be given. */
 export type PermissionName = (typeof PERMISSION_NAMES)[number];
 
-/** What is left of permissions for somebody who may only read. */
+/** The permissions that remain for read-only access. */
 export function onlyReading(permissions: readonly string[]): string[] {
   return permissions.filter((name) => name === ("read" satisfies PermissionName));
 }

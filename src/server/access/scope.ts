@@ -1,6 +1,6 @@
 /**
- * What a request is about: its environment, branch and deployment, from the headers that the
- * client's transport sets. Resolved here and nowhere else.
+ * The scope of a request: its environment, branch and deployment, from the headers that the
+ * client's transport sets. It is resolved here only.
  */
 
 import { didYouMean } from "../../domain/closest.ts";
@@ -18,7 +18,7 @@ export const SCOPE_HEADERS = {
   project: "svc-project",
 } as const;
 
-/** What a request says of its scope: names or ids, empty = not said. */
+/** The scope as a request names it: names or ids, empty = not given. */
 export interface ScopeNames {
   readonly environment: string;
   readonly branch: string;
@@ -26,16 +26,16 @@ export interface ScopeNames {
   readonly project: string;
 }
 
-/** Which deployment a request is about. */
+/** The deployment that a request is about. */
 export interface DeploymentTarget {
   readonly environment: EnvironmentRecord;
   /** Empty = the environment's own. */
   readonly branch: string;
-  /** Empty = the live one of the branch or environment. */
+  /** Empty = the live deployment of the branch or environment. */
   readonly deploymentId: string;
 }
 
-/** The scope that a request's headers say. Throws Failure not_found or invalid_argument. */
+/** The scope that a request's headers name. Throws Failure not_found or invalid_argument. */
 export function resolveScope(environments: Environments, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
   return resolveNames(environments, caller, {
     environment: scopeHeader(headers, "environment"),
@@ -45,14 +45,14 @@ export function resolveScope(environments: Environments, caller: Caller, headers
   });
 }
 
-/** What a request's headers say of a part of the scope; empty = not said. */
+/** One part of the scope from a request's headers; empty = not given. */
 export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
   return decode(headers.get(SCOPE_HEADERS[part]) ?? "");
 }
 
 /**
- * The scope that names say. An environment may be named or given by id; a project narrows the
- * names. Throws Failure not_found or invalid_argument.
+ * The scope of the given names. An environment is given by name or id; a project limits the names
+ * to its own. Throws Failure not_found or invalid_argument.
  */
 export function resolveNames(
   environments: Environments,
@@ -66,7 +66,7 @@ export function resolveNames(
   );
 }
 
-/** Rejects with what there is instead. */
+/** Rejects with a Failure not_found that lists the environments there are. */
 async function noEnvironment(wanted: string, there: Promise<readonly EnvironmentRecord[]>): Promise<never> {
   const names = (await there).map(({ name }) => name);
   const named = wanted || DEFAULT_ENVIRONMENT;
@@ -82,7 +82,7 @@ export function checkBranch(name: string): string {
   return name;
 }
 
-/** Header values are ASCII; names beyond it come percent-encoded. */
+/** The value of a header, which is ASCII: other names come percent-encoded. */
 function decode(value: string): string {
   if (!value.includes("%")) return value;
   try {

@@ -1,7 +1,4 @@
-/**
- * Random secrets and how they are kept: 256 bits from the system, stored as their SHA-256, compared
- * in constant time.
- */
+/** Random secrets: 256 bits from the system, stored as their SHA-256, compared in constant time. */
 
 import { timingSafeEqual } from "node:crypto";
 
@@ -19,7 +16,7 @@ function randomText(bytes: number): string {
   return crypto.getRandomValues(new Uint8Array(bytes)).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** Letters that are told apart when read aloud, and spell no words. */
+/** Letters that are distinct when read aloud and form no words. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 
 /** A new code for people to compare, such as `BCDF-GHJK`. It is no secret. */
@@ -33,15 +30,16 @@ export function newUserCode(): string {
 }
 
 /**
- * What is stored of a secret. A slow hash would add nothing: the secret is random, not a password.
+ * The hash that is stored of a secret. A slow hash would add nothing: the secret is random, not a
+ * password.
  */
 export function hashSecret(secret: string): Uint8Array {
   return new Uint8Array(new Bun.CryptoHasher("sha256").update(secret).digest().buffer);
 }
 
 /**
- * Whether a secret is the one that was hashed, in the same time for every answer. Without a hash
- * the work is done all the same.
+ * Whether `hash` is the hash of `secret`. Takes the same time for every answer, also when `hash` is
+ * undefined.
  */
 export function secretMatches(secret: string, hash: Uint8Array | undefined): boolean {
   const given = hashSecret(secret);
@@ -49,12 +47,15 @@ export function secretMatches(secret: string, hash: Uint8Array | undefined): boo
   return matches && hash !== undefined;
 }
 
-/** Whether two strings are equal, in a time that tells nothing of where they differ. */
+/** Whether two strings are equal, in a time that does not depend on where they differ. */
 export function equalInConstantTime(a: string, b: string): boolean {
   return timingSafeEqual(hashSecret(a), hashSecret(b));
 }
 
-/** HMAC-SHA256 of the parts, base64url. Parts are told apart by their lengths. */
+/**
+ * HMAC-SHA256 of the parts, base64url. Each part is preceded by its length, so that other parts
+ * never give the same input.
+ */
 export function sign(key: Uint8Array, parts: readonly string[]): string {
   const hasher = new Bun.CryptoHasher("sha256", key);
   for (const part of parts) hasher.update(`${part.length}:${part}`);

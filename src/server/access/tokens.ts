@@ -6,33 +6,35 @@
 import type { Clock } from "../../context/clock.ts";
 import { currentKey, type KeyRing, keyNamed } from "./keys.ts";
 
-/** Who calls, from a token that was verified or from a browser session. */
+/** The caller of a request, from a verified token or a browser session. */
 export interface Caller {
   /** The client's id. */
   readonly clientId: string;
   readonly teamId: string;
   readonly permissions: readonly string[];
-  /** The browser session that calls for the client; undefined when the client calls itself. */
+  /**
+   * Id of the browser session that acts for the client; undefined when the client calls with a
+   * token.
+   */
   readonly sessionId?: string | undefined;
 }
 
 /** Seconds that a token is valid. */
 export const TOKEN_LIFETIME_S = 3600;
 
-/** Why a token was refused. */
+/** A token was refused; the message says whether it is expired or invalid. */
 export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
 }
 
 /**
- * Issues and verifies tokens. Whether the client of a token still exists is not asked here, see
- * `callers.ts`.
+ * The tokens of a server. Whether the client of a token still exists is checked in `callers.ts`.
  */
 export interface Tokens {
   issue(caller: Caller): Promise<string>;
   /**
-   * At once when the token is remembered. Rejects with TokenRefused that says whether it is expired
-   * or invalid.
+   * The caller of a token, without a promise when the token is remembered. Rejects with
+   * TokenRefused.
    */
   verify(token: string): Caller | Promise<Caller>;
 }
@@ -42,8 +44,8 @@ const AUDIENCE = "svc-api";
 const REMEMBERED = 1000;
 
 /**
- * Makes the tokens of a server. Tokens that were verified are remembered until they expire, so that
- * a busy client costs one verification.
+ * Makes the tokens of a server. Verified tokens are remembered until they expire, so that a busy
+ * client costs one verification.
  */
 export function createTokens(options: { readonly keys: KeyRing; readonly clock: Clock }): Tokens {
   const { keys, clock } = options;

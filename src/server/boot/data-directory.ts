@@ -1,4 +1,4 @@
-/** The data directory and the server that holds it. */
+/** The data directory, its lock, and the note about the server that holds it. */
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import { StartError } from "../failure.ts";
 import { takeExclusiveLock } from "./exclusive-lock.ts";
 
 /**
- * What `server.json` says of the running server. It is a note for people and for `svc server
- * status`; only the lock decides.
+ * The content of `server.json`: a note about the running server for people and for `svc server
+ * status`. Only the lock decides who holds the directory.
  */
 export interface ServerNote {
   readonly pid: number;
@@ -18,35 +18,32 @@ export interface ServerNote {
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Milliseconds that it goes on serving after it was told to stop; left out when it does not. */
+  /** Milliseconds that the server continues to serve after it was told to stop; absent = 0. */
   readonly drainMs?: number;
 }
 
 /** A data directory that this process holds. */
 export interface DataDirectory {
   readonly path: string;
-  /** Absolute path of a file or folder in it. */
+  /** Absolute path of a file or folder in the directory. */
   file(name: string): string;
   /**
-   * Moves all state out of the way, into a folder of the directory; undefined when there is none.
-   * Nothing of it may be open.
+   * Moves all state into a new folder of the directory and returns its path; undefined when there
+   * is no state. None of it may be open.
    */
   setAside(now: number): string | undefined;
   /** Writes `server.json`. */
   announce(note: ServerNote): void;
-  /** Removes `server.json` and lets go of the lock. */
+  /** Removes `server.json` and releases the lock. */
   release(): void;
 }
 
 /**
- * Names of what a server keeps in its data directory, apart from its log, its note and its lock.
+ * Names of a server's state in its data directory: everything but its log, its note and its lock.
  */
 const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
-/**
- * Reads who last announced itself in a data directory; undefined when nobody did or the note is
- * unreadable.
- */
+/** The last note in a data directory; undefined when there is none or it is unreadable. */
 export function readServerNote(path: string): ServerNote | undefined {
   try {
     const note = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as Partial<ServerNote>;
@@ -58,9 +55,9 @@ export function readServerNote(path: string): ServerNote | undefined {
 }
 
 /**
- * Creates the folder where needed (mode 0700) and takes its lock.
- * @throws StartError "locked" that names the holder's process and address; "data_unusable" when the
- * folder cannot be written
+ * Creates the folder if needed (mode 0700) and takes its lock.
+ * @throws StartError "locked", which names the holder's process and address; "data_unusable" when
+ * the folder cannot be written
  */
 export function holdDataDirectory(path: string): DataDirectory {
   const lockFile = join(path, "server.lock");

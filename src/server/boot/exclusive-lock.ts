@@ -1,6 +1,7 @@
 /**
- * Locks that a server holds for its life: an exclusive transaction on a database of its own. The
- * system takes a lock back the moment its holder is gone, however it went, so that none is stale.
+ * Locks that a server holds while it runs: an exclusive transaction on a separate database. The
+ * operating system releases a lock as soon as its holder ends, in whatever way, so that no lock is
+ * ever stale.
  */
 
 import { Database } from "bun:sqlite";
@@ -14,10 +15,10 @@ export interface ExclusiveLock {
 }
 
 /**
- * Takes the lock of a file, which is made where it is missing; undefined when another server holds
+ * Takes the lock of a file, which is created if it is missing; undefined when another server holds
  * it.
- * @param hint the next step for whoever can lock nothing there
- * @throws StartError "data_unusable" when nothing can be locked there
+ * @param hint the next step for the user when the file cannot be locked
+ * @throws StartError "data_unusable" when the file cannot be locked
  */
 export function takeExclusiveLock(path: string, hint?: string): ExclusiveLock | undefined {
   let database: Database | undefined;

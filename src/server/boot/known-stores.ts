@@ -1,8 +1,8 @@
 /**
- * Which stores a data directory has had, and where: `stores.json`. A store that was there and is
- * gone, or is empty as a power cut can leave it, is missed; without the note it would be begun
- * anew, and everything in it would be gone without a word. Online values and telemetry are not
- * noted: they are caches and records that may be begun anew.
+ * The note of the stores that a data directory has had and where they are: `stores.json`. When a
+ * noted store is gone, or empty as a power cut can leave it, the start is refused; without the note
+ * a new store would be created, and the loss would go unnoticed. Online values and telemetry are
+ * not noted: they may be begun anew.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -11,26 +11,28 @@ import { readPrivateFile, writePrivateFile } from "../../disk/private-file.ts";
 import { StartError } from "../failure.ts";
 import type { DataDirectory } from "./data-directory.ts";
 
-/** Stores that hold what exists in no other place: the names of their files in a data directory. */
+/**
+ * Names of the files, in a data directory, of the stores whose content exists in no other place.
+ */
 const FILES = { metadata: "meta.db", offline: "offline.db" } as const;
 
-/** A store that holds what exists in no other place. */
+/** The name of a store whose content exists in no other place. */
 export type KeptStore = keyof typeof FILES;
 
-/** Where a kept store is now. */
-export interface KeptPlace {
-  /** The store's file in the data directory by its name there, any other place in full. */
+/** The location and state of a kept store. */
+export interface KeptStoreState {
+  /** The name of the store's file in the data directory, or the full path of another location. */
   readonly name: string;
   readonly state: "empty" | "kept" | "renewed";
 }
 
 /** The note of a data directory. */
 export interface KnownStores {
-  /** Notes that a store is there, for good. Throws DiskError when that cannot be written. */
+  /** Adds a store to the note, permanently. Throws DiskError when it cannot be written. */
   add(store: KeptStore): void;
   /**
-   * Refuses a store that turned out to hold nothing, if it is noted: its file is there, but what
-   * was in it is not. Throws StartError.
+   * Throws StartError when a store that turned out to be empty is noted: its file is there, but its
+   * content is lost.
    */
   refuseEmpty(store: KeptStore): void;
 }
@@ -38,30 +40,30 @@ export interface KnownStores {
 const NOTE = "stores.json";
 
 /**
- * Reads the note. A directory of a version that wrote none is told by its files, and so is one
- * whose note lacks the metadata: a start can end between two lines of it.
+ * Reads the note. When an older version of svc wrote none, or a start ended before it noted the
+ * metadata, other files tell whether the store existed.
  * @throws StartError when a store is missing; nothing was changed then
  */
 export function readKnownStores(
   directory: Pick<DataDirectory, "path" | "file">,
-  places: Readonly<Record<KeptStore, KeptPlace>>,
+  states: Readonly<Record<KeptStore, KeptStoreState>>,
 ): KnownStores {
   const noted = readNote(directory.file(NOTE));
   const entryOf = (store: KeptStore): string => {
-    const { name } = places[store];
+    const { name } = states[store];
     return name === FILES[store] ? name : `${store}=${name}`;
   };
   const isKnown = (store: KeptStore): boolean => {
     if (noted?.has(entryOf(store))) return true;
-    return places[store].name === FILES[store] && (!noted || store === "metadata") && isImplied(store, directory);
+    return states[store].name === FILES[store] && (!noted || store === "metadata") && isImplied(store, directory);
   };
-  /** Another place where the store was. */
+  /** Another location where the store was. */
   const formerOf = (store: KeptStore): string | undefined =>
     [...(noted ?? [])].find((entry) => entry !== entryOf(store) && (entry === FILES[store] || entry.startsWith(`${store}=`)));
   const stores: readonly KeptStore[] = ["metadata", "offline"];
   for (const store of stores) {
-    if (places[store].state !== "empty") continue;
-    const path = resolve(directory.path, places[store].name);
+    if (states[store].state !== "empty") continue;
+    const path = resolve(directory.path, states[store].name);
     const former = noted?.has(entryOf(store)) ? undefined : formerOf(store);
     if (former !== undefined) throw moved(store, resolve(directory.path, former.replace(`${store}=`, "")), path);
     if (isKnown(store)) throw lost(store, path);
@@ -74,7 +76,7 @@ export function readKnownStores(
       writePrivateFile(directory.file(NOTE), `${JSON.stringify({ stores: [...known].sort() })}\n`);
     },
     refuseEmpty(store) {
-      if (noted?.has(entryOf(store))) throw lost(store, resolve(directory.path, places[store].name));
+      if (noted?.has(entryOf(store))) throw lost(store, resolve(directory.path, states[store].name));
     },
   };
 }
@@ -89,8 +91,8 @@ function readNote(path: string): ReadonlySet<string> | undefined {
 }
 
 /**
- * Whether other files are there only because this store was. The metadata is always made first, the
- * offline store's file only to write to it.
+ * Whether other files prove that a store existed. The metadata is always created first, and the
+ * offline store's file only when it is written to.
  */
 function isImplied(store: KeptStore, directory: Pick<DataDirectory, "file">): boolean {
   if (store === "offline") return existsSync(directory.file(FILES.offline));

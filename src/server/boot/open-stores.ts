@@ -1,6 +1,6 @@
 /**
- * Opening the stores of a server, each by the driver that its address names. All places are looked
- * at before anything that is kept in them is changed.
+ * Opening the stores of a server, each by the driver that its address names. All stores are
+ * inspected before the content of any is changed.
  */
 
 import { didYouMean } from "../../domain/closest.ts";
@@ -13,32 +13,45 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
 import type { SharedStores } from "./options.ts";
-import { type DriverContext, type FoundStore, placesIn, STORE_DRIVERS, type StoreDriver, type StoreTypes } from "./store-drivers.ts";
+import {
+  type DriverContext,
+  defaultAddresses,
+  type FoundStore,
+  STORE_DRIVERS,
+  type StoreDriver,
+  type StoreTypes,
+} from "./store-drivers.ts";
 import type { StoreName, StoreSetting, StoreSettings } from "./store-settings.ts";
 
-/** The stores. Each call of a function opens its store once more, so that one call is enough. */
+/** The stores of a server. Each call of a function opens its store again, so call it once. */
 export interface Stores {
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly offline: () => Promise<OfflineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
-  /** Refuses metadata that hold nothing although something was kept there. Throws StartError. */
+  /** Throws StartError when the metadata are empty although they are noted to have had content. */
   refuseEmptyMetadata(): void;
-  /** Notes that something is kept in the metadata from now on. */
+  /** Notes that the metadata have content from now on. */
   noteMetadata(): void;
-  /** The error of a start that failed while the metadata were in use: damage is said in words. */
+  /**
+   * The error to report for a start that failed while the metadata were in use: a StartError if
+   * they are damaged, else the error itself.
+   */
   explain(error: unknown): unknown;
-  /** Closes the metadata and lets others have all places. The other stores were closed before. */
+  /**
+   * Closes the metadata and releases the locks of all locations. The other stores must be closed
+   * before.
+   */
   close(): Promise<void>;
 }
 
 /**
  * Opens the metadata and the objects, and finds the others.
- * @param options.addresses gives what signs addresses of objects; called once, when the metadata
+ * @param options.addresses returns the signer of objects' addresses; called once, when the metadata
  * are open
- * @throws StartError that says which address cannot be used, and who set it; nothing stays open
- * then
+ * @throws StartError that names the address that cannot be used and the setting that it came from;
+ * nothing stays open then
  */
 export async function openStores(
   options: Omit<DriverContext, "dataDir" | "onHistory"> & {
@@ -103,14 +116,14 @@ export async function openStores(
   }
 }
 
-/** A store that somebody else opened, and closes. */
+/** A store that the caller opened and will close. */
 function opened<Store>(store: Store): FoundStore<Store> {
   return { name: "a shared store", state: "kept", open: () => store, explain: (error) => error, release: () => undefined };
 }
 
 /**
- * Finds a store at the address that was set, or in the data directory. Errors about an address that
- * was set say so.
+ * Finds a store at the address that was set, or else in the data directory. Errors about an address
+ * that was set name its setting.
  */
 async function findStore<Name extends StoreName>(
   name: Name,
@@ -118,7 +131,7 @@ async function findStore<Name extends StoreName>(
   context: DriverContext,
 ): Promise<FoundStore<StoreTypes[Name]>> {
   const drivers: Readonly<Record<string, StoreDriver<StoreTypes[Name]>>> = STORE_DRIVERS[name];
-  const [, scheme = "", rest = ""] = /^([^:]*):(.*)$/s.exec(setting?.address ?? placesIn(context.dataDir)[name]) ?? [];
+  const [, scheme = "", rest = ""] = /^([^:]*):(.*)$/s.exec(setting?.address ?? defaultAddresses(context.dataDir)[name]) ?? [];
   const driver = Object.hasOwn(drivers, scheme) ? drivers[scheme] : undefined;
   if (!setting) return (driver as StoreDriver<StoreTypes[Name]>).find({ rest, setBy: undefined }, context);
   const blame = blamer(
@@ -153,14 +166,14 @@ async function findStore<Name extends StoreName>(
   }
 }
 
-/** Next steps where the address of a store is at fault, by what is wrong with it. */
+/** Next steps when a store at an address that was set cannot be used, by error code. */
 const HINTS: Partial<Readonly<Record<StartErrorCode, string>>> = {
   newer_schema: "Start the server with the newer version of svc that wrote it, or set another address.",
   data_damaged: "Restore it from a backup (files ending in .backup lie beside it), or set another address.",
   locked: "Use or stop that server, or set another address.",
 };
 
-/** Makes errors say which address they are about. */
+/** A function that adds the store's address and its setting to StartErrors. */
 function blamer(name: StoreName, { address, setBy }: StoreSetting, forms: readonly string[]): (error: unknown) => unknown {
   const shown = address.replace(/\/\/.*@/s, "//***@");
   return (error) => {

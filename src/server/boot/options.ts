@@ -1,4 +1,4 @@
-/** What a server is started with. */
+/** Options of a server: its address, its data directory, its stores and limits. */
 
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -7,7 +7,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { CertificateFiles } from "../wire/http/certificate.ts";
 
-/** What a server is started with. */
+/** Options of `start`. */
 export interface StartOptions {
   /** Address to bind; default 127.0.0.1. */
   readonly host?: string;
@@ -16,42 +16,42 @@ export interface StartOptions {
   /** Absolute folder of all state. */
   readonly dataDir: string;
   /**
-   * Stores that are not in the data directory: addresses by name, such as `sqlite:/srv/svc/meta.db`
-   * for `metadata`. They go before those of the environment (`SVC_METADATA_STORE`) and of
+   * Addresses of stores outside the data directory by store name, such as `sqlite:/srv/svc/meta.db`
+   * for `metadata`. They take precedence over the environment (`SVC_METADATA_STORE`) and
    * `server.yaml`.
    */
   readonly stores?: Readonly<Record<string, string>>;
   readonly logLevel?: LogLevel;
   /** Set all state of the data directory aside, into a folder in it, and begin with none. */
   readonly anew?: boolean;
-  /** Serve no pages but those of logging in. */
+  /** Serve only the pages for logging in. */
   readonly headless?: boolean;
   readonly clock: Clock;
   /** Environment variables of integrations, by name. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where log lines go, one JSON object each. */
+  /** Writes a line of the log, which is one JSON object. */
   readonly log: (line: string) => void;
   /** Version shown by `GET /health`. */
   readonly version: string;
   /**
-   * Says that an address which other machines reach is meant although nothing on the way to it is
-   * encrypted. Without it, and without `tls`, such a `host` is refused. Everything needs a token or
-   * a browser session, from wherever it comes.
+   * Permit a `host` that other machines reach although connections to it are not encrypted. Without
+   * this and without `tls`, such a `host` is refused. Requests need a token or a browser session
+   * wherever they come from.
    */
   readonly remote?: boolean;
   /**
-   * Speak TLS at `host` and `port`, to other machines too. This machine is served without it as
-   * well, at a free port of 127.0.0.1, which is the server's `url`.
+   * Speak TLS at `host` and `port`, which other machines may then reach. This machine is also
+   * served without TLS at a free port of 127.0.0.1, which is the server's `url`.
    */
   readonly tls?: CertificateFiles;
   /**
-   * Absolute folder of releases to serve to whoever can connect. With it, an address that other
-   * machines reach may be bound: unless `remote` is set too, they get nothing but the releases.
+   * Absolute folder of releases to serve to everyone who can connect. With it, an address that
+   * other machines reach may be bound; without `remote` or `tls` they get nothing but the releases.
    */
   readonly releases?: string;
   /**
-   * Further names of the server, for example that of a proxy in front: as they stand in the Host
-   * header.
+   * Further names of the server as they appear in the Host header, for example that of a proxy in
+   * front.
    */
   readonly allowedHosts?: readonly string[];
   /**
@@ -62,17 +62,17 @@ export interface StartOptions {
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
   /**
-   * Milliseconds that the server goes on serving after it was told to stop, while it is no longer
-   * ready; default 0.
+   * Milliseconds that the server continues to serve after it was told to stop, while it reports
+   * that it is not ready; default 0.
    */
   readonly drainMs?: number;
-  /** What this node has in common with others; default: nothing. */
+  /** The stores that this node shares with others; default: none. */
   readonly shared?: SharedStores;
 }
 
 /**
- * Stores that several nodes use, and what tells each of what others change there. Who hands them in
- * closes them, after the servers.
+ * Stores that several nodes share, and the bus on which they announce changes. The caller closes
+ * them, after the servers.
  */
 export interface SharedStores {
   readonly metadata: MetadataStore;

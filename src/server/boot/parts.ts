@@ -1,6 +1,6 @@
 /**
- * The stores and capabilities of a server, opened at once where a start needs them and on first use
- * where it does not.
+ * The stores and capabilities of a server; those that a start does not need are opened on first
+ * use.
  */
 
 import { join } from "node:path";
@@ -27,41 +27,47 @@ import type { StartOptions } from "./options.ts";
 import type { StoreSettings } from "./store-settings.ts";
 import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 
-/** Milliseconds between two sweeps for what has expired. */
+/** Milliseconds between two sweeps for expired stages, and for expired online values. */
 const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
-/** Jobs that run at once: builds wait for Python and the disk more than they compute. */
+/** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
-/** The parts. The functions load on first use and give the same part ever after. */
+/**
+ * The parts of a server. Their functions load a part on first use and return the same one from then
+ * on.
+ */
 export interface Parts {
   readonly keys: ServerKeys;
   readonly metadata: MetadataStore;
   /**
-   * Sees to it that the metadata have a tenant; gives the credentials when it was created now.
-   * Throws StartError when it is gone.
+   * Creates the tenant in empty metadata and returns its credentials; undefined when there was one.
+   * Throws StartError when the metadata lost their tenant.
    */
   openTenant(): Promise<InitialCredentials | undefined>;
   readonly objects: ObjectStore;
-  /** Tells of changes, on this node and on others. */
+  /** Notifications about changes, on this node and on others. */
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: () => string;
   readonly online: () => Promise<OnlineStore>;
   readonly offline: () => Promise<OfflineStore>;
-  /** Where queries hand over what they computed, for the offline store. */
+  /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
-  /** What does the jobs of this node. */
+  /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
-  /** The error of a start that failed while the parts were in use: damage is said in words. */
+  /**
+   * The error to report for a start that failed while the parts were in use: a StartError if the
+   * metadata are damaged, else the error itself.
+   */
   explain(error: unknown): unknown;
-  /** What makes the jobs of schedules that are due. */
+  /** The scheduler, which enqueues the jobs of due schedules. */
   readonly scheduler: () => Promise<Scheduler>;
-  /** Takes up no more work; what runs goes on. */
+  /** Takes on no more jobs; running ones continue. */
   drain(): Promise<void>;
-  /** Closes what was opened, users before what they use. */
+  /** Closes all opened parts, each before the parts that it uses. */
   close(): Promise<void>;
 }
 
@@ -74,7 +80,7 @@ export async function openParts({
 }: {
   readonly directory: DataDirectory;
   readonly options: StartOptions;
-  /** Stores that are not in the data directory; default: all are. */
+  /** Settings of stores outside the data directory; default: all are inside. */
   readonly settings?: StoreSettings;
   readonly log: Log;
 }): Promise<Parts> {
@@ -144,7 +150,7 @@ export async function openParts({
     });
   });
   /**
-   * What is done again and again once for all nodes: a sweep of a store that they share is added
+   * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
    */
   const recurring = retentionJobs(metadata);

@@ -1,6 +1,5 @@
 /**
- * The embedded server: `start(options)` takes everything it depends on and returns a running
- * server.
+ * The embedded server: `start(options)` is given all its dependencies and returns a running server.
  */
 
 import { join } from "node:path";
@@ -44,7 +43,7 @@ export interface Server {
   readonly url: string;
   /** Its address for other machines; undefined when they do not reach it. */
   readonly remoteUrl: string | undefined;
-  /** The port that was asked for, or found. */
+  /** The port that was given, or the free one that was found. */
   readonly port: number;
   /** Set when this start created the data directory. */
   readonly initialCredentials?: InitialCredentials;
@@ -60,16 +59,16 @@ const RELEASES_ONLY =
   "Only releases are open to other machines, here: /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file>.";
 
 /**
- * Milliseconds after which deployments are loaded unless a request wants them sooner, so that the
- * first answers do not wait for it.
+ * Milliseconds after which deployments are loaded unless a request needs them sooner, so that the
+ * first answers do not wait for that.
  */
 const WARM_UP_AFTER_MS = 25;
-/** Milliseconds after which that is tried again when it failed, as on a full disk. */
+/** Milliseconds until a failed load is tried again, for example on a full disk. */
 const WARM_UP_RETRY_MS = 5_000;
 
 /**
- * Starts a server. What has to do with queries and deployments is loaded behind the first answer.
- * @throws StartError when something is in the way; nothing was changed then
+ * Starts a server. Parts for queries and deployments are loaded after the first answer.
+ * @throws StartError when the server cannot start; nothing was changed then
  */
 export async function start(options: StartOptions): Promise<Server> {
   const host = options.host ?? "127.0.0.1";
@@ -105,8 +104,8 @@ export async function start(options: StartOptions): Promise<Server> {
 }
 
 /**
- * Throws StartError when a store is not in the data directory: beginning anew sets aside what is
- * there alone.
+ * Throws StartError when a store is outside the data directory: `--new` sets aside only what is
+ * inside.
  */
 function refuseElsewhere(settings: StoreSettings): void {
   const [name, setting] = Object.entries(settings)[0] ?? [];
@@ -118,12 +117,12 @@ function refuseElsewhere(settings: StoreSettings): void {
   );
 }
 
-/** Whether other machines are meant to reach the whole server. */
+/** Whether other machines may use the whole server. */
 function isRemote({ remote, tls }: StartOptions): boolean {
   return remote === true || tls !== undefined;
 }
 
-/** What was checked before anything was changed. */
+/** The options that were checked before anything is changed. */
 interface Checked {
   readonly host: string;
   readonly releases: ReleaseMirror | undefined;
@@ -141,7 +140,7 @@ async function startIn(
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = await openParts({ directory, options, settings, log });
   const { keys, metadata, objects, bus } = parts;
-  /** What ends what was begun, the last first. */
+  /** Functions that undo the steps of the start, called in reverse order. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end();

@@ -1,5 +1,6 @@
 /**
- * The drivers of each store by the scheme of an address. A driver becomes choosable by a row here.
+ * The drivers of each store by the scheme of an address. Adding a driver means adding it to
+ * STORE_DRIVERS.
  */
 
 import { existsSync } from "node:fs";
@@ -34,61 +35,67 @@ export interface StoreTypes {
   readonly telemetry: TelemetryStore;
 }
 
-/** Where a store is wanted. */
-export interface StorePlace {
-  /** What follows the scheme of the address. */
+/** The location of a store, from its address. */
+export interface StoreLocation {
+  /** The part of the address after the scheme. */
   readonly rest: string;
-  /** Who set the address; undefined for the place in the data directory. */
+  /**
+   * The flag, variable or file that set the address; undefined for the location in the data
+   * directory.
+   */
   readonly setBy: string | undefined;
 }
 
-/** What drivers work with. */
+/** The services that drivers need. */
 export interface DriverContext {
   /** Absolute path of the data directory. */
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly programVersion: string;
-  /** Gives what signs addresses of objects that lead to this server. */
+  /** Returns the signer of objects' addresses on this server. */
   readonly addresses: () => ObjectAddresses;
-  /** Told when the offline store begins to keep something. */
+  /** Called when the offline store begins to keep values. */
   readonly onHistory: () => void;
 }
 
-/** What a driver found at a place. */
+/** A store as a driver found it, not open yet. */
 export interface FoundStore<Store> {
-  /** The place without secrets: the name of a file in the data directory, else in full. */
+  /** The location without secrets: the name of a file in the data directory, else the full path. */
   readonly name: string;
-  /** `renewed`: what was there was damaged and is set aside. */
+  /** `renewed`: the store was damaged and has been set aside. */
   readonly state: "empty" | "kept" | "renewed";
   open(): Promise<Store> | Store;
-  /** The error of a start that failed while the store was in use: damage is said in words. */
+  /**
+   * The error to report for a start that failed while the store was in use: a StartError if it is
+   * damaged, else the error itself.
+   */
   explain(error: unknown): unknown;
-  /** Lets others have the place. */
+  /** Releases the lock of the location. */
   release(): void;
 }
 
-/** How one kind of address is opened as a store. */
+/** A driver, which opens addresses of one scheme as a store. */
 export interface StoreDriver<Store> {
-  /** How such an address looks. */
+  /** The form of its addresses, for error messages. */
   readonly form: string;
   /**
-   * Looks at a place, changing nothing that is kept there. Throws StartError when it cannot be
-   * used.
+   * Inspects a location without changing the content of a usable store. Throws StartError when it
+   * cannot be used.
    */
-  find(place: StorePlace, context: DriverContext): Promise<FoundStore<Store>> | FoundStore<Store>;
+  find(location: StoreLocation, context: DriverContext): Promise<FoundStore<Store>> | FoundStore<Store>;
 }
 
-/** What an SQLite file is opened with as a store. */
+/** The context in which an SQLite file is opened as a store. */
 interface SqliteContext extends DriverContext {
-  /** Told when a damaged file was set aside: what was wrong with it, and where it is now. */
+  /** Called when a damaged file was set aside, with the error and the file's new path. */
   readonly onRenewal: (damage: unknown, keptAt: string) => void;
 }
 
-/** What a driver of SQLite files says of one store. */
+/** The properties of one store that is kept in an SQLite file. */
 interface SqliteStore<Store> extends Pick<OpenOptions, "applicationId" | "migrations"> {
   /**
-   * Whether a damaged file is set aside and begun anew, because what it holds can be got again or
+   * Whether a damaged file is set aside and begun anew, because its content can be recomputed or
    * done without.
    */
   readonly isRenewable: boolean;
@@ -98,8 +105,8 @@ interface SqliteStore<Store> extends Pick<OpenOptions, "applicationId" | "migrat
 function sqliteDriver<Store>({ isRenewable, open, ...schema }: SqliteStore<Store>): StoreDriver<Store> {
   return {
     form: "sqlite:<absolute path of a file>",
-    find(place, context) {
-      const { path, name, release } = holdPath(place, context);
+    find(location, context) {
+      const { path, name, release } = holdPath(location, context);
       const file = { ...schema, path, programVersion: context.programVersion };
       const onRenewal = (damage: unknown, kept: string): void =>
         context.log.warning(`${name} was damaged: it was set aside, and begun anew`, { reason: errorText(damage), kept });
@@ -124,7 +131,7 @@ function sqliteDriver<Store>({ isRenewable, open, ...schema }: SqliteStore<Store
   };
 }
 
-/** The drivers. */
+/** The drivers by store and scheme. */
 export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<string, StoreDriver<StoreTypes[Name]>>> } = {
   metadata: {
     sqlite: sqliteDriver<MetadataStore>({
@@ -137,8 +144,8 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
   object: {
     file: {
       form: "file:<absolute path of a folder>",
-      find(place, context) {
-        const { path, name, release } = holdPath(place, context);
+      find(location, context) {
+        const { path, name, release } = holdPath(location, context);
         return {
           name,
           state: existsSync(path) ? "kept" : "empty",
@@ -197,8 +204,8 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
   },
 };
 
-/** Where each store is unless somebody says otherwise. */
-export function placesIn(dataDir: string): { readonly [Name in StoreName]: string } {
+/** The default address of each store. */
+export function defaultAddresses(dataDir: string): { readonly [Name in StoreName]: string } {
   const sqlite = (file: string): string => `sqlite:${join(dataDir, file)}`;
   return {
     metadata: sqlite("meta.db"),
@@ -210,11 +217,12 @@ export function placesIn(dataDir: string): { readonly [Name in StoreName]: strin
 }
 
 /**
- * The path of a place, which no other server has until `release` is called. The data directory's
- * lock is for what is in it; another place has a lock of its own beside it.
- * @throws StartError when the place is no path, is in the data directory, or is held
+ * The path of a location, locked against other servers until `release` is called. Inside the data
+ * directory its lock suffices; other locations have a lock file beside them.
+ * @throws StartError when the location is not an absolute path, is in the data directory, or is
+ * locked
  */
-function holdPath({ rest, setBy }: StorePlace, { dataDir }: DriverContext): HeldPath {
+function holdPath({ rest, setBy }: StoreLocation, { dataDir }: DriverContext): HeldPath {
   if (setBy === undefined) return { path: rest, name: basename(rest), release: () => undefined };
   const path = rest.replace(/^\/\/(?=\/)/, "");
   if (!isAbsolute(path) || /^\/\/|[?#]/.test(path))
@@ -227,7 +235,7 @@ function holdPath({ rest, setBy }: StorePlace, { dataDir }: DriverContext): Held
 
 interface HeldPath {
   readonly path: string;
-  /** Without the folder, in the data directory. */
+  /** The base name in the data directory, else the path. */
   readonly name: string;
   readonly release: () => void;
 }

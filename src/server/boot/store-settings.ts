@@ -1,7 +1,7 @@
 /**
- * Where the stores are, and who said so: `--store <name>=<address>`, else `SVC_<NAME>_STORE` of the
- * environment, else `stores.<name>` of `server.yaml` in the data directory, else the data
- * directory.
+ * The addresses of the stores and where each was set: `--store <name>=<address>`, else
+ * `SVC_<NAME>_STORE` of the environment, else `stores.<name>` of `server.yaml` in the data
+ * directory, else the data directory.
  */
 
 import { readRegularFile } from "../../disk/regular-file.ts";
@@ -9,13 +9,13 @@ import { didYouMean } from "../../domain/closest.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { StartError } from "../failure.ts";
 
-/** The stores of a server. */
+/** The names of a server's stores. */
 export const STORE_NAMES = ["metadata", "object", "online", "offline", "telemetry"] as const;
 
 /** The name of a store. */
 export type StoreName = (typeof STORE_NAMES)[number];
 
-/** An address that somebody set. */
+/** An address that was set. */
 export interface StoreSetting {
   /** `<scheme>:<the rest>`. */
   readonly address: string;
@@ -23,7 +23,7 @@ export interface StoreSetting {
   readonly setBy: string;
 }
 
-/** Settings of stores; one that is absent is in the data directory. */
+/** Settings of stores by name; a store without one is in the data directory. */
 export type StoreSettings = Partial<Readonly<Record<StoreName, StoreSetting>>>;
 
 /** Name of the server's configuration file in the data directory. */
@@ -36,7 +36,7 @@ const CORRECT = "Correct the file and start again.";
  * Reads the settings.
  * @param sources.flags by name, as `--store` gave them
  * @param sources.file absolute path of the configuration file, which may be missing
- * @throws StartError "setting_invalid" for what is not understood: nothing is ignored
+ * @throws StartError "setting_invalid" for anything that is not understood: nothing is ignored
  */
 export function readStoreSettings(sources: {
   readonly flags: Readonly<Record<string, string>>;

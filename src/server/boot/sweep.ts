@@ -1,4 +1,4 @@
-/** Work that is done again and again while a server runs, such as removing what has expired. */
+/** Repeated work while a server runs, such as removing expired values. */
 
 import type { Clock } from "../../context/clock.ts";
 
@@ -9,21 +9,20 @@ export interface SweepOptions {
   /** Milliseconds before the first run; default: `everyMs`. */
   readonly firstMs?: number;
   readonly clock: Clock;
-  /** Told when a run failed; the next one comes all the same. */
+  /** Called when a run failed; the next one follows nevertheless. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A sweep that is repeated. */
+/** A repeated sweep. */
 export interface Sweep {
   /**
-   * Begins no further run and aborts the signal of the one that is under way; resolves when that
-   * has ended.
+   * Starts no further run and aborts the signal of the current one; resolves when that has ended.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Repeats a run, the first time after `firstMs`.
+ * Starts a sweep, which calls `run` repeatedly, first after `firstMs`.
  * @param run given a signal that is aborted when the sweep stops
  */
 export function startSweep(

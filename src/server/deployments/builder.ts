@@ -1,6 +1,6 @@
 /**
- * Building and starting one deployment: its folder, its graph, its workers. Knows nothing of what
- * is live.
+ * The build and the start of one deployment: its folder, its graph, its workers. Knows nothing of
+ * which deployments are live.
  */
 
 import { chmodSync, existsSync } from "node:fs";
@@ -38,7 +38,7 @@ import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
 import type { StartedDeployment } from "./running.ts";
 
-/** A deployment cannot be built or started, for a reason that its author can mend. */
+/** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
   override readonly name = "BuildFailed";
   constructor(
@@ -49,7 +49,7 @@ export class BuildFailed extends Error {
   }
 }
 
-/** What builds work with. */
+/** The services and folders that builds need. */
 export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore;
   readonly objects: ObjectStore;
@@ -65,14 +65,14 @@ export interface BuilderOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Told about each step, in a few words. */
+/** A listener of a build's steps, each described in a few words. */
 export type Note = (text: string) => void;
 
-/** Builds and starts deployments. */
+/** The builder of deployments. */
 export interface Builder {
-  /** Unpacks, analyzes and checks; afterwards the graph is stored. Throws BuildFailed. */
+  /** Unpacks, analyzes and checks a deployment, then stores its graph. Throws BuildFailed. */
   build(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<void>;
-  /** Starts the workers of a deployment that was built. Throws BuildFailed. */
+  /** Starts the workers of a built deployment. Throws BuildFailed. */
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
   graph(id: string): Promise<Graph>;
@@ -81,7 +81,7 @@ export interface Builder {
    * an id.
    */
   unexpected(deployment: DeploymentRecord, error: unknown): BuildFailed;
-  /** Removes a deployment's folder; it is made again from the bundle when needed. */
+  /** Removes a deployment's folder, which is made again from the bundle when needed. */
   discard(id: string): Promise<void>;
   /** Removes the folders of all deployments but these. */
   tidy(keep: ReadonlySet<string>): Promise<void>;
@@ -141,7 +141,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     return readFile(join(source, name), "utf8");
   };
 
-  /** The graph that was built last, which is started next. */
+  /** The graph of the last build, kept because it is started next. */
   let built: { readonly id: string; readonly graph: Graph } | undefined;
   const graphToStart = async (id: string): Promise<Graph> => {
     const found = built?.id === id ? built.graph : await graph(id);
@@ -214,7 +214,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       note("analyzing");
       const chain = await python();
       const files = analyzedFiles(await listFiles(source));
-      const { graph: found } = await mended(note, () =>
+      const { graph: found } = await asBuildFailure(note, () =>
         chain.analyze({
           root: source,
           files,
@@ -248,7 +248,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const source = await unpack(deployment);
       const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());
       note("starting workers");
-      const pool = await mended(note, () => startPool(deployment, environment, of, source, note, signal));
+      const pool = await asBuildFailure(note, () => startPool(deployment, environment, of, source, note, signal));
       const sources = await sourcesOf(of, source);
       return {
         deployment: {
@@ -294,9 +294,10 @@ export function createBuilder(options: BuilderOptions): Builder {
 }
 
 /**
- * Turns what the toolchain refuses into a failure of the build; the installer's log is noted first.
+ * Runs `work` and turns ToolchainError into BuildFailed; the lines of the installer's log are noted
+ * first.
  */
-async function mended<T>(note: Note, work: () => Promise<T>): Promise<T> {
+async function asBuildFailure<T>(note: Note, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -325,7 +326,7 @@ async function listFiles(source: string): Promise<string[]> {
     );
 }
 
-/** Path of the requirements file as the source's files are named; empty = none. */
+/** Normalized path of the requirements file, relative to the source; empty = none. */
 function requirementsFile({ requirements }: DeploymentRecord): string {
   return requirements && posix.normalize(requirements);
 }

@@ -1,4 +1,4 @@
-/** Builds of deployments as jobs: one at a time in a scope, in the order they came. */
+/** Builds of deployments as jobs: one at a time in a scope, in the order of their creation. */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
@@ -13,12 +13,15 @@ import type { RunningDeployments, StartedDeployment } from "./running.ts";
 export const BUILD_JOB = "deployment";
 
 /**
- * A build is attempted again after its server died, and then no more: what kills a server twice
- * will do so again.
+ * A build is attempted again after its server died, but only once: a build that kills a server
+ * twice would do so again.
  */
 const MAX_ATTEMPTS = 2;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
-/** For changes that do not wait for the disk, because the runner repeats what rejects. */
+/**
+ * The signal for changes that must not wait for the disk, because the job runner repeats them when
+ * they reject.
+ */
 const WITHOUT_WAITING = AbortSignal.abort();
 
 /** The job that builds a deployment. */
@@ -34,21 +37,21 @@ export function buildJob(id: string, { id: deploymentId, environmentId, branch }
   };
 }
 
-/** What builds work with. */
+/** The services that builds need. */
 export interface BuildsOptions {
   readonly metadata: DeploymentStore;
   readonly builder: Builder;
   readonly lifecycle: Lifecycle;
   readonly running: RunningDeployments;
-  /** Starts a deployment that was built. */
+  /** Starts a built deployment. */
   readonly start: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<StartedDeployment>;
-  /** Puts a deployment that runs in its place. */
+  /** Makes a running deployment live, unless it is not to be promoted. */
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * The handler of builds: BUILDING, STARTING, then LIVE or FAILED. One that fails changes nothing of
- * what was live.
+ * The handler of build jobs: BUILDING, STARTING, then LIVE or FAILED. A build that fails does not
+ * change what is live.
  */
 export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver }: BuildsOptions): JobHandler {
   const unsettled = async ({ payload }: JobRecord): Promise<DeploymentRecord | undefined> => {

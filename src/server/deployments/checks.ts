@@ -1,5 +1,6 @@
 /**
- * What only the server can check of a graph: rules 154, 158 and 159, with the databases at hand.
+ * The checks of a graph that need its databases, which only the server reaches: rules 154, 158 and
+ * 159.
  */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
@@ -13,21 +14,21 @@ import { environmentPrefix, kindName } from "../sql/create-sources.ts";
 import { SqlError, type SqlSource, type SqlSources } from "../sql/source.ts";
 import { prepareStatement, spanInBody } from "./statement.ts";
 
-/** What the checks work with. */
+/** Options of the checks. */
 export interface CheckOptions {
   readonly sources: SqlSources;
   /** Resolvers of other environments are not checked: their sources may exist only there. */
   readonly environmentName: string;
   /**
-   * Sources whose statements cannot be checked now, for example a file that comes with the bundle.
+   * Names of sources whose statements cannot be checked now, for example a file that comes with the
+   * bundle.
    */
   readonly unavailable?: ReadonlySet<string>;
 }
 
 /**
- * Checks every SQL resolver of the environment against its database, and completes those that
- * select `*` with the columns that the database names: the graph is changed in place. Findings are
- * in the order of the resolvers.
+ * Checks every SQL resolver of the environment against its database, and completes resolvers that
+ * select `*` with the database's columns, in place. Findings are in the order of the resolvers.
  */
 export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Promise<Diagnostic[]> {
   const reachable = new Map<string, Promise<string | undefined>>();
@@ -67,8 +68,8 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
 }
 
 /**
- * The name of the source that a query means: its own, or that of the only one of the kind that it
- * names.
+ * The name of the source that a query refers to, by name or by a kind of which there is only one
+ * source; the given text when neither is so.
  */
 function sourceName(named: string, sources: SqlSources): string {
   const listed = sources.list();
@@ -93,14 +94,14 @@ function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, erro
 const HOW_TO_DECLARE =
   "Declare it in Python: `from svc.sources import SQLiteSource` (or PostgreSQLSource, MySQLSource), then `SQLiteSource(name=...)`, and name it in `-- source:`.";
 
-function unreachable(place: Span | undefined, source: SqlSource, reason: string): Diagnostic {
-  const said = UNUSABLE_SOURCE.unusable({ source: source.name, kind: kindName(source.kind), problem: reason });
-  return finding(said, place, { hint: settingsHint(source) });
+function unreachable(span: Span | undefined, source: SqlSource, reason: string): Diagnostic {
+  const violation = UNUSABLE_SOURCE.unusable({ source: source.name, kind: kindName(source.kind), problem: reason });
+  return finding(violation, span, { hint: settingsHint(source) });
 }
 
 /**
- * Where the settings of a source are to be given: a shell that only runs `svc apply` is not the
- * place.
+ * A hint on where to give the settings of a source: the server's environment, not that of `svc
+ * apply`.
  */
 function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string {
   const prefix = environmentPrefix(name);
@@ -121,8 +122,8 @@ async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery,
   } catch (error) {
     if (!(error instanceof SqlError)) throw error;
     const span = error.offset === undefined ? resolver.span : spanInBody(resolver, query, statement.bodyOffset(error.offset));
-    const said = { source: source.name, problem: error.message };
-    return [finding(error.offset === undefined ? STATEMENT_REJECTED.somewhere(said) : STATEMENT_REJECTED.here(said), span)];
+    const details = { source: source.name, problem: error.message };
+    return [finding(error.offset === undefined ? STATEMENT_REJECTED.somewhere(details) : STATEMENT_REJECTED.here(details), span)];
   }
   const set = query.star ? graph.featureSets.find(({ namespace }) => namespace === query.namespace) : undefined;
   return set ? completeStar(resolver, columns, set) : [];

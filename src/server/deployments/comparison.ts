@@ -1,4 +1,4 @@
-/** Comparing a graph with the one that it would replace. */
+/** Comparison of a graph with the one that it would replace. */
 
 import { fromBinary } from "@bufbuild/protobuf";
 import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
@@ -8,7 +8,8 @@ import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { VersionStore } from "../stores/metadata/versions.ts";
 
 /**
- * What deploying `after` changes against the deployment `base`; without one everything is added.
+ * The changes from the deployment `base` to the graph `after`; when `base` is undefined, everything
+ * is added.
  */
 export async function compareWithLive(
   metadata: GraphStore & VersionStore,

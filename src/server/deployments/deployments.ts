@@ -1,8 +1,8 @@
 /**
  * The life of deployments: QUEUED, BUILDING, STARTING, then LIVE or FAILED. A deployment that fails
- * changes nothing of what was live; one that comes up takes over in one step, and what it replaces
- * ends its running queries. A build is a job: what was acknowledged is taken up again after the
- * server died.
+ * does not change what is live; one that starts takes over in one step, and the one that it
+ * replaces finishes its running queries. A build is a job, so that an acknowledged deployment is
+ * continued after the server died.
  */
 
 import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
@@ -28,20 +28,23 @@ import { relayProgress } from "./progress-relay.ts";
 import { createRunningDeployments, type Lease, type RunningDeployments, type StartedDeployment } from "./running.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
-/** What the capability works with. */
+/** The services that the capability needs. */
 export interface DeploymentsOptions extends BuilderOptions {
   readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "progress">;
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
   /**
-   * Milliseconds without a query after which a deployment that is not the environment's live one
-   * stops.
+   * Milliseconds without a query after which a deployment stops, unless it is live in its
+   * environment.
    */
   readonly idleMs?: number;
 }
 
-/** Throws Failure invalid_argument when a branch is named and the deployment is not of it. */
+/**
+ * Throws Failure invalid_argument when `wanted` names a branch and the deployment belongs to
+ * another.
+ */
 export function refuseOtherBranch(deployment: { readonly id: string; readonly branch: string }, wanted: string): void {
   if (wanted === "" || deployment.branch === wanted) return;
   const own = deployment.branch === "" ? "the environment's own" : `of branch '${deployment.branch}'`;
@@ -50,51 +53,54 @@ export function refuseOtherBranch(deployment: { readonly id: string; readonly br
   });
 }
 
-/** The capability. */
+/** The capability to deploy. */
 export interface Deployments {
-  /** Takes a deployment; it is durable when this resolves, and is built after. */
+  /** Stores a new deployment, durably when this resolves, and queues its build. */
   create(deployment: NewDeployment): Promise<DeploymentRecord>;
-  /** The states of a deployment until it is settled. Throws Failure not_found. */
+  /** The states and progress of a deployment until it is settled. Throws Failure not_found. */
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
   /**
-   * Findings that only the server can make, what deploying the graph would change, and the project
-   * that is live in its place, if any. Throws Failure invalid_argument for a graph of too many
-   * definitions.
+   * The server's findings on a graph, the changes that deploying it would make, and the name of the
+   * project that is live in its scope (empty = none). Throws Failure invalid_argument for a graph
+   * of too many definitions.
    */
   validate(
     environment: EnvironmentRecord,
     branch: string,
     graph: Graph,
   ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff; readonly liveProjectName: string }>;
-  /** Id of the deployment that a target means. Throws Failure not_found or failed_precondition. */
+  /**
+   * Id of the deployment that a target names, or of the live one of its scope. Throws Failure
+   * not_found, invalid_argument or failed_precondition.
+   */
   resolve(target: DeploymentTarget): Promise<string>;
   /** The graph of a deployment. Throws Failure failed_precondition when it has none. */
   graph(id: string): Promise<Graph>;
   /**
-   * The deployment that goes live next in a scope, and how far it is, in words; undefined when
-   * there is none.
+   * The deployment that goes live next in a scope and its progress, in words; undefined when there
+   * is none.
    */
   underway(environmentId: string, branch: string): string | undefined;
   /**
-   * A deployment to run a query on; it is started when it does not run. Release the lease when the
-   * query has ended. Throws Failure.
+   * A lease on the deployment to run a query on, which is started if it does not run. To be
+   * released when the query has ended. Throws Failure.
    */
   acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   /** Deployments that run now. */
   readonly running: RunningDeployments;
-  /** What the runner of jobs calls for BUILD_JOB. */
+  /** The handler of BUILD_JOB jobs. */
   readonly builds: JobHandler;
-  /** Resolves when the environments' live deployments run or were found not to. */
+  /** Resolves when every environment's live deployment runs or has failed to start. */
   readonly restored: Promise<void>;
-  /** Stops the workers. Builds were stopped by the runner of jobs. */
+  /** Stops the workers. Builds were stopped before, by the job runner. */
   close(): Promise<void>;
 }
 
 /**
  * Makes the capability; starts the environments' live deployments, and those that another node
- * makes live. Deployments that are not settled go on when a runner of jobs takes them up.
+ * makes live. Deployments that are not settled continue when a job runner claims their builds.
  */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;
@@ -102,7 +108,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const scopes = createLiveScopes(await metadata.livePointers());
   await builder.tidy(new Set(scopes.list().map(({ deploymentId }) => deploymentId)));
   const board = createProgressBoard(clock);
-  const relay = relayProgress({ ...options, board, heard: (deployment) => warmUp(deployment) });
+  const relay = relayProgress({ ...options, board, onRemoteChange: (deployment) => warmUp(deployment) });
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
   const closing = new AbortController();
 
@@ -110,8 +116,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
 
   /**
-   * Starts what another node is about to make live in an environment, so that this node answers
-   * with it as soon as it is; ends that when it comes to nothing.
+   * Starts a deployment that another node is about to make live in an environment, so that this
+   * node can answer with it at once; stops it when it fails.
    */
   const warmUp = (deployment: DeploymentRecord): void => {
     const { id, branch, noPromote, status } = deployment;
@@ -136,7 +142,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
   const lifecycle = createLifecycle({
     ...options,
-    tell: relay.tell,
+    publish: relay.publish,
     async promoted(id) {
       await live.reread().catch(() => undefined);
       bus.publish("live", id);
@@ -168,7 +174,10 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     return next && `deployment ${next.deployment.id} is being deployed (${stateOf(next)})`;
   };
 
-  /** Why nothing is live in a scope: it is being deployed, that failed, or nobody has. */
+  /**
+   * The failure of a query when nothing is live in its scope: a deployment is under way, it failed,
+   * or there was none.
+   */
   const nothingLive = async ({ environment, branch }: DeploymentTarget): Promise<Failure> => {
     const scope = branch === "" ? `in environment '${environment.name}'` : `on branch '${branch}' of environment '${environment.name}'`;
     const next = underway(environment.id, branch);
@@ -246,7 +255,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         diagnostics: [],
       };
       await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment));
-      relay.tell({ deployment, progress: "" });
+      relay.publish({ deployment, progress: "" });
       bus.publish("jobs");
       return deployment;
     },
@@ -294,7 +303,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   };
 }
 
-/** What is being done for a deployment, as it was last said. */
+/** The last progress line of a deployment, or its state when there is none. */
 function stateOf({ deployment, progress }: ProgressEvent): string {
   return progress || DeploymentStatus[deployment.status].toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** What identifies features in the stores. */
+/** The keys that identify features in the stores. */
 
 import { toJsonString } from "@bufbuild/protobuf";
 import { type Graph, HasManySchema } from "../../../gen/svc/v1/graph_pb.ts";
@@ -7,9 +7,9 @@ import { featuresOf } from "../../domain/graph-diff.ts";
 import type { FeatureKey } from "../stores/metadata/versions.ts";
 
 /**
- * The features of a graph that hold something, with the canonical text of what: a feature whose
- * type changes gets another identity, so that no stored value of the old type is served. The same
- * holds for a has-many relation whose join changes.
+ * The keys of a graph's scalar features and has-many relations, with the canonical text of their
+ * type: a feature whose type changes gets another identity, so that no stored value of the old type
+ * is served. The same holds for a has-many relation whose join changes.
  */
 export function featureKeys(graph: Graph): FeatureKey[] {
   return featuresOf(graph).flatMap(({ fqn, kind }) => {

@@ -1,5 +1,5 @@
 /**
- * The states of deployments: kept in the metadata store, told to who follows them, written to the
+ * The states of deployments: stored in the metadata store, published to followers, written to the
  * log.
  */
 
@@ -12,14 +12,14 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ProgressEvent } from "./progress.ts";
 
 /**
- * Changes what is known of deployments. Every change waits while the disk does not take it: a
+ * The writer of deployments' states. Every change waits while the disk cannot take it; otherwise a
  * deployment would stay in a state that it left long ago.
  */
 export interface Lifecycle {
-  /** Tells a line of progress, and keeps it in the deployment's log. */
+  /** Publishes a line of progress, and keeps it in the deployment's log. */
   note(deployment: DeploymentRecord, text: string, level?: "info" | "error"): void;
   /**
-   * Changes a deployment and gives it as it then is. Rejects when the signal is aborted while it
+   * Changes a deployment and returns its new record. Rejects when the signal is aborted while it
    * waits.
    */
   move(id: string, patch: DeploymentPatch, signal: AbortSignal): Promise<DeploymentRecord>;
@@ -33,14 +33,14 @@ const DISK_RETRY_MS = 1_000;
 export function createLifecycle(options: {
   readonly metadata: DeploymentStore;
   readonly telemetry: TelemetryStore;
-  /** Tells whoever follows a deployment, on all nodes. */
-  readonly tell: (event: ProgressEvent) => void;
-  /** Makes the nodes take over what is live; called before anybody is told that a deployment is. */
+  /** Sends an event to the followers of a deployment on all nodes. */
+  readonly publish: (event: ProgressEvent) => void;
+  /** Makes the nodes switch to the live deployment; called before its state LIVE is published. */
   readonly promoted: (id: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }): Lifecycle {
-  const { metadata, telemetry, tell, promoted, clock, log } = options;
+  const { metadata, telemetry, publish, promoted, clock, log } = options;
 
   const keep = async <T>(id: string, signal: AbortSignal, write: () => Promise<T>): Promise<T> => {
     for (let isWaiting = false; ; isWaiting = true) {
@@ -51,7 +51,7 @@ export function createLifecycle(options: {
         if (!isWaiting) {
           log.error("a deployment waits for the disk", { deployment: id, error: String(error) });
           const deployment = await metadata.deployment(id);
-          if (deployment) tell({ deployment, progress: `waiting for the disk: ${systemWords(error) ?? error}` });
+          if (deployment) publish({ deployment, progress: `waiting for the disk: ${systemWords(error) ?? error}` });
         }
         await clock.sleep(DISK_RETRY_MS, signal);
       }
@@ -60,7 +60,7 @@ export function createLifecycle(options: {
 
   return {
     note(deployment, text, level = "info") {
-      tell({ deployment, progress: text });
+      publish({ deployment, progress: text });
       telemetry.recordLog({
         environmentId: deployment.environmentId,
         deploymentId: deployment.id,
@@ -75,7 +75,7 @@ export function createLifecycle(options: {
 
     async move(id, patch, signal) {
       const deployment = await keep(id, signal, () => metadata.updateDeployment(id, patch, clock.now()));
-      tell({ deployment, progress: "" });
+      publish({ deployment, progress: "" });
       log.info("deployment", {
         deployment: id,
         status: DeploymentStatus[deployment.status],
@@ -89,7 +89,7 @@ export function createLifecycle(options: {
       const replaced = await keep(id, signal, () => metadata.promote(id, clock.now()));
       await promoted(id);
       const live = await metadata.deployment(id);
-      if (live) tell({ deployment: live, progress: "" });
+      if (live) publish({ deployment: live, progress: "" });
       log.info("deployment", { deployment: id, status: "LIVE", branch, replaced });
     },
   };

@@ -1,11 +1,11 @@
 /**
- * Which deployment is live where, in memory: what a query asks first. The metadata store holds the
- * truth, and `follow` keeps the table in step with it.
+ * An in-memory table of the live deployment of each scope, which every query looks up first. The
+ * metadata store holds the truth, and `nodes/follow.ts` keeps the table in step with it.
  */
 
 import type { LivePointer } from "../stores/metadata/deployments.ts";
 
-/** A scope whose live deployment is another than before. */
+/** A change of a scope's live deployment. */
 export interface LiveChange {
   readonly environmentId: string;
   readonly branch: string;
@@ -19,7 +19,7 @@ export interface LiveChange {
 export interface LiveScopes {
   get(environmentId: string, branch: string): string | undefined;
   list(): LivePointer[];
-  /** Takes over what the store says, and gives what is different from before. */
+  /** Replaces the table by the stored pointers, and returns the scopes that changed. */
   replace(pointers: readonly LivePointer[]): LiveChange[];
 }
 

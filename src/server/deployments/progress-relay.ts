@@ -1,6 +1,6 @@
 /**
- * The progress of deployments between nodes: what is told on one is kept in the store, and comes to
- * those who follow the deployment on another.
+ * The relay of deployments' progress between nodes: events of one node are stored, and reach the
+ * followers of the deployment on other nodes.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -11,16 +11,16 @@ import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { isSettled, type ProgressBoard, type ProgressEvent } from "./progress.ts";
 
-/** What relays. */
+/** The relay of one node. */
 export interface ProgressRelay {
   /**
-   * Tells an event of this node on all nodes. A state was stored before it is told; a line is
-   * stored now, or lost to other nodes when the store does not take it.
+   * Publishes an event of this node on all nodes. States are stored before this is called; a line
+   * of progress is stored now, and other nodes never see it when that fails.
    */
-  tell(event: ProgressEvent): void;
+  publish(event: ProgressEvent): void;
   /**
    * Resolves when the board knows all deployments that were not settled when this was called, or
-   * the store could not be read: that is tried again.
+   * when the store could not be read, which is tried again later.
    */
   caughtUp(): Promise<void>;
   stop(): Promise<void>;
@@ -30,20 +30,20 @@ export interface ProgressRelay {
 export function relayProgress(options: {
   readonly metadata: Pick<MetadataStore, "deployment" | "unfinishedDeployments" | "progress">;
   readonly board: ProgressBoard;
-  /** Called with a deployment whose state another node changed. */
-  readonly heard: (deployment: DeploymentRecord) => void;
+  /** Called with a deployment whose state was changed by another node. */
+  readonly onRemoteChange: (deployment: DeploymentRecord) => void;
   readonly bus: Bus;
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
 }): ProgressRelay {
-  const { metadata, board, heard, bus, node, clock, log } = options;
+  const { metadata, board, onRemoteChange, bus, node, clock, log } = options;
   /** Number of the last line that was read, by deployment. */
   const read = new Map<string, number>();
 
   /**
-   * Tells the board what the store has of a deployment that is new. It reads again when this node
-   * told something meanwhile, because that is newer.
+   * Publishes the new state and lines of a deployment in the store to the board. When this node
+   * published an event meanwhile, which is newer, the store is read again.
    */
   const catchUp = async (id: string): Promise<void> => {
     for (;;) {
@@ -57,7 +57,7 @@ export function relayProgress(options: {
         if (line.node !== node) board.publish({ deployment: before?.deployment ?? deployment, progress: line.text });
       if (before?.deployment.status !== deployment.status) {
         board.publish({ deployment, progress: "" });
-        if (before || !isOver) heard(deployment);
+        if (before || !isOver) onRemoteChange(deployment);
       }
       const last = lines.at(-1);
       if (isOver) read.delete(id);
@@ -90,7 +90,7 @@ export function relayProgress(options: {
   });
 
   return {
-    tell(event) {
+    publish(event) {
       board.publish(event);
       const { deployment, progress } = event;
       const isKept = progress !== "" && !isSettled(deployment.status);

@@ -1,6 +1,4 @@
-/**
- * Following deployments: who watches is told every state and every line of progress as it comes.
- */
+/** Progress of deployments: followers receive every state and every line as it comes. */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
@@ -12,28 +10,31 @@ export interface ProgressEvent {
   readonly progress: string;
 }
 
-/** Whether a deployment changes no more by itself. */
+/**
+ * Whether a deployment's build has ended: its status then changes only when another deployment
+ * replaces it.
+ */
 export function isSettled(status: DeploymentStatus): boolean {
   return status === DeploymentStatus.LIVE || status === DeploymentStatus.FAILED || status === DeploymentStatus.INACTIVE;
 }
 
-/** Events of all deployments that this node heard of. */
+/** The events of all deployments that this node knows of. */
 export interface ProgressBoard {
   publish(event: ProgressEvent): void;
   /**
-   * The deployments that are not settled, in the order in which they were first heard of, each with
-   * the last line about it.
+   * The deployments that are not settled, in the order of their first events, each with its last
+   * line.
    */
   underway(): readonly ProgressEvent[];
   /**
-   * What was last heard of a deployment that is not settled: another object after each event.
-   * Undefined when nothing was heard, or it is settled.
+   * The last event of a deployment that is not settled, another object after each event. Undefined
+   * when there was none, or the deployment is settled.
    */
   known(id: string): ProgressEvent | undefined;
   /**
-   * The present state, then every event until the deployment is settled. When nothing is heard, the
-   * state is read again and told as a heartbeat. Ends early, without an error, when the signal is
-   * aborted.
+   * The current state, then every event until the deployment is settled. While there are no events,
+   * the state is read again and sent as a heartbeat. Ends early, without an error, when the signal
+   * is aborted.
    */
   follow(current: () => Promise<DeploymentRecord>, deploymentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
 }

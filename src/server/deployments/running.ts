@@ -1,6 +1,6 @@
 /**
- * Deployments that answer queries now: started once whoever asks first, leased while a query runs
- * on them, stopped when they were replaced or nobody asked for a while.
+ * Deployments that run: started by the first query, leased while a query runs on them, stopped when
+ * they are replaced or not queried for a while.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -26,25 +26,29 @@ export interface StartedDeployment {
 
 /** The running deployments. */
 export interface RunningDeployments {
-  /** A lease; starts the deployment when it does not run. */
+  /** A lease on a deployment, which is started if it does not run. */
   acquire(id: string, start: () => Promise<StartedDeployment>): Lease | Promise<Lease>;
-  /** Whether it runs already. */
+  /** The deployment if it runs already, else undefined. */
   peek(id: string): LiveDeployment | undefined;
   /** Deployments that run now. */
   list(): LiveDeployment[];
-  /** Says that a deployment never stops for lack of queries, or may again. */
+  /** Sets whether a deployment is exempt from stopping for lack of queries. */
   pin(id: string, pinned: boolean): void;
-  /** Takes no more queries on it; running ones have 30 s to end. Resolves when it has stopped. */
+  /**
+   * Takes no more queries on a deployment; running ones have 30 s to end. Resolves when it has
+   * stopped.
+   */
   retire(id: string): Promise<void>;
-  /** Stops what nobody asked for since the idle time. Called by a timer; open for tests. */
+  /** Stops deployments without a query for the idle time. Called by a timer; public for tests. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Milliseconds that queries on a replaced deployment may go on. */
+/** Milliseconds that running queries have when their deployment is replaced. */
 export const DRAIN_GRACE_MS = 30_000;
 /**
- * Milliseconds that queries have when the server stops, after those that its listener gave them.
+ * Milliseconds that running queries have when the server stops, after those that the listener gave
+ * them.
  */
 const CLOSE_GRACE_MS = 500;
 /** Milliseconds without a query after which a deployment that is not pinned stops. */

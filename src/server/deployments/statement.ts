@@ -1,6 +1,6 @@
 /**
- * A SQL resolver's statement as its database takes it, with the way back from a place in it to a
- * place in the file.
+ * The statement of a SQL resolver in its database's syntax, with a mapping from offsets in it to
+ * spans in the file.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -13,13 +13,11 @@ import type { SqlSource } from "../sql/source.ts";
 /** A statement with bound parameters in place of `${...}`. */
 export interface PreparedStatement {
   readonly text: string;
-  /** The offset in the body that an offset in the statement came from, both in UTF-16 units. */
+  /** The offset in the body for an offset in the statement, both in UTF-16 units. */
   bodyOffset(offset: number): number;
 }
 
-/**
- * Puts the database's own placeholders in place of `${...}`; a semicolon at the end is left out.
- */
+/** Replaces each `${...}` by the database's placeholder, and removes a semicolon at the end. */
 export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind" | "placeholder">): PreparedStatement {
   const { body } = query;
   const pieces: { readonly start: number; readonly bodyStart: number; readonly literal: boolean }[] = [];
@@ -45,8 +43,8 @@ export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind"
 }
 
 /**
- * The place of a body offset in the resolver's file: one word or character from there on. Columns
- * count code points.
+ * The span in the resolver's file of the word or character at an offset in the body. Columns count
+ * code points.
  */
 export function spanInBody(resolver: Resolver, query: SqlQuery, offset: number): Span {
   const before = query.body.slice(0, Math.min(offset, query.body.length)).split("\n");

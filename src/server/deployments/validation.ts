@@ -1,4 +1,6 @@
-/** Checking a graph that is not deployed yet, as its author's analyzer found it. */
+/**
+ * Validation of a graph that is not deployed yet, as the analyzer on its author's machine made it.
+ */
 
 import { isAbsolute } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -7,10 +9,10 @@ import { Failure } from "../failure.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import { checkSqlResolvers } from "./checks.ts";
 
-/** Definitions of a graph that are checked and compared at once: others wait while that is done. */
+/** Most definitions of a graph that is checked and compared: other requests wait meanwhile. */
 const MAX_DEFINITIONS = 50_000;
 
-/** Refuses a graph of more definitions than are checked. Throws Failure invalid_argument. */
+/** Throws Failure invalid_argument for a graph of more definitions than are checked. */
 export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources, diagnostics }: Graph): void {
   const features = featureSets.reduce((sum, set) => sum + set.features.length, featureSets.length);
   const definitions = features + resolvers.length + namedQueries.length + sources.length + diagnostics.length;
@@ -22,7 +24,7 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources,
 
 /**
  * The server's findings on a graph. Statements on a SQLite file with a relative path are checked
- * when the bundle that may hold the file is there, at the deployment.
+ * only by the deployment, because the file may be in the bundle.
  */
 export async function validateGraph(
   graph: Graph,

@@ -1,4 +1,4 @@
-/** How long to wait before a failed attempt is made again. */
+/** The wait before a failed attempt is repeated. */
 
 const FIRST_MS = 1_000;
 const LONGEST_MS = 300_000;

@@ -1,23 +1,23 @@
 /**
  * Notifications between the nodes of a platform. A notification is a hint: it may be lost, come
- * twice or be late. What follows a store by it reads the truth there when it subscribes, when it is
- * told that notifications may have been lost, and now and then by itself: see `nodes/follow.ts`.
+ * twice or be late. A follower of a store reads the truth there when it subscribes, when
+ * notifications may have been lost, and periodically: see `nodes/follow.ts`.
  */
 
-/** What is told of. */
+/** The topic of a notification. */
 export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments";
 
-/** The bus. */
+/** The bus of a platform. */
 export interface Bus {
   /**
-   * Tells all subscribers, on this node and on others. `id` says what changed, at most 100
-   * characters; empty = anything of the topic may have.
+   * Notifies all subscribers, on this node and on others. `id` names what changed, in at most 100
+   * characters; empty = anything of the topic may have changed.
    */
   publish(topic: Topic, id?: string): void;
   /**
-   * Calls `listener` with the id of every notification until the function that is given back is
-   * called; with an empty one as well when a broken connection is restored, because what was told
-   * meanwhile is lost.
+   * Calls `listener` with the id of every notification until the returned function is called. It is
+   * also called with an empty id when a broken connection is restored, because notifications sent
+   * meanwhile are lost.
    */
   subscribe(topic: Topic, listener: (id: string) => void): () => void;
 }

@@ -1,20 +1,20 @@
-/** When a schedule runs next. */
+/** The next run of a schedule. */
 
 import { readSchedule } from "../../domain/cron.ts";
 
 /**
- * A time that never comes: what a schedule such as `0 0 31 2 *` runs at. It is the last one that a
- * Date has, epoch milliseconds.
+ * The next run of a schedule that never runs, such as `0 0 31 2 *`: the last time that a Date can
+ * hold, epoch milliseconds.
  */
 export const NEVER = 8.64e15;
 
-/** The shortest time between two runs: a schedule that is shorter runs this often. */
+/** The shortest time between two runs; a schedule with a shorter duration runs this often. */
 const SHORTEST_MS = 100;
 
 /**
- * The first run of a schedule after a time, epoch milliseconds in UTC; NEVER when there is none.
- * Durations are counted from `anchorAt`, so that runs keep their distance however late one begins.
- * Rejects when the text is no schedule.
+ * The first run of a schedule after the time `after`, epoch milliseconds; NEVER when there is none.
+ * Cron expressions are in UTC. Durations are counted from `anchorAt`, so that runs keep their
+ * distance however late one begins. Rejects when the text is not a schedule.
  */
 export async function nextRun(text: string, anchorAt: number, after: number): Promise<number> {
   const times = readSchedule(text);

@@ -1,22 +1,21 @@
 /**
- * Jobs that the platform itself does again and again: once at a time in all nodes together, by a
- * schedule.
+ * The platform's own recurring jobs, run by a schedule, one run of each at a time among all nodes.
  */
 
 import { readSchedule } from "../../domain/cron.ts";
 import type { ScheduleStore } from "../stores/metadata/schedules.ts";
 import type { JobHandler } from "./runner.ts";
 
-/** A job of the platform. */
+/** A recurring job of the platform. */
 export interface RecurringJob {
   readonly kind: string;
   /** A cron expression in UTC, or a duration. */
   readonly schedule: string;
-  /** Does one run; what was begun by an earlier attempt may be there. */
+  /** Does one run. An earlier attempt may have done part of it already. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Keeps the schedules of the jobs; those that are there already go on. */
+/** Stores the schedules of the jobs; those that exist already continue. */
 export async function keepSchedules(schedules: ScheduleStore, jobs: readonly RecurringJob[]): Promise<void> {
   for (const { kind, schedule } of jobs) {
     readSchedule(schedule);

@@ -1,8 +1,8 @@
 /**
- * The runner of jobs on one node: it claims what is due, keeps the leases while handlers work, and
- * says how each attempt ended. A node that dies loses its leases, and another node or its next
- * process takes the jobs up again; a job's handler may therefore begin again where an earlier
- * attempt was cut off anywhere.
+ * The runner of jobs on one node: it claims due jobs, renews their leases while handlers work, and
+ * writes how each attempt ended. A node that dies loses its leases, and another node or its next
+ * process claims the jobs again; a handler must therefore cope with an earlier attempt that was cut
+ * off at any point.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -13,64 +13,66 @@ import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
 
-/** What a handler has while it works on an attempt. */
+/** One attempt at a job, as its handler sees it. */
 export interface Attempt {
   /**
-   * Aborted when the attempt is to end: it took too long, was cancelled, lost its lease, or the
+   * Aborted when the attempt must end: it took too long, was cancelled, lost its lease, or the
    * server stops.
    */
   readonly signal: AbortSignal;
-  /** Keeps a few words about what is being done; they are written with the next heartbeat. */
+  /** Sets a few words about the current work, which are written with the next heartbeat. */
   progress(text: string): void;
 }
 
-/** Does the jobs of one kind. */
+/** The handler of jobs of one kind. */
 export interface JobHandler {
-  /** Does a job. Rejecting ends the attempt, with JobFailed the job. */
+  /** Does a job. When it rejects the attempt has failed; with JobFailed the job has failed too. */
   run(job: JobRecord, attempt: Attempt): Promise<void>;
   /**
-   * Undoes what a job left behind that will not be attempted again, before it is marked as failed.
-   * It is called again when it rejects or the node dies.
+   * Cleans up after a job that will not be attempted again, before it is marked as failed or
+   * cancelled. It is called again when it rejects or the node dies.
    */
   giveUp(job: JobRecord, reason: string): Promise<void>;
 }
 
-/** A job failed for a reason that another attempt would meet as well. */
+/** A job failed for a reason that another attempt would not remove. */
 export class JobFailed extends Error {
   override readonly name = "JobFailed";
 }
 
-/** What a runner works with. */
+/** The services and settings of a runner. */
 export interface JobRunnerOptions {
   readonly jobs: JobStore;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** Id of this node; no other process runs under it. */
+  /** Id of this node; no other process uses it. */
   readonly node: string;
   readonly handlers: Readonly<Record<string, JobHandler>>;
-  /** Jobs that run at once on this node. */
+  /** Most jobs that run at once on this node. */
   readonly slots: number;
-  /** Milliseconds after which a job of a node that is not heard of is taken up by another. */
+  /**
+   * Length of a lease in milliseconds, after which another node may claim the job; default 30 s.
+   */
   readonly leaseMs?: number;
 }
 
-/** The runner. */
+/** The runner of a node. */
 export interface JobRunner {
   /** Resolves when nothing runs and nothing is due on this node, or the runner stops. */
   idle(): Promise<void>;
-  /** Claims no more; what runs goes on. */
+  /** Claims no more jobs; running ones continue. */
   drain(): void;
-  /** Stops claiming, ends what runs and hands it back. */
+  /** Stops claiming, ends the running attempts and releases their jobs. */
   stop(): Promise<void>;
 }
 
-/** How an attempt came to its end. */
+/** The outcome of an attempt. */
 type Outcome =
   | { readonly is: "succeeded" | "lost" | "cancelled" | "stopping" }
   | { readonly is: "failed"; readonly reason: string; readonly isFinal: boolean };
 
-/** Why an attempt's signal was aborted. */
+/** The reason with which an attempt's signal is aborted. */
 class AttemptEnded extends Error {
   override readonly name = "AttemptEnded";
   constructor(readonly why: "stopping" | "lost" | "cancelled" | "timeout") {
@@ -80,15 +82,15 @@ class AttemptEnded extends Error {
 
 const LEASE_MS = 30_000;
 const HEARTBEATS_PER_LEASE = 3;
-/** Longest time between two looks at the queue: notifications may be lost. */
-const LOOK_MS = 30_000;
+/** Longest time between two polls of the queue: notifications may be lost. */
+const POLL_MS = 30_000;
 const STORE_RETRY_MS = 1_000;
-/** How long a handler has to give way when its attempt is to end. */
+/** Milliseconds that a handler has to return after its signal was aborted. */
 const GRACE_MS = 10_000;
 
 /**
- * Takes back what an earlier process of the node held, and begins to run jobs. While the store
- * cannot be used it is tried again.
+ * Starts a runner: it releases the jobs that an earlier process of the node held, then claims and
+ * runs jobs. While the store cannot be used it retries.
  */
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const { jobs, bus, clock, log, node, handlers, slots, leaseMs = LEASE_MS } = options;
@@ -97,16 +99,16 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const stopping = new AbortController();
   let isDraining = false;
   const pause = createWakeablePause(clock, stopping.signal);
-  const waitingForRest: (() => void)[] = [];
-  const rested = (): void => {
-    for (const tell of waitingForRest.splice(0)) tell();
+  const idleWaiters: (() => void)[] = [];
+  const notifyIdle = (): void => {
+    for (const resolve of idleWaiters.splice(0)) resolve();
   };
 
   /**
-   * Repeats a write until the store takes it. Rejects when the server stops meanwhile: the lease
-   * stays, and the node's next process begins with it.
+   * Repeats a write until it succeeds. Rejects when the server stops meanwhile: the lease remains,
+   * and the node's next process releases it.
    */
-  const insist = async <T>(job: JobRecord, write: () => Promise<T>): Promise<T> => {
+  const writeWithRetry = async <T>(job: JobRecord, write: () => Promise<T>): Promise<T> => {
     for (let isWaiting = false; ; isWaiting = true) {
       try {
         return await write();
@@ -118,17 +120,18 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   /**
-   * Keeps a lease until `over`, and ends the attempt when it is lost or somebody asked for that.
+   * Renews a lease until `over`, and aborts the attempt when the lease is lost or the job is
+   * cancelled.
    */
   const keepLease = async (
     { lease }: ClaimedJob,
-    said: () => string | undefined,
+    progressText: () => string | undefined,
     ended: AbortController,
     over: AbortSignal,
   ): Promise<void> => {
     for (let missed = 0; ; ) {
       await clock.sleep(leaseMs / HEARTBEATS_PER_LEASE, over);
-      const heard = await jobs.heartbeat(lease, leaseMs, said()).catch(() => undefined);
+      const heard = await jobs.heartbeat(lease, leaseMs, progressText()).catch(() => undefined);
       missed = heard === undefined ? missed + 1 : 0;
       if (heard === "lost" || missed >= HEARTBEATS_PER_LEASE) ended.abort(new AttemptEnded("lost"));
       if (heard === "cancel") ended.abort(new AttemptEnded("cancelled"));
@@ -167,8 +170,8 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
 
   const giveUp = async (job: JobRecord, handler: JobHandler, reason: string, end: () => Promise<boolean>): Promise<void> => {
     log.warning("a job is given up", { job: job.id, kind: job.kind, attempts: job.attempts, reason });
-    await insist(job, () => handler.giveUp(job, reason));
-    await insist(job, end);
+    await writeWithRetry(job, () => handler.giveUp(job, reason));
+    await writeWithRetry(job, end);
   };
 
   const carryOut = async (claimed: ClaimedJob, ended: AbortController, progress: (text: string) => void): Promise<void> => {
@@ -178,12 +181,12 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     const outcome = await perform(job, handler, ended, progress);
     switch (outcome.is) {
       case "succeeded":
-        await insist(job, () => jobs.succeed(lease));
+        await writeWithRetry(job, () => jobs.succeed(lease));
         return;
       case "stopping":
       case "lost": {
-        const wasOurs = await insist(job, () => jobs.release(lease));
-        if (!wasOurs) log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
+        const wasHeld = await writeWithRetry(job, () => jobs.release(lease));
+        if (!wasHeld) log.warning("a job was lost to another node", { job: job.id, kind: job.kind });
         return;
       }
       case "cancelled":
@@ -191,18 +194,18 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       case "failed":
         log.warning("an attempt of a job failed", { job: job.id, kind: job.kind, attempt: job.attempts, error: outcome.reason });
         if (outcome.isFinal) return giveUp(job, handler, outcome.reason, () => jobs.fail(lease, outcome.reason));
-        await insist(job, () => jobs.fail(lease, outcome.reason, backoffMs(job.attempts)));
+        await writeWithRetry(job, () => jobs.fail(lease, outcome.reason, backoffMs(job.attempts)));
     }
   };
 
-  /** Carries a job out under its lease, which is kept until its end is written. */
+  /** Carries out a claimed job, renewing its lease until the outcome is written. */
   const attempt = async (claimed: ClaimedJob, ended: AbortController): Promise<void> => {
     const over = new AbortController();
-    let said: string | undefined;
-    keepLease(claimed, () => said, ended, over.signal).catch(() => undefined);
+    let progressText: string | undefined;
+    keepLease(claimed, () => progressText, ended, over.signal).catch(() => undefined);
     try {
       await carryOut(claimed, ended, (text) => {
-        said = text;
+        progressText = text;
       });
     } finally {
       over.abort();
@@ -223,35 +226,35 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   const run = async (): Promise<void> => {
-    for (let isOurs = false; !stopping.signal.aborted; ) {
-      pause.look();
+    for (let hasAbandoned = false; !stopping.signal.aborted; ) {
+      pause.clear();
       try {
-        if (!isOurs) await jobs.abandon(node);
-        isOurs = true;
+        if (!hasAbandoned) await jobs.abandon(node);
+        hasAbandoned = true;
         const limit = isDraining ? 0 : slots - running.size;
         const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
         claimed.forEach(begin);
         if (claimed.length > 0) continue;
-        if (running.size === 0) rested();
+        if (running.size === 0) notifyIdle();
         const due = limit > 0 ? await jobs.nextDueIn(node, kinds) : undefined;
-        await pause.rest(Math.min(LOOK_MS, Math.max(due ?? LOOK_MS, 1)));
+        await pause.sleep(Math.min(POLL_MS, Math.max(due ?? POLL_MS, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
         log.error("the queue of jobs could not be read", { error: errorText(error) });
-        await pause.rest(STORE_RETRY_MS);
+        await pause.sleep(STORE_RETRY_MS);
       }
     }
   };
 
   const unsubscribe = bus.subscribe("jobs", pause.wake);
-  const looking = run();
+  const polling = run();
 
   return {
     idle() {
       if (stopping.signal.aborted) return Promise.resolve();
-      const resting = new Promise<void>((resolve) => waitingForRest.push(resolve));
+      const idle = new Promise<void>((resolve) => idleWaiters.push(resolve));
       pause.wake();
-      return resting;
+      return idle;
     },
     drain() {
       isDraining = true;
@@ -259,10 +262,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     async stop() {
       stopping.abort();
       unsubscribe();
-      await looking;
+      await polling;
       for (const ended of running.values()) ended.abort(new AttemptEnded("stopping"));
       await Promise.all(running.keys());
-      rested();
+      notifyIdle();
     },
   };
 }

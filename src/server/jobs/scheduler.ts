@@ -1,8 +1,8 @@
 /**
- * The scheduler of one node: when a schedule is due it keeps the run's job and moves the schedule
- * to its next run, in one step of the store. Every node has one, and whichever comes first does it.
- * Runs that were missed, because no node ran or the clock was put forward, become one; when the
- * clock was set back, the schedule is planned anew by the time that is.
+ * The scheduler of one node: when a schedule is due it stores the run's job and moves the schedule
+ * to its next run, in one step of the store. Every node has a scheduler, and the first one to act
+ * wins. Runs that were missed, because no node ran or the clock was put forward, become one; when
+ * the clock was set back, the next run is computed anew from the current time.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -14,10 +14,10 @@ import { nextRun } from "./next-run.ts";
 import { keepSchedules, type RecurringJob } from "./recurring.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
 
-/** What a scheduler works with. */
+/** The services of a scheduler. */
 export interface SchedulerOptions {
   readonly schedules: ScheduleStore;
-  /** The platform's own jobs: their schedules are kept first. */
+  /** The platform's own jobs, whose schedules are stored first. */
   readonly recurring: readonly RecurringJob[];
   readonly bus: Bus;
   readonly clock: Clock;
@@ -26,44 +26,44 @@ export interface SchedulerOptions {
 
 /** A running scheduler. */
 export interface Scheduler {
-  /** Stops, and waits for what is under way. */
+  /** Stops, and waits for the current step. */
   stop(): Promise<void>;
 }
 
-/** What a run hands to its handler. */
+/** The payload of a scheduled run's job. */
 export interface ScheduledRun {
   /** The schedule's key. */
   readonly key: string;
-  /** When the run was due, epoch milliseconds: the first of those that it stands for. */
+  /** When the run was due, epoch milliseconds; of several missed runs, the first. */
   readonly dueAt: number;
   /** The schedule's own payload. */
   readonly payload: unknown;
 }
 
-/** Longest time between two looks at the schedules: notifications may be lost. */
-const LOOK_MS = 30_000;
+/** Longest time between two polls of the schedules: notifications may be lost. */
+const POLL_MS = 30_000;
 const STORE_RETRY_MS = 1_000;
 const BATCH = 100;
 /**
- * How far a clock may be set back before a schedule is planned anew. By less, nothing runs twice
- * and the next run is that much later.
+ * Milliseconds by which the clock may be set back before the next run is computed anew. When it is
+ * set back by less, nothing runs twice and the next run is that much later.
  */
 const SET_BACK_MS = 60_000;
 /**
- * Milliseconds after which a text that was not understood is read again: a newer version may run
- * then.
+ * Milliseconds after which a schedule whose text was not understood is read again: a newer version
+ * of svc may run then.
  */
 const MISREAD_MS = 3_600_000;
 const MAX_ATTEMPTS = 3;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
 
-/** Begins to schedule. While the store cannot be used it is tried again. */
+/** Starts a scheduler. While the store cannot be used it retries. */
 export function startScheduler({ schedules, recurring, bus, clock, log }: SchedulerOptions): Scheduler {
   const stopping = new AbortController();
   const misread = new Set<string>();
   const pause = createWakeablePause(clock, stopping.signal);
 
-  /** The next run; undefined for a text that this version does not understand. */
+  /** The next run of a schedule; undefined when this version does not understand its text. */
   const plan = async ({ kind, key, text, anchorAt }: ScheduleRecord, now: number): Promise<number | undefined> => {
     try {
       return await nextRun(text, anchorAt, now);
@@ -86,7 +86,7 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
   const run = async (): Promise<void> => {
     let isFailing = false;
     for (let isKept = false; !stopping.signal.aborted; ) {
-      pause.look();
+      pause.clear();
       try {
         if (!isKept) await keepSchedules(schedules, recurring);
         isKept = true;
@@ -94,13 +94,13 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
         for (const schedule of due) if (!stopping.signal.aborted) await settle(schedule, now);
         isFailing = false;
         if (due.length > 0) continue;
-        const dueIn = (await schedules.nextDueIn()) ?? LOOK_MS;
-        await pause.rest(Math.min(LOOK_MS, Math.max(dueIn, 1)));
+        const dueIn = (await schedules.nextDueIn()) ?? POLL_MS;
+        await pause.sleep(Math.min(POLL_MS, Math.max(dueIn, 1)));
       } catch (error) {
         if (stopping.signal.aborted) return;
         if (!isFailing) log.error("the schedules could not be kept", { error: String(error) });
         isFailing = true;
-        await pause.rest(STORE_RETRY_MS);
+        await pause.sleep(STORE_RETRY_MS);
       }
     }
   };
@@ -117,8 +117,8 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
 }
 
 /**
- * The job of the run that is due. The number of the run is a part of its key, so that a time that
- * comes again, as the clock was set back by far, counts again.
+ * The job of a due run. The run's number is part of its idempotency key, so that a time that comes
+ * again after the clock was set back counts as a new run.
  */
 function runOf({ kind, key, nextAt = 0, runs, payload }: ScheduleRecord, now: number): RunJob {
   const run: ScheduledRun = { key, dueAt: nextAt, payload };

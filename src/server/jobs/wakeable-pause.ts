@@ -1,18 +1,18 @@
-/** The pause of a loop between two looks, which whoever has news for it ends. */
+/** A pause of a polling loop that notifications can end early. */
 
 import type { Clock } from "../../context/clock.ts";
 
 /** The pause of one loop. */
 export interface WakeablePause {
-  /** Ends the pause; when none is under way, the next one is left out. */
+  /** Ends the current pause; when there is none, the next one is skipped. */
   wake(): void;
-  /** Says that the loop looks now: what woke it before is seen to. */
-  look(): void;
-  /** Pauses for at most so many milliseconds. Never rejects. */
-  rest(ms: number): Promise<void>;
+  /** Forgets earlier calls of `wake`; to be called before the loop polls. */
+  clear(): void;
+  /** Pauses for at most `ms` milliseconds. Never rejects. */
+  sleep(ms: number): Promise<void>;
 }
 
-/** Makes the pause of a loop that ends with `stopping`. */
+/** Makes the pause of a loop that stops when `stopping` is aborted. */
 export function createWakeablePause(clock: Clock, stopping: AbortSignal): WakeablePause {
   let isWoken = false;
   let end: () => void = () => undefined;
@@ -21,14 +21,14 @@ export function createWakeablePause(clock: Clock, stopping: AbortSignal): Wakeab
       isWoken = true;
       end();
     },
-    look() {
+    clear() {
       isWoken = false;
     },
-    async rest(ms) {
+    async sleep(ms) {
       if (isWoken) return;
-      const sleep = new AbortController();
-      end = () => sleep.abort();
-      await clock.sleep(ms, AbortSignal.any([sleep.signal, stopping])).catch(() => undefined);
+      const over = new AbortController();
+      end = () => over.abort();
+      await clock.sleep(ms, AbortSignal.any([over.signal, stopping])).catch(() => undefined);
       end = () => undefined;
     },
   };

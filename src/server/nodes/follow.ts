@@ -1,4 +1,4 @@
-/** Following a store: what a node remembers of it is read again when others may have changed it. */
+/** Following a store: a node reads its cached data again when other nodes may have changed it. */
 
 import type { Clock } from "../../context/clock.ts";
 import type { Bus, Topic } from "../jobs/bus.ts";
@@ -8,11 +8,11 @@ import type { Log } from "../log.ts";
 const REREAD_MS = 30_000;
 const RETRY_MS = 1_000;
 
-/** What follows a store. */
+/** A follower of a store. */
 export interface Following {
   /**
-   * Reads again now, once a reading that is under way has ended. Resolves when that is done;
-   * rejects with what it rejects with.
+   * Reads everything now, after a reading that is under way. Resolves when that is done; rejects
+   * with the error of `read`.
    */
   reread(): Promise<void>;
   /** Stops, and waits for a reading that is under way. */
@@ -20,10 +20,10 @@ export interface Following {
 }
 
 /**
- * Calls `read` with what may have changed: at once, when the bus says so, and every 30 s. Readings
- * never overlap; what is told during one is handed to the next together. One that rejects is made
- * again after a second, of everything.
- * @param options.read gets the ids that were told of; undefined = everything may have changed
+ * Calls `read` with the ids that may have changed: at once, on every notification of the bus, and
+ * every 30 s. Readings never overlap; notifications during one are passed to the next together.
+ * After one that rejects, everything is read again a second later.
+ * @param options.read is given the ids that may have changed; undefined = everything may have
  */
 export function followStore(options: {
   readonly bus: Bus;
@@ -34,42 +34,42 @@ export function followStore(options: {
 }): Following {
   const { bus, topic, clock, log, read } = options;
   const stopping = new AbortController();
-  let told = new Set<string>();
-  let isAllTold = true;
+  let changed = new Set<string>();
+  let isAllChanged = true;
   let waiting: { resolve(): void; reject(reason: unknown): void }[] = [];
   let wake: () => void = () => undefined;
 
-  const hear = (id: string): void => {
-    if (id === "") isAllTold = true;
-    else told.add(id);
+  const noteChange = (id: string): void => {
+    if (id === "") isAllChanged = true;
+    else changed.add(id);
     wake();
   };
 
   const readOnce = async (): Promise<void> => {
-    const ids = isAllTold ? undefined : told;
-    const asking = waiting;
-    told = new Set();
-    isAllTold = false;
+    const ids = isAllChanged ? undefined : changed;
+    const waiters = waiting;
+    changed = new Set();
+    isAllChanged = false;
     waiting = [];
     try {
       await read(ids);
-      for (const { resolve } of asking) resolve();
+      for (const { resolve } of waiters) resolve();
     } catch (error) {
-      isAllTold = true;
-      for (const { reject } of asking) reject(error);
+      isAllChanged = true;
+      for (const { reject } of waiters) reject(error);
       throw error;
     }
   };
 
   /**
-   * Waits until something is told, or somebody wants a reading; for the store to be there again, a
-   * second at most.
+   * Waits for a notification or a call of `reread`. After a failed reading it waits a second, or
+   * until `reread` is called.
    */
   const rest = async (isFailing: boolean): Promise<void> => {
     const pause = new AbortController();
     const over = AbortSignal.any([pause.signal, stopping.signal]);
     wake = () => {
-      if (isFailing ? waiting.length > 0 : isAllTold || told.size > 0) pause.abort();
+      if (isFailing ? waiting.length > 0 : isAllChanged || changed.size > 0) pause.abort();
     };
     wake();
     if (isFailing) await clock.sleep(RETRY_MS, over).catch(() => undefined);
@@ -94,18 +94,18 @@ export function followStore(options: {
   const rereadByTimer = async (): Promise<void> => {
     for (;;) {
       await clock.sleep(REREAD_MS, stopping.signal);
-      hear("");
+      noteChange("");
     }
   };
 
-  const unsubscribe = bus.subscribe(topic, hear);
+  const unsubscribe = bus.subscribe(topic, noteChange);
   const running = run();
   rereadByTimer().catch(() => undefined);
   return {
     reread() {
       if (stopping.signal.aborted) return Promise.resolve();
       const done = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
-      hear("");
+      noteChange("");
       return done;
     },
     async stop() {

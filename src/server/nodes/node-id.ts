@@ -1,4 +1,4 @@
-/** Who this server is among the nodes of a platform. */
+/** The id of this server among the nodes of a platform. */
 
 import type { Clock } from "../../context/clock.ts";
 import { reasonAt } from "../../disk/disk-error.ts";
@@ -7,9 +7,9 @@ import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 
 /**
- * The id that a file keeps from start to start; a new one when it has none that is whole. The data
- * directory's lock sees to it that no other process has it. While the file cannot be written, each
- * start has another one, and takes up only when the leases have ended what the one before left.
+ * The id that a file keeps from start to start; a new one when the file has no valid id. The data
+ * directory's lock ensures that no other process uses it. While the file cannot be written, each
+ * start has another id, and continues the jobs of the one before only when their leases have ended.
  */
 export function readNodeId(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): string {
   const known = readPrivateFile(path)?.trim() ?? "";

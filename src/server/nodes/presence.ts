@@ -1,28 +1,30 @@
-/** Presence: the row by which other nodes know that this one runs. */
+/** Presence: the row in the metadata store by which other nodes know that this one runs. */
 
 import type { Clock } from "../../context/clock.ts";
 import type { Log } from "../log.ts";
 import type { NodeRecord, NodeStore } from "../stores/metadata/nodes.ts";
 
 const HEARTBEAT_MS = 10_000;
-/** Milliseconds without a heartbeat after which a node is taken for gone. */
+/** Milliseconds without a heartbeat after which a node counts as gone. */
 export const GONE_AFTER_MS = 3 * HEARTBEAT_MS;
-/** How far the clock of a node may be from the store's before the log says so. */
+/**
+ * Difference in milliseconds between the clocks of a node and the store from which it is logged.
+ */
 const MOST_SKEW_MS = 1_000;
 
 /** The presence of this node. */
 export interface Presence {
-  /** Nodes that run, this one among them once its first heartbeat was taken. */
+  /** Nodes that run, including this one once its row is written. */
   nodes(): Promise<NodeRecord[]>;
-  /** Says that this node takes up no more work. */
+  /** Writes that this node takes on no more work. */
   drain(): Promise<void>;
   /** Removes the row. */
   leave(): Promise<void>;
 }
 
 /**
- * Makes the row and keeps it. While the store cannot be used, nothing is said; the next heartbeat
- * makes good for it.
+ * Writes the row and renews it. Failed writes are not reported: the next heartbeat makes up for
+ * them.
  */
 export function startPresence(options: {
   readonly nodes: NodeStore;
@@ -37,21 +39,21 @@ export function startPresence(options: {
   let isDraining = false;
   let isSkewed = false;
 
-  const say = async (how: "join" | "heartbeat"): Promise<void> => {
+  const writeRow = async (how: "join" | "heartbeat"): Promise<void> => {
     const before = clock.now();
-    const said = await nodes[how]({ id, url, version, isDraining }).catch(() => undefined);
-    if (said === undefined) return;
-    const skewMs = said < before ? said - before : Math.max(0, said - clock.now());
+    const storeTime = await nodes[how]({ id, url, version, isDraining }).catch(() => undefined);
+    if (storeTime === undefined) return;
+    const skewMs = storeTime < before ? storeTime - before : Math.max(0, storeTime - clock.now());
     if (Math.abs(skewMs) > MOST_SKEW_MS && !isSkewed)
       log.warning("the clock of this node is not that of the metadata store", { skew_ms: skewMs });
     isSkewed = Math.abs(skewMs) > MOST_SKEW_MS;
   };
 
   const run = async (): Promise<void> => {
-    await say("join");
+    await writeRow("join");
     while (!stopping.signal.aborted) {
       await clock.sleep(HEARTBEAT_MS, stopping.signal).catch(() => undefined);
-      if (!stopping.signal.aborted) await say("heartbeat");
+      if (!stopping.signal.aborted) await writeRow("heartbeat");
     }
   };
   const running = run();
@@ -60,7 +62,7 @@ export function startPresence(options: {
     nodes: () => nodes.list(GONE_AFTER_MS),
     async drain() {
       isDraining = true;
-      await say("heartbeat");
+      await writeRow("heartbeat");
     },
     async leave() {
       stopping.abort();

@@ -1,18 +1,18 @@
 /**
- * Readiness: whether requests should be sent to this node now. That it lives is another question,
- * and `GET /health` answers it.
+ * Readiness: whether requests should be sent to this node now. Whether it is alive at all is
+ * answered by `GET /health`.
  */
 
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 
 /**
- * Whether a node is ready. `starting` = its live deployments are not loaded yet; `unavailable` = a
+ * The state of a node. `starting` = its live deployments are not loaded yet; `unavailable` = a
  * store does not answer; `draining` = it is about to stop.
  */
 export type ReadinessState = "ready" | "starting" | "unavailable" | "draining";
 
-/** The state, and why it is not `ready`: a sentence each. */
+/** The state, and the reasons why it is not `ready`, a sentence each. */
 export interface ReadinessReport {
   readonly state: ReadinessState;
   readonly reasons: readonly string[];
@@ -20,11 +20,11 @@ export interface ReadinessReport {
 
 /** The readiness of a node. */
 export interface Readiness {
-  /** The state now. Stores are asked at most once a second, however often this is called. */
+  /** The current state. Stores are probed at most once a second, however often this is called. */
   report(): Promise<ReadinessReport>;
-  /** Says that the live deployments run, or were found not to. */
+  /** Notes that the live deployments run or have failed to start. */
   loaded(): void;
-  /** Says that the node is about to stop: it is never ready again. */
+  /** Notes that the node is about to stop: it is never ready again. */
   drain(): void;
 }
 
@@ -33,7 +33,7 @@ const PROBE_DEADLINE_MS = 5_000;
 
 /**
  * Makes the readiness of a node that is starting.
- * @param options.probes what ask the stores, by the name that reasons give them; they reject when a
+ * @param options.probes probes of the stores, by the names that reasons use; they reject when a
  * store does not answer
  */
 export function createReadiness(options: {

@@ -1,20 +1,20 @@
-/** What the platform removes from its metadata by age. */
+/** Retention: the platform's removal of old rows from its metadata. */
 
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Milliseconds that a job is kept after its end, for whoever wants to know how it went. */
+/** Milliseconds that a job is kept after its end, so that its outcome can be read. */
 const ENDED_JOBS_KEPT_MS = 30 * DAY_MS;
 const PROGRESS_KEPT_MS = DAY_MS;
 const GONE_NODES_KEPT_MS = DAY_MS;
-/** Jobs that are removed in one step: other writes wait for it. */
+/** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
 /**
- * The jobs that remove: ended jobs, sessions and uploads that ended, rows of nodes that are gone,
- * and progress lines of deployments of days ago.
+ * The recurring jobs that remove ended jobs, expired sessions and uploads, rows of nodes that are
+ * gone, and old progress lines of deployments.
  */
 export function retentionJobs(metadata: Pick<MetadataStore, "jobs" | "nodes" | "progress" | "purgeExpired">): readonly RecurringJob[] {
   return [

@@ -1,4 +1,4 @@
-/** The query log as the endpoints write it: runs, spans and stages. */
+/** The writer of the query log: runs, spans and stages. */
 
 import { branchOf } from "../deployments/live-scopes.ts";
 import type { Log } from "../log.ts";
@@ -8,16 +8,16 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { QueryLogEntry, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import { storeStages } from "./stages.ts";
 
-/** What became of a query, without the deployment that it ran on. */
+/** The log entry of a query, without the deployment that it ran on. */
 export type QueryRecord = Omit<QueryLogEntry, "environmentId" | "branch" | "deploymentId">;
 
-/** Keeps what was asked and answered. */
+/** The recorder of queries. */
 export interface QueryRecorder {
   /** Keeps a query that was run or refused. */
   recordQuery(deployment: LiveDeployment, record: QueryRecord): void;
   /** Keeps the spans of a query. */
   recordSpans(deployment: LiveDeployment, spans: readonly Omit<SpanRecord, "environmentId">[]): void;
-  /** Keeps what the steps of a query gave; false when that failed, which the server's log says. */
+  /** Keeps the rows of a query's steps; false when that failed, which is logged. */
   keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
 }
 

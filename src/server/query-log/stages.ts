@@ -1,7 +1,7 @@
 /**
- * The stages that queries leave: what is known of them in the telemetry store, their rows in
- * objects, one each. An object is text: a line with the types of the columns, then a line per row.
- * It names its query, so that no other query has the same object, and goes with the query.
+ * The stages of queries: a record of each in the telemetry store, and its rows in an object. An
+ * object is text: a line with the types of the columns, then a line per row. It names its query, so
+ * that no other query has the same object, and is deleted with the query.
  */
 
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
@@ -13,25 +13,25 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import { readByDigest } from "../stores/objects/verified.ts";
 import type { StageRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 
-/** Where stages are kept. */
+/** The stores that stages are kept in. */
 export interface StageStores {
   readonly telemetry: TelemetryStore;
   readonly objects: ObjectStore;
 }
 
-/** The query that stages are of. */
+/** The query run that stages belong to. */
 type StagedRun = Pick<StageRecord, "queryId" | "environmentId" | "startedAt">;
 
 /** A row of a stage. */
 export interface StageRow {
   /**
-   * The row that it belongs to: of the query, or of the rows of the relation that the step worked
+   * Index of the row among the query's rows, or among the rows of the relation that the step worked
    * on.
    */
   readonly row: number;
   /** A value per column. */
   readonly values: readonly FeatureValue[];
-  /** What went wrong, by column. */
+  /** Error messages by column. */
   readonly errors: Readonly<Record<string, string>>;
 }
 
@@ -48,8 +48,8 @@ interface Head {
 }
 
 /**
- * Keeps the stages of a query. What is known of them is written first, so that an object is never
- * left behind.
+ * Stores the stages of a query. The records are written first, so that no object is left behind
+ * without one.
  */
 export async function storeStages({ telemetry, objects }: StageStores, run: StagedRun, stages: readonly Stage[]): Promise<void> {
   const bodies = stages.map(({ types, lines, omitted }, stage) => {
@@ -69,8 +69,8 @@ export async function storeStages({ telemetry, objects }: StageStores, run: Stag
 }
 
 /**
- * Deletes the objects of stages that are too old or too many, then forgets them: what cannot be
- * deleted is tried again the next time.
+ * Deletes the objects of stages that are too old or too many, then their records, so that a failed
+ * deletion is tried again the next time.
  */
 export async function sweepStages({ telemetry, objects }: StageStores): Promise<void> {
   const { objects: digests, queryIds } = await telemetry.expiredStages();
@@ -79,8 +79,8 @@ export async function sweepStages({ telemetry, objects }: StageStores): Promise<
 }
 
 /**
- * Rows of a stage; none of one whose rows were not kept. Throws Failure not_found when they are
- * gone, ObjectMismatch when they are damaged.
+ * Rows of a stage, from index `from` to before `to`; none when the rows were not kept. Throws
+ * Failure not_found when they are gone, ObjectMismatch when they are damaged.
  */
 export async function readStage(objects: ObjectStore, { sha256, stage }: StageRecord, from: number, to: number): Promise<StageRows> {
   if (sha256 === "") return { types: [], rows: [] };

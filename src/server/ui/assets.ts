@@ -1,7 +1,4 @@
-/**
- * What pages load beside themselves: the style sheet and the scripts. They hold no data and are
- * given to everybody.
- */
+/** The assets of pages: the style sheet and the scripts. They hold no data and are public. */
 
 import { SAFE_HEADERS } from "../wire/http/respond.ts";
 import { browserScript } from "./browser-script.ts" with { type: "macro" };
@@ -68,7 +65,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["/assets/entrance.js", asset(ENTRANCE_SCRIPT, "text/javascript; charset=utf-8")],
 ]);
 
-/** Answers a request for an asset; undefined when there is none of that path. */
+/** The answer to a request for an asset; undefined when the path has none. */
 export function assetResponse(request: Request, path: string): Response | undefined {
   const found = ASSETS.get(path);
   if (!found) return undefined;

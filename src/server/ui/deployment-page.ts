@@ -122,7 +122,7 @@ ${table(
     html`<code>${resolver.fqn}</code>`,
     resolver.body.case === "sql" ? html`SQL on ${resolver.body.value.source}` : "Python",
     resolver.outputs.map(readableName).join(", "),
-    place(resolver),
+    sourceLine(resolver),
     resolver.owner,
   ]),
   "None.",
@@ -141,7 +141,7 @@ ${table(
 )}`;
 }
 
-function place({ span }: Resolver): Html | string {
+function sourceLine({ span }: Resolver): Html | string {
   return span ? html`<code>${span.file}:${span.line}</code>` : "";
 }
 

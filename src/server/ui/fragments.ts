@@ -1,4 +1,4 @@
-/** Pieces that several pages share. */
+/** Pieces of HTML that several pages share. */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
@@ -9,7 +9,8 @@ import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 
 /**
- * A table, or a sentence when it has no rows. Headers that begin with `#` head columns of numbers.
+ * A table, or the sentence `empty` when it has no rows. A header that begins with `#` heads a
+ * column of numbers.
  */
 export function table(headers: readonly string[], rows: readonly (readonly Part[])[], empty: string): Html {
   if (rows.length === 0) return html`<p class="dim">${empty}</p>`;
@@ -20,7 +21,7 @@ export function table(headers: readonly string[], rows: readonly (readonly Part[
 </table></div>`;
 }
 
-/** Names and values; those without a value are left out. */
+/** A list of names and values; those without a value are left out. */
 export function facts(entries: readonly (readonly [string, Part])[]): Html {
   const shown = entries.filter(([, value]) => value !== "" && value !== undefined && value !== null && value !== false);
   return html`<dl>${shown.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;

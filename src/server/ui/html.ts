@@ -1,6 +1,6 @@
 /**
- * HTML that cannot be broken out of: everything put into a template is escaped unless it is HTML
- * made here.
+ * HTML templates that are safe against injection: every value in a template is escaped unless it is
+ * an `Html` made here.
  */
 
 /** A piece of finished HTML. */
@@ -8,14 +8,14 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What may stand in a template. Lists are joined; null, undefined and false are nothing. */
+/** A value in a template. Lists are joined; null, undefined and false give nothing. */
 export type Part = Html | string | number | bigint | null | undefined | false | readonly Part[];
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
- * Text for an element or a quoted attribute. Characters that are unseen or turn the direction of
- * text are written out.
+ * Text for an element or a quoted attribute. Invisible characters and those that change the
+ * direction of text are shown as `\uXXXX`.
  */
 export function escapeHtml(text: string): string {
   return text
@@ -42,9 +42,7 @@ function render(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/**
- * A link that only leads to the web: anything that is no http or https address is shown as text.
- */
+/** A link to an http or https address; any other address is shown as text. */
 export function externalLink(address: string): Html {
   if (!/^https?:\/\//i.test(address)) return html`${address}`;
   return html`<a href="${address}" rel="noreferrer noopener">${address}</a>`;

@@ -1,14 +1,14 @@
 /**
- * The frame of every page: head, header, footer. Pages load nothing of other hosts, and follow the
- * browser's light or dark setting.
+ * The layout of every page: head, header, footer. Pages load nothing from other hosts, and follow
+ * the browser's light or dark setting.
  */
 
 import { SAFE_HEADERS } from "../wire/http/respond.ts";
 import { type Html, html } from "./html.ts";
 
 /**
- * Nothing but this server's own files, no script in the text, no frame around it, and no way from
- * text to script.
+ * The content security policy: only this server's own files, no inline scripts, no framing, and no
+ * script made from text.
  */
 const POLICY = [
   "default-src 'none'",
@@ -23,18 +23,18 @@ const POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** What a page is made of. */
+/** The parts of a page. */
 export interface Page {
   readonly title: string;
   readonly body: Html;
   readonly status?: number;
-  /** The script that it loads, by its name among the assets. */
+  /** Name of the asset with the page's script; absent = no script. */
   readonly script?: "page" | "entrance";
-  /** What stands beside `main`: before it, what only a shell has. */
+  /** Content before `main`, which only shells have. */
   readonly before?: Html;
-  /** At the right of the header. */
+  /** Content at the right of the header. */
   readonly account?: Html;
-  /** Without the link to the overview, for a server whose dashboard is off. */
+  /** Whether to leave out the link to the overview, for a server without a dashboard. */
   readonly bare?: boolean;
 }
 
@@ -70,7 +70,7 @@ ${before}
   });
 }
 
-/** A page that says that there is nothing, or why not. */
+/** A page with a title and one sentence, for errors. */
 export function messagePage(status: number, title: string, text: string, bare = false): Response {
   return pageResponse({ status, title, bare, body: html`<h1>${title}</h1><p>${text}</p>` });
 }

@@ -18,7 +18,10 @@ import { pageResponse } from "./layout.ts";
 const MAX_FORM_BYTES = 4096;
 const ANSWERS = ["all", "read", "deny"] as const;
 
-/** Shows a login session (GET) or takes the decision and shows what became of it (POST). */
+/**
+ * Answers with the page of a login session (GET), or stores the decision and answers with the
+ * result (POST).
+ */
 export async function serveLoginPage(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
   if (request.method === "GET" || request.method === "HEAD") return show(platform, id, caller);
   if (request.method === "POST") return decide(platform, request, id, caller);
@@ -77,8 +80,8 @@ ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">
 async function decide(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
   const { keys, log, loginSessions } = platform;
   const form = new URLSearchParams(new TextDecoder().decode(await readBody(request, MAX_FORM_BYTES)));
-  const isOurs = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
-  if (!isOurs)
+  const isFromOwnPage = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
+  if (!isFromOwnPage)
     return respond(platform, "Not decided", html`<p>The decision did not come from this server's page. Open the link again.</p>`, 403);
   const answer = ANSWERS.find((one) => one === form.get("decision"));
   if (!answer) return respond(platform, "Not decided", html`<p>The decision must be one of the page's buttons.</p>`, 400);
@@ -87,7 +90,7 @@ async function decide(platform: Platform, request: Request, id: string, caller: 
   return show(platform, id, caller);
 }
 
-/** What the signature of a form covers. */
+/** The parts that the signature of a form covers. */
 function formParts(id: string, { sessionId = "" }: Caller): readonly string[] {
   return ["login", id, sessionId];
 }

@@ -1,4 +1,6 @@
-/** The overview: environments, what is live, what was deployed and asked last. */
+/**
+ * The overview: environments with their live deployments, latest deployments and latest queries.
+ */
 
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Platform } from "../wire/platform.ts";

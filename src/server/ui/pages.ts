@@ -1,7 +1,7 @@
 /**
- * The pages. Whoever asks for one gets a shell without data; with both halves of a browser session
- * he gets the page. Where a connection comes from proves nothing: other users of this machine, and
- * everybody behind a proxy, come from here too.
+ * The pages. A request without a page key gets a shell without data; with both halves of a browser
+ * session it gets the page. The address of a connection proves nothing: other users of this
+ * machine, and all users of a proxy, connect from here too.
  */
 
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
@@ -12,12 +12,12 @@ import { assetResponse } from "./assets.ts";
 import { messagePage } from "./layout.ts";
 import { entrance, shell } from "./shell.ts";
 
-/** A page of an address, for a caller that may read. */
+/** Renders the page of an address for a caller with the permission to read. */
 type Show = (caller: Caller) => Promise<Response>;
 
 /**
- * Answers a request for a page, an asset or the entrance. Whoever does not read HTML is refused in
- * JSON.
+ * Answers a request for a page, an asset or the entrance. Errors are JSON for clients that do not
+ * accept HTML.
  */
 export async function servePage(platform: Platform, request: Request, url: URL): Promise<Response> {
   const { headless } = platform;
@@ -45,7 +45,9 @@ export async function servePage(platform: Platform, request: Request, url: URL):
   return response;
 }
 
-/** Whether an answer is shown to a person: it is asked for as HTML, or by the script of a page. */
+/**
+ * Whether a request comes from a page's script or accepts HTML, so that a person sees the answer.
+ */
 function readsPages(headers: Headers): boolean {
   return headers.has(PAGE_KEY_HEADER) || /\btext\/html\b/i.test(headers.get("accept") ?? "");
 }

@@ -1,6 +1,6 @@
 /**
- * A query run, from the query log: what was asked, what was answered, what failed, and the plan
- * when it was asked for.
+ * A query run from the query log: its request, answer and errors, and its plan, trace and stages
+ * when they were requested.
  */
 
 import { ErrorCode, type ErrorDetail } from "../../../gen/svc/v1/error_pb.ts";

@@ -1,6 +1,6 @@
 /**
- * Pages without data, for everybody: the shell in which the data is asked for with the page key,
- * and the entrance, where a browser gets one.
+ * Public pages without data: the shell, whose script requests the data with the page key, and the
+ * entrance, where a browser gets the key.
  */
 
 import { html } from "./html.ts";
@@ -8,7 +8,7 @@ import { pageResponse } from "./layout.ts";
 
 const LOADING = html`<div id="loading"><noscript><p>Pages need JavaScript: their data is asked for with a key that only this page's script has.</p></noscript></div>`;
 
-/** The shell of every page. Its script fills it, or shows how to log in. */
+/** The shell of every page. Its script fills in the page, or shows how to log in. */
 export function shell(bare: boolean): Response {
   return pageResponse({
     title: "Dashboard",

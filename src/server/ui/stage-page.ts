@@ -1,6 +1,4 @@
-/**
- * What the steps of a query run gave: the list on the run's page, and a page for the rows of each.
- */
+/** The stages of a query run: a table on the run's page, and a page with the rows of each. */
 
 import { readableName } from "../../domain/name.ts";
 import { toPlainJson } from "../../domain/value.ts";
@@ -14,7 +12,7 @@ import { messagePage, pageResponse } from "./layout.ts";
 
 const ROWS_PER_PAGE = 200;
 
-/** The stages of a run as a table of links; or what to do to have some. */
+/** The stages of a run as a table of links; without stages, how to get some. */
 export function stageTable(environment: EnvironmentRecord, stages: readonly StageRecord[]): Html {
   if (stages.length === 0)
     return html`<p class="dim">What every step gave is kept when a query asks for it: <code>svc query --store-plan-stages</code>.</p>`;
@@ -32,7 +30,7 @@ export function stageTable(environment: EnvironmentRecord, stages: readonly Stag
   );
 }
 
-/** The page of one stage, from a row on. */
+/** The page of one stage, from row `from` on. */
 export async function stagePage(
   platform: Platform,
   environment: EnvironmentRecord,

@@ -9,7 +9,7 @@ const SCALE = 1_000;
 /** Most spans that are drawn. */
 const MAX_DRAWN = 500;
 
-/** A bar for each span, below the span that it is a part of; or what to do to have some. */
+/** A waterfall with a bar for each span, below its parent; without spans, how to get some. */
 export function traceSection(spans: readonly SpanRecord[]): Html {
   const [first] = spans;
   if (!first) return html`<p class="dim">Spans are kept when a query asks for it: <code>svc query --trace</code>.</p>`;
@@ -34,7 +34,7 @@ function row(span: SpanRecord, depth: number, from: number, length: number): Htm
 <td class="num">${span.durationMs.toFixed(2)}</td><td>${bar}</td><td class="wide">${facts}${span.error && html`<span class="bad">${span.error}</span>`}</td></tr>\n`;
 }
 
-/** Each span behind the one that it is a part of, by its start. */
+/** Spans in depth-first order, each after its parent, siblings by their start. */
 function inOrder(spans: readonly SpanRecord[]): { readonly span: SpanRecord; readonly depth: number }[] {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const parts = Map.groupBy(spans, ({ parentSpanId }) => (known.has(parentSpanId) ? parentSpanId : ""));

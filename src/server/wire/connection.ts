@@ -1,14 +1,14 @@
-/** Requests as the listener hands them on. */
+/** Requests as the listener passes them on. */
 
-/** What the listener knows of a request beside the request. */
+/** Facts about a request's connection that the listener knows. */
 export interface Connection {
-  /** Address of the other side; undefined when it is this process. */
+  /** Address of the peer; absent when it is this process. */
   readonly peer?: () => string | undefined;
-  /** Whether it came over TLS to this server itself. */
+  /** Whether the connection is over TLS to this server itself. */
   readonly encrypted?: boolean;
-  /** Lets a request take as long as it needs. */
+  /** Removes the idle timeout of the request. */
   readonly unhurried?: () => void;
 }
 
-/** Answers requests. Never rejects. */
+/** A handler of HTTP requests. Never rejects. */
 export type FetchHandler = (request: Request, connection?: Connection) => Promise<Response>;

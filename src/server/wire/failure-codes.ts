@@ -1,12 +1,12 @@
-/** What kinds of failures are called in the contract's error details. */
+/** The codes and categories of failures in the contract's error details. */
 
 import type { ErrorCategory, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { FailureKind } from "../failure.ts";
 
-/** The names of a code and a category, which are all that an answer in JSON needs of them. */
+/** The names of a code and a category; answers in JSON need no more. */
 export type CodeNames = readonly [code: keyof typeof ErrorCode, category: keyof typeof ErrorCategory];
 
-/** Code and category of each kind. */
+/** Code and category of each kind of failure. */
 export const FAILURE_CODES: Readonly<Record<FailureKind, CodeNames>> = {
   invalid_argument: ["PARSE_FAILED", "REQUEST"],
   not_found: ["UNSPECIFIED", "REQUEST"],

@@ -1,6 +1,6 @@
 /**
- * What surrounds every call of a service: who was let in before it, and the translation of what it
- * throws after it.
+ * The frame of every service call: its admission before it runs, and the translation of its errors
+ * afterwards.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -22,7 +22,7 @@ import { QueryRefused } from "../query/refusal.ts";
 import { FAILURE_CODES } from "./failure-codes.ts";
 import type { Platform } from "./platform.ts";
 
-/** What was decided of a call from its headers, before its body was read. */
+/** The decision about a call by its headers, made before its body was read. */
 type Admission = { readonly caller: Caller | undefined } | { readonly refused: unknown };
 
 const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
@@ -30,29 +30,29 @@ const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
   { description: "admission" },
 );
 
-/** Address of whoever called, where the door knows it. */
+/** Address of the client; empty when unknown. */
 export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
 
 /**
- * The values of a call from an address that may be made; `caller` is undefined for methods that
- * need no credentials.
+ * The context values of an admitted call; `caller` is undefined for methods that need no
+ * credentials.
  */
 export function admit(caller: Caller | undefined, address: string): ContextValues {
   return createContextValues().set(admissionKey, { caller }).set(addressKey, address);
 }
 
-/** The values of a call that is answered with an error and nothing else. */
+/** The context values of a call that is answered with an error only. */
 export function refuse(error: unknown): ContextValues {
   return createContextValues().set(admissionKey, { refused: error });
 }
 
-/** Ends a call that was refused, or of which nothing was decided, before its body is looked at. */
+/** Ends a call that was refused or never admitted, before its body is looked at. */
 export function requestGate(context: HandlerContext): void {
   const admission = context.values.get(admissionKey);
   if ("refused" in admission) throw admission.refused;
 }
 
-/** Who calls, inside a method that needs credentials. */
+/** The caller of a method that needs credentials. */
 export function callerOf(context: HandlerContext): Caller {
   const admission = context.values.get(admissionKey);
   const caller = "caller" in admission ? admission.caller : undefined;
@@ -74,7 +74,7 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   unauthenticated: Code.Unauthenticated,
 };
 
-/** Turns what a method throws into what the caller may see. */
+/** An interceptor that turns the errors of methods into errors that callers may see. */
 export function errorInterceptor(platform: ErrorContext): Interceptor {
   return (next) => async (request) => {
     const method = `${request.service.typeName}/${request.method.name}`;
@@ -96,7 +96,7 @@ async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unk
   }
 }
 
-/** What turning errors into answers needs of the platform. */
+/** The parts of the platform that translating errors needs. */
 type ErrorContext = Pick<Platform, "log" | "clock" | "dataDir">;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The HTTP listener: binds at once, so that a port in use is known before anything else, and
- * answers when a handler is there.
+ * The HTTP listener. It binds at once, so that a port in use is known first, and answers with 503
+ * until it has a handler.
  */
 
 import { StartError } from "../failure.ts";
@@ -12,26 +12,24 @@ import { urlHost } from "./http/guard.ts";
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Begins to answer. */
+  /** Answers requests with a handler from now on. */
   serve(handler: FetchHandler): void;
   /**
-   * Takes no new connections, lets running requests end (at most ten seconds), and closes what is
-   * open.
+   * Takes no new connections, waits for running requests (at most ten seconds), and closes all
+   * connections.
    */
   drain(): Promise<void>;
 }
 
 /**
- * Seconds after which a connection on which nothing moves is closed; requests that are being
- * answered are exempt.
+ * Seconds after which an idle connection is closed; requests that are being answered are exempt.
  */
 const IDLE_S = 30;
 const DRAIN_MS = 10_000;
 
 /**
- * Binds an address, for itself alone: with `development: false` Bun would share the port unless
- * told not to. With a certificate it speaks TLS and nothing else. Throws StartError "port_in_use"
- * or "host_refused".
+ * Binds an address exclusively: with `development: false` Bun would share the port unless told not
+ * to. With a certificate it speaks TLS only. Throws StartError "port_in_use" or "host_refused".
  */
 export function listen(host: string, port: number, maxBodyBytes: number, certificate?: Certificate): Listener {
   let handler: FetchHandler | undefined;

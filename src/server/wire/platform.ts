@@ -1,6 +1,5 @@
 /**
- * What the server's services and pages work with: its stores and capabilities, made once by
- * `start`.
+ * The stores and capabilities of a server, which its services and pages use; made once by `start`.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -23,8 +22,8 @@ import type { ReleaseMirror } from "./http/releases.ts";
 import type { Queries } from "./query/endpoint.ts";
 
 /**
- * The parts of a running server. What costs time to load is behind a function and loaded on first
- * use.
+ * The parts of a running server. Parts that take time to load are behind a function and loaded on
+ * first use.
  */
 export interface Platform {
   readonly clock: Clock;
@@ -33,14 +32,14 @@ export interface Platform {
   /** Base address of the API and of the dashboard, without a slash at the end. */
   readonly url: string;
   /**
-   * The same as whoever sent these headers has to write it: that of the proxy which the request
-   * came through, where that is an allowed host.
+   * The base address as the sender of these headers reaches it: their Host where that is an allowed
+   * host, such as a proxy's, else `url`.
    */
   readonly addressFor: (headers: Headers) => string;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly headless: boolean;
-  /** The releases that it serves; undefined when this server is no mirror. */
+  /** The releases that the server serves; undefined when it is not a mirror. */
   readonly releases: ReleaseMirror | undefined;
   readonly keys: ServerKeys;
   readonly tokens: Tokens;

@@ -1,6 +1,6 @@
 /**
- * The server's one door: every request goes through the guard, then by its path to a service, an
- * HTTP endpoint or a page. What costs time to load is loaded on first use.
+ * The router of all requests: each passes the guard, then goes by its path to a service, an HTTP
+ * endpoint or a page. Handlers that take time to load are loaded on first use.
  */
 
 import type { Caller } from "../access/tokens.ts";
@@ -18,23 +18,23 @@ import type { ServiceMethods } from "./services/mount.ts";
 /** `/<package>.<Service>/<Method>`, of this contract or of another. */
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/;
 
-/** A request with what belongs to it. */
-interface Arrival {
+/** A request with its parsed URL, its connection and its share of the body budget. */
+interface IncomingRequest {
   readonly request: Request;
   readonly url: URL;
   readonly connection: Connection;
-  /** What it holds of the server's room for bodies. */
+  /** The part of the server's room for bodies that the request holds. */
   readonly share: BodyShare;
 }
 
-type Endpoint = (arrival: Arrival) => Response | Promise<Response>;
+type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
 
 /**
- * The plain HTTP endpoints by path, loaded on first use. One whose path ends with a slash has all
- * paths below it.
+ * The plain HTTP endpoints by path, loaded on first use. A path that ends with a slash stands for
+ * all paths below it.
  */
 export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<Endpoint>>> = {
-  "/health": async (platform) => (arrival) => health(platform, arrival),
+  "/health": async (platform) => (incoming) => health(platform, incoming),
   "/health/ready": async (platform) => {
     const { serveReadiness } = await import("./http/ready.ts");
     return ({ request }) => serveReadiness(platform, request);
@@ -69,8 +69,11 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   },
 };
 
-/** This machine is told the process too, so that `svc server stop` ends no other. */
-function health({ version }: Platform, { request, connection }: Arrival): Response {
+/**
+ * Answers `/health`. Clients on this machine also get the process id, so that `svc server stop`
+ * ends the right process.
+ */
+function health({ version }: Platform, { request, connection }: IncomingRequest): Response {
   if (!isRead(request)) return methodNotAllowed("GET");
   return json({ status: "ok", version, ...(isLoopbackPeer(clientAddress(request.headers, connection.peer)) ? { pid: process.pid } : {}) });
 }
@@ -79,15 +82,15 @@ const FOLDERS = Object.keys(ENDPOINTS)
   .filter((path) => path.endsWith("/"))
   .sort((a, b) => b.length - a.length);
 
-/** The endpoint of a path: its own, else that with the longest path that it is below. */
+/** The key in ENDPOINTS for a path: the path itself, else its longest parent folder there. */
 function endpointOf(path: string): string {
   return Object.hasOwn(ENDPOINTS, path) ? path : (FOLDERS.find((folder) => path.startsWith(folder)) ?? "/");
 }
 
 const READINESS_PATH = "/health/ready";
 /**
- * What is asked so often that its successes are worth a line only when debugging; queries have a
- * log of their own.
+ * Paths requested so often that their successes are logged only at level debug; queries have a log
+ * of their own.
  */
 const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"]);
 
@@ -101,7 +104,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return services;
   };
 
-  const call = async ({ request, connection, share }: Arrival, path: string): Promise<Response> => {
+  const call = async ({ request, connection, share }: IncomingRequest, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
     if (!method) return noSuchMethod(request, path);
     if (request.method !== "POST") return methodNotAllowed("POST");
@@ -116,27 +119,25 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return method.handle(request, body, caller, () => clientAddress(request.headers, connection.peer));
   };
 
-  const route = async (arrival: Arrival): Promise<Response> => {
-    const path = arrival.url.pathname;
-    if (RPC_PATH.test(path)) return await call(arrival, path);
+  const route = async (incoming: IncomingRequest): Promise<Response> => {
+    const path = incoming.url.pathname;
+    if (RPC_PATH.test(path)) return await call(incoming, path);
     const key = endpointOf(path);
     let endpoint = endpoints.get(key);
     if (!endpoint) {
       endpoint = await (ENDPOINTS[key] as (platform: Platform) => Promise<Endpoint>)(platform);
       endpoints.set(key, endpoint);
     }
-    return await endpoint(arrival);
+    return await endpoint(incoming);
   };
 
-  /**
-   * The address of a request that the mirror answers, whoever sends it; undefined for all others.
-   */
+  /** The URL of a request that the mirror serves, whoever sends it; undefined for all others. */
   const mirrorUrl = (request: Request): URL | undefined => {
     const url = platform.releases && urlOf(request);
     return url && platform.releases?.has(url.pathname) ? url : undefined;
   };
 
-  /** The last address that was read: most requests go where the one before went. */
+  /** The last URL that was parsed: most requests have the same as the one before. */
   let read: { readonly text: string; readonly url: URL | null } = { text: "", url: null };
   const urlOf = ({ url: text }: Request): URL | null => {
     if (text !== read.text) read = { text, url: URL.parse(text) };
@@ -194,7 +195,10 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
   }
 }
 
-/** Connect's `unimplemented`: unary calls read it from the body, all others from the status. */
+/**
+ * The answer to an unknown method, Connect's `unimplemented`: unary calls read it from the body,
+ * all others from the status.
+ */
 function noSuchMethod(request: Request, path: string): Response {
   const isUnary = /^application\/(?:proto|json)\b/i.test(request.headers.get("content-type") ?? "");
   return errorAnswer({ status: isUnary ? 501 : 404, code: "unimplemented", message: `There is no method ${path}.` });

@@ -21,7 +21,7 @@ const whoAmI = async (headers: Headers) => (await callAuth(server.url, "WhoAmI",
 const codeOf = async (response: Response | Promise<Response>) => ((await (await response).json()) as { code?: string }).code;
 const HOUR = 3_600_000;
 
-/** Runs with the clock put forward, and puts it back. */
+/** Runs `work` with the clock put forward, then puts it back. */
 async function later<T>(ms: number, work: () => Promise<T>): Promise<T> {
   server.clock.advance(ms);
   try {

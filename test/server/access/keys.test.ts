@@ -1,4 +1,4 @@
-/** The server's keys: where they come from, and how one is changed for another. */
+/** The server's keys: their sources, and their rotation. */
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { TempFolder, TestClock, TestServer } from "../../harness/running-server.
 const key = (byte: number): string => new Uint8Array(32).fill(byte).toBase64();
 const CALLER = { clientId: "c", teamId: "t", permissions: ["read"] };
 const clock = new TestClock();
-/** What a server signs and takes that has these keys. */
+/** The tokens and addresses of a server with these keys. */
 const serverOf = (...keys: string[]) => {
   const { tokens, objects, forms } = loadServerKeys("/nowhere", { SVC_SERVER_KEY: keys.join(",") });
   return { tokens: createTokens({ keys: tokens, clock }), addresses: createObjectAddresses({ keys: objects, clock }), objects, forms };

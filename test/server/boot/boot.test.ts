@@ -6,8 +6,8 @@ const ROOT = join(import.meta.dir, "../../..");
 const transpiler = new Bun.Transpiler({ loader: "ts" });
 
 /**
- * Modules that are loaded before `start` runs: its static imports, and theirs. Types are no
- * imports.
+ * Modules that are loaded before `start` runs: its static imports, transitively, without imports of
+ * types.
  */
 function loadedWith(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Every file of a data directory that is missing, empty, garbage or cut: the start is refused in
- * words with nothing changed, or what is lost is nothing that was promised.
+ * Damage to each file of a data directory (missing, empty, garbage, truncated): the start is
+ * refused with a message and changes nothing, or only what need not be kept is lost.
  */
 
 import { Database } from "bun:sqlite";
@@ -19,8 +19,8 @@ let running: TempFolder;
 let credentials: TestServer["credentials"];
 
 /**
- * A data directory that was stopped, and one as a kill leaves it, with everything still in the logs
- * beside the databases.
+ * The data directory of a stopped server, and that of a killed one, where everything is still in
+ * the write-ahead logs.
  */
 beforeAll(async () => {
   template = new TempFolder();
@@ -56,7 +56,7 @@ const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
   cut: (path) => truncateSync(path, Math.floor(readFileSync(path).length / 2)),
 };
 
-/** What becomes of a start: the code that it is refused with, `serves`, or one of the two. */
+/** The expected outcome of a start: the code of its error, `serves`, or either of the two. */
 type Outcome = "serves" | "data_missing" | "data_damaged" | "data_unusable";
 const EXPECTED: Readonly<Record<string, Readonly<Record<string, Outcome | readonly Outcome[]>>>> = {
   "meta.db": { missing: "data_missing", empty: "data_missing", garbage: "data_damaged", cut: "data_damaged" },
@@ -72,7 +72,7 @@ const CASES = Object.entries(EXPECTED).flatMap(([file, outcomes]) =>
   Object.entries(outcomes).map(([damage, outcome]) => [file, damage, outcome] as const),
 );
 
-/** A copy of a data directory with one file damaged, started; how that went. */
+/** The outcome of starting on a copy of a data directory with one damaged file. */
 async function startDamaged(from: TempFolder, file: string, damage: string) {
   const folder = new TempFolder();
   cpSync(from.path, folder.path, { recursive: true });
@@ -91,8 +91,8 @@ async function startDamaged(from: TempFolder, file: string, damage: string) {
 }
 
 /**
- * The queried value, and everything that a promise was made about: the credentials, the
- * environment, the deployment.
+ * The queried value, and everything that must not be lost: the credentials, the environment, the
+ * deployment.
  */
 async function expectServes(server: TestServer): Promise<void> {
   expect(await greeting(server)).toBe(GREETED);
@@ -189,8 +189,8 @@ describe("of a server that was stopped", () => {
 });
 
 /**
- * Logs of databases, as a kill leaves them: what is only in them is lost with them, but never
- * without a word, and never with another value in its place.
+ * Write-ahead logs, as a kill leaves them: content that is only in them is lost with them, but
+ * never silently, and never replaced by another value.
  */
 const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "meta.db-shm"];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));

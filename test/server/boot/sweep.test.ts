@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Clock } from "../../../src/context/clock.ts";
 import { startSweep } from "../../../src/server/boot/sweep.ts";
 
-/** A clock whose sleepers wake when they are told to. */
+/** A clock whose sleepers wake when the test says so. */
 class HandClock implements Clock {
   readonly slept: number[] = [];
   #wake: () => void = () => undefined;
@@ -17,7 +17,7 @@ class HandClock implements Clock {
     signal?.addEventListener("abort", () => reject(signal.reason));
     return promise;
   }
-  /** Wakes the sleeper, and lets it come to its next sleep. */
+  /** Wakes the sleeper, and waits until it sleeps again. */
   async pass(): Promise<void> {
     this.#wake();
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();

@@ -23,7 +23,7 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-/** A byte in the head of a gzip file that no sum covers. */
+/** Offset of a byte in the header of a gzip file that no checksum covers. */
 const MODIFICATION_TIME_OFFSET = 4;
 
 const saying = (word: string): ProjectFiles => ({ ...GREETING, "resolvers.py": GREETING["resolvers.py"]?.replace("hello", word) ?? "" });

@@ -38,9 +38,9 @@ afterEach(async () => {
 /** A node that builds or follows. */
 function startNode(node: string, by: Bus = bus) {
   const board = createProgressBoard(clock);
-  const heard: string[] = [];
+  const remoteChanges: string[] = [];
   const relay = relayProgress({
-    ...{ metadata: store, board, bus: by, heard: ({ status }) => heard.push(DeploymentStatus[status]) },
+    ...{ metadata: store, board, bus: by, onRemoteChange: ({ status }) => remoteChanges.push(DeploymentStatus[status]) },
     node,
     clock,
     log: createLog({ clock, write: () => undefined }),
@@ -49,22 +49,22 @@ function startNode(node: string, by: Bus = bus) {
   const underway = () =>
     board.underway().map(({ deployment, progress }) => `${deployment.id} ${DeploymentStatus[deployment.status]} ${progress}`.trim());
   return {
-    heard,
+    remoteChanges,
     underway,
     async create() {
       await store.createDeployment(created, buildOf(created));
-      relay.tell({ deployment: created, progress: "" });
+      relay.publish({ deployment: created, progress: "" });
       await clock.advance(0);
     },
     async move(status: DeploymentStatus) {
-      relay.tell({ deployment: await store.updateDeployment(created.id, { status }, clock.now()), progress: "" });
+      relay.publish({ deployment: await store.updateDeployment(created.id, { status }, clock.now()), progress: "" });
       await clock.advance(0);
     },
     async say(progress: string) {
-      relay.tell({ deployment: (await store.deployment(created.id)) as DeploymentRecord, progress });
+      relay.publish({ deployment: (await store.deployment(created.id)) as DeploymentRecord, progress });
       await clock.advance(0);
     },
-    /** Begins to follow the deployment; what was told is in the list. */
+    /** Begins to follow the deployment; the list receives its events. */
     follow() {
       const told: string[] = [];
       const add = ({ deployment, progress }: ProgressEvent) => told.push(progress || DeploymentStatus[deployment.status] || "");
@@ -96,7 +96,7 @@ describe("progress between nodes", () => {
     const wanted = ["QUEUED", "BUILDING", "unpacking", "analyzing", "STARTING", "starting", "LIVE"];
     expect([onA.told, onB.told]).toEqual([wanted, wanted]);
     expect([a.underway(), b.underway()]).toEqual([[], []]);
-    expect([a.heard, b.heard]).toEqual([[], ["QUEUED", "BUILDING", "STARTING", "LIVE"]]);
+    expect([a.remoteChanges, b.remoteChanges]).toEqual([[], ["QUEUED", "BUILDING", "STARTING", "LIVE"]]);
   });
 
   test("a node that starts knows what is underway, and tells no old lines", async () => {

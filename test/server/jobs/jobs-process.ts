@@ -1,8 +1,8 @@
 /**
- * A node that enqueues jobs, schedules others and does them all, until it is killed or, with
- * `drain`, until nothing is left: `bun jobs-process.ts <meta.db> <effects file> <node> <seed>
- * [drain]`. It prints the id of each job that was acknowledged. Handlers write what they begin and
- * end to the effects file, a line each.
+ * A node that enqueues and schedules jobs and runs them all, until it is killed or, with `drain`,
+ * until none is left: `bun jobs-process.ts <meta.db> <effects file> <node> <seed> [drain]`. It
+ * prints the id of each acknowledged job. Handlers write a line to the effects file when they begin
+ * and when they end.
  */
 
 import { appendFileSync } from "node:fs";

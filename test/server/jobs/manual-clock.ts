@@ -25,8 +25,7 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Sets the clock, forward or back, as an administrator does. Sleepers sleep as long as they would
-   * have.
+   * Sets the clock, forward or back, as an administrator does. Sleepers keep their remaining time.
    */
   set(now: number): void {
     const by = now - this.#now;
@@ -34,7 +33,7 @@ export class ManualClock implements Clock {
     this.#sleepers = this.#sleepers.map(({ at, wake }) => ({ at: at + by, wake }));
   }
 
-  /** Lets time pass, with whatever that starts. */
+  /** Lets time pass, and runs what that starts. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -51,8 +50,8 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Lets what was begun go on until it waits for time; a write of the store takes a turn of the event
- * loop.
+ * Runs started work until all of it waits for the clock; a write of the store takes a turn of the
+ * event loop.
  */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -53,14 +53,14 @@ async function put(text: string, patch: Partial<NewSchedule> = {}): Promise<void
   await clock.advance(0);
 }
 
-/** Does what waits in the queue, and gives it. */
+/** Runs the queued jobs, and returns them. */
 async function work(): Promise<readonly JobRecord[]> {
   const claimed = await store.jobs.claim({ node: "n", kinds: ["k"], limit: 100, leaseMs: 1_000 });
   for (const { lease } of claimed) await store.jobs.succeed(lease);
   return claimed.map(({ job }) => job);
 }
 
-/** When the runs that wait in the queue were due, in milliseconds after `since`. */
+/** The due times of the queued runs, in milliseconds after `since`. */
 async function dueTimes(since: number): Promise<number[]> {
   return (await work()).map(({ payload }) => (payload as ScheduledRun).dueAt - since);
 }

@@ -8,7 +8,7 @@ import { ManualClock } from "../jobs/manual-clock.ts";
 
 const REREAD_MS = 30_000;
 
-/** A follower of a `Map`, and what it knows of it. */
+/** A follower of a `Map`, and its copy of the map. */
 function follower(clock: ManualClock, bus: Bus, truth: ReadonlyMap<string, number>, options: { isAway?: () => boolean } = {}) {
   const known = new Map<string, number>();
   const readings: (readonly string[] | undefined)[] = [];

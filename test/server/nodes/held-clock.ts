@@ -1,9 +1,6 @@
 import { TestClock } from "../../harness/running-server.ts";
 
-/**
- * Sleeps that are at least this long are held: what nodes do now and then by themselves, and the
- * times that they give others.
- */
+/** Sleeps that are at least this long are held: those between periodic work, and timeouts. */
 const HELD_MS = 10_000;
 
 /** The system's clock, whose long sleeps end when the test says so. */

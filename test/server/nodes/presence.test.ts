@@ -7,7 +7,7 @@ import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/s
 import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
 
-function world(storeClock?: ManualClock) {
+function setup(storeClock?: ManualClock) {
   const folder = new TempFolder();
   const clock = new ManualClock();
   const logged: Record<string, unknown>[] = [];
@@ -25,7 +25,7 @@ function world(storeClock?: ManualClock) {
 }
 
 test("a node is seen as long as it is heard of; one that dies is gone, one that leaves at once", async () => {
-  await using at = world();
+  await using at = setup();
   let isDead = false;
   const orDead = <T>(use: () => Promise<T>): Promise<T> => (isDead ? Promise.reject(new Error("dead")) : use());
   const mortal: NodeStore = { ...at.store.nodes, heartbeat: (node) => orDead(() => at.store.nodes.heartbeat(node)) };
@@ -47,7 +47,7 @@ test("a node is seen as long as it is heard of; one that dies is gone, one that 
 
 test("a clock that is not the store's is told of once", async () => {
   const storeClock = new ManualClock();
-  await using at = world(storeClock);
+  await using at = setup(storeClock);
   storeClock.set(storeClock.now() - 5_000);
   const presence = at.start("a");
   await at.clock.advance(0);

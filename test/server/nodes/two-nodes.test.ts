@@ -1,6 +1,6 @@
 /**
- * Several nodes on one metadata store. What nodes do by a timer is held, so that what one knows of
- * another came over the bus.
+ * Several nodes on one metadata store. Periodic work is held, so that nodes learn of each other's
+ * changes by the bus only.
  */
 
 import { describe, expect, test } from "bun:test";
@@ -22,8 +22,8 @@ const AHEAD_FAILED = "a deployment of another node could not be started ahead";
 let user = 0;
 
 /**
- * What a node answers to the question how a user is greeted; another user each time, whose greeting
- * is not stored yet.
+ * A node's answer to a query for a greeting, each time of another user, whose greeting is not
+ * stored yet.
  */
 async function greeting(server: TestServer): Promise<string> {
   const response = await fetch(`${server.url}/v1/query/online`, {
@@ -35,7 +35,7 @@ async function greeting(server: TestServer): Promise<string> {
   return response.ok ? String(body.data?.[0]?.value).replace(` user ${user}`, "") : `${response.status} ${body.message}`;
 }
 
-/** Follows a deployment; gives what was told of it. */
+/** Follows a deployment, and returns its events. */
 async function told(server: TestServer, deploymentId: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const { deployment, progress } of server.client(DeploymentService).watchDeployment({ deploymentId }))

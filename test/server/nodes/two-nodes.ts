@@ -1,6 +1,6 @@
 /**
- * Two servers in one process that share metadata, objects, key and bus, each with a connection of
- * its own to the metadata.
+ * Two servers in one process that share metadata, objects, key and bus; each has its own connection
+ * to the metadata.
  */
 
 import { Database } from "bun:sqlite";
@@ -18,7 +18,7 @@ import { HeldClock } from "./held-clock.ts";
 /** The key of every node. */
 const KEY = { SVC_SERVER_KEY: new Uint8Array(32).fill(1).toBase64() };
 
-/** What several nodes have in common. */
+/** The parts that several nodes share. */
 export class Cluster implements AsyncDisposable {
   readonly clock = new HeldClock();
   readonly bus: Bus = createMemoryBus();
@@ -55,7 +55,7 @@ export class Cluster implements AsyncDisposable {
     return server;
   }
 
-  /** Rows of the metadata, as they are stored. */
+  /** Stored rows of the metadata. */
   rows<Row>(sql: string): Row[] {
     using db = new Database(join(this.#folder.path, "meta.db"), { readonly: true });
     return db.query<Row, []>(sql).all();
@@ -66,9 +66,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/**
- * A store whose connection can be cut: from then on everything is refused, also what was under way.
- */
+/** A store whose connection can be cut: from then on every call rejects, also those under way. */
 export function mortal(store: MetadataStore): { readonly store: MetadataStore; die(): void } {
   let kill: (reason: Error) => void = () => undefined;
   let isDead = false;
@@ -98,7 +96,7 @@ export function mortal(store: MetadataStore): { readonly store: MetadataStore; d
   };
 }
 
-/** Repeats a question until its answer is right; the test's timeout is what ends it. */
+/** Repeats a request until its answer is right; only the test's timeout ends it otherwise. */
 export async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();

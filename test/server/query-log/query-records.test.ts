@@ -98,7 +98,7 @@ describe("a trace", () => {
     expect(await spansOf({ case: "traceId", value: meta.trace_id ?? "" })).toEqual(spans);
   });
 
-  test("is the caller's when its header is sampled, at both doors and for bulk", async () => {
+  test("is the caller's when its header is sampled, at both endpoints and for bulk", async () => {
     const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
     const json = await post({ inputs, outputs: ["user.seen"], staleness: { "user.seen": "0s" } }, headers);
     const bulk = await post({ inputs: { "user.id": [1, 2] }, outputs: ["user.seen"] }, headers, "/v1/query/bulk");

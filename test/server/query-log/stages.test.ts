@@ -28,7 +28,7 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-/** Stores a stage with rows and one without; gives the digest of the object with the rows. */
+/** Stores a stage with rows and one without; returns the digest of the object with the rows. */
 async function store(queryId: string): Promise<string> {
   const stage = { kind: "python", provider: "m.f", path: "user", rows: 1, columns: ["user.a"], types: [], omitted: "" };
   await storeStages({ telemetry, objects }, { queryId, environmentId: "env_1", startedAt: clock.now() }, [

@@ -8,7 +8,7 @@ import { bulkColumn, type QueryRequest } from "../../../src/server/query/request
 import type { QueryRecord } from "../../../src/server/query-log/recorder.ts";
 import { readQueryRun } from "../../../src/server/wire/query/logged-run.ts";
 import { seeded } from "../../harness/seed.ts";
-import { jsonDoors } from "../wire/query/json-doors.ts";
+import { jsonEndpoints } from "../wire/query/json-endpoints.ts";
 import { featureClass, graph, python, sql } from "./graphs.ts";
 import { ask, MemorySource, PlayedError, World } from "./worlds.ts";
 
@@ -180,10 +180,10 @@ test("names that are wrong in every row are guessed for twenty rows", async () =
   expect(messages).toEqual(rows.map((_, row) => [row, row < 20]));
 });
 
-test("the JSON door answers with columns, and errors with their rows", async () => {
+test("the JSON endpoint answers with columns, and errors with their rows", async () => {
   const one = world();
   const records: QueryRecord[] = [];
-  const send = jsonDoors(one, records);
+  const send = jsonEndpoints(one, records);
   const post = async (given: unknown) => {
     const { status, text } = await send("bulk", JSON.stringify(given));
     return { status, body: JSON.parse(text) as Record<string, unknown> };
@@ -223,8 +223,8 @@ test.each([
   ],
   ["2024-05-01T10:00:00Z", [true, false]],
   [["2024-05-01T10:00:00Z"], [true, false]],
-])("the JSON door takes a time for each row, or one for all: %j", async (now, hits) => {
-  const send = jsonDoors(world());
+])("the JSON endpoint takes a time for each row, or one for all: %j", async (now, hits) => {
+  const send = jsonEndpoints(world());
   const post = async (times: unknown) => {
     const body = { inputs: { "user.id": [1, 2] }, outputs: ["user.rank"], include_meta: true, now: times };
     return JSON.parse((await send("bulk", JSON.stringify(body))).text) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * A real browser that is logged in, and that is not: the entrance, the confirmation of a login, and
- * the pages that the command line links to.
+ * A real browser, logged in and not: the entrance, the confirmation of a login, and the pages that
+ * the command line links to.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -41,7 +41,9 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await sandbox?.[Symbol.asyncDispose]();
   });
 
-  /** Runs with a browser of its own; nothing that its pages do may be against their policy. */
+  /**
+   * Runs `work` with a separate browser; its pages must not violate their content security policy.
+   */
   async function inBrowser(work: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
     const context = await browser.newContext();
     const complaints: string[] = [];
@@ -61,9 +63,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   const locked = (page: Page) => page.getByRole("heading", { name: "This browser is not logged in" });
   const overview = (page: Page) => page.getByRole("heading", { name: "Environment default" });
 
-  /**
-   * Runs `svc login` on a machine that knows nothing of the server, in a home folder of that name.
-   */
+  /** Runs `svc login` without any settings of the server, in a home folder of that name. */
   async function loginWith(
     home: string,
     decide: (url: string, code: string) => Promise<void>,

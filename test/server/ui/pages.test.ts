@@ -27,8 +27,8 @@ async function page(path: string): Promise<{ status: number; text: string }> {
   return { status: response.status, text };
 }
 
-async function query(body: object, door: "online" | "bulk" = "online"): Promise<{ meta: { query_id: string } }> {
-  const response = await fetch(`${server.url}/v1/query/${door}`, {
+async function query(body: object, endpoint: "online" | "bulk" = "online"): Promise<{ meta: { query_id: string } }> {
+  const response = await fetch(`${server.url}/v1/query/${endpoint}`, {
     method: "POST",
     headers: { authorization: `Bearer ${await server.token()}` },
     body: JSON.stringify(body),

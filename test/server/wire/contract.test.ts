@@ -49,7 +49,7 @@ async function call(method: DescMethod, token?: string): Promise<string> {
   return /"code":"(\w+)"/.exec(text)?.[1] ?? "ok";
 }
 
-/** Tokens, and the callers that they are of. */
+/** Tokens and their callers. */
 function everybodyExists(): { tokens: Tokens; callers: Callers } {
   const tokens = createTokens({ keys: [{ id: "k", secret: new Uint8Array(32) }], clock: new TestClock() });
   return { tokens, callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined } };

@@ -8,8 +8,8 @@ export {};
 const KEY = "svc-page-key";
 
 /**
- * A path of this server; anything that leads elsewhere is none, as `/.//host` does once it is
- * `//host`.
+ * A path of this server, normalized; undefined when it would lead to another host, as `/.//host`
+ * does once it is normalized to `//host`.
  */
 function ownPath(given: string | null): string | undefined {
   if (given === null || !URL.canParse(given, location.origin)) return undefined;

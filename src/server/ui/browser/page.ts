@@ -1,7 +1,7 @@
 /**
- * The script of every page but the entrance. A page comes as a shell without data; this asks for
- * the same address with the page key, and shows the answer in place. The answer is parsed by the
- * browser as a document in which nothing runs.
+ * The script of every page but the entrance. A page is loaded as a shell without data; the script
+ * requests the same address with the page key, and shows the answer in place. The browser parses
+ * the answer as a document in which no script runs.
  */
 
 export {};
@@ -17,8 +17,7 @@ function part(id: string): HTMLElement {
 type State = "loading" | "shown" | "locked" | "failed";
 
 /**
- * Shows one of the states; what an earlier answer showed stays only while the same page is asked
- * for again.
+ * Shows one of the states; the content of an earlier answer is removed unless the state is `shown`.
  */
 function enter(state: State): void {
   for (const name of ["loading", "locked", "failed"] as const) part(name).hidden = name !== state;
@@ -27,7 +26,7 @@ function enter(state: State): void {
   if (main && state !== "shown") main.replaceChildren();
 }
 
-/** A word for the shell, quoted where the shell would read it otherwise. */
+/** A word for a command line, quoted where the shell would interpret it. */
 function shellWord(text: string): string {
   return /^[\w/.,:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -38,26 +37,26 @@ function lock(): void {
   enter("locked");
 }
 
-/** Counts what was asked for: an answer that comes after a later question is not shown. */
-let asked = 0;
+/** Number of requests sent; only the answer to the latest one is shown. */
+let requests = 0;
 
-function ask(method: string, address: string, body?: URLSearchParams): void {
+function requestPage(method: string, address: string, body?: URLSearchParams): void {
   const key = localStorage.getItem(KEY);
-  asked++;
+  requests++;
   if (key === null) {
     lock();
     return;
   }
-  const own = asked;
+  const own = requests;
   const request = new XMLHttpRequest();
   request.open(method, address);
   request.responseType = "document";
   request.setRequestHeader(KEY, key);
   request.onerror = () => {
-    if (own === asked) enter("failed");
+    if (own === requests) enter("failed");
   };
   request.onload = () => {
-    if (own !== asked) return;
+    if (own !== requests) return;
     const main = request.responseXML?.querySelector("main");
     if (request.status === 401) lock();
     else if (!request.responseXML || !main) enter("failed");
@@ -75,14 +74,14 @@ function show(title: string, main: Element, client: string): void {
 }
 
 function load(): void {
-  ask("GET", location.pathname + location.search);
+  requestPage("GET", location.pathname + location.search);
 }
 
 async function logOut(): Promise<void> {
   const headers = { "content-type": "application/json", [KEY]: localStorage.getItem(KEY) ?? "" };
   await fetch("/svc.v1.AuthService/EndSession", { method: "POST", headers, body: "{}" }).catch(() => undefined);
   localStorage.removeItem(KEY);
-  asked++;
+  requests++;
   lock();
 }
 
@@ -91,7 +90,7 @@ document.addEventListener("submit", (event) => {
   if (!(event.target instanceof HTMLFormElement)) return;
   const fields = new URLSearchParams();
   for (const [name, value] of new FormData(event.target, event.submitter)) fields.append(name, String(value));
-  ask("POST", event.target.action, fields);
+  requestPage("POST", event.target.action, fields);
 });
 part("logout").addEventListener("click", () => void logOut());
 part("retry").addEventListener("click", () => {

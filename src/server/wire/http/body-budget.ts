@@ -1,40 +1,41 @@
 /**
- * How many bytes of request bodies the server holds at one time: of those that are read and those
- * whose requests are not answered yet, whichever door they came through. Long bodies leave a part
- * of the room to short ones, so that bulk queries do not shut out single ones. A body for which
- * there is no room waits a while, unread, so that its sender waits too; when many wait already it
- * is refused.
+ * The limit on the bytes of request bodies that the server holds at one time, from reading a body
+ * until its request is answered, over all endpoints. Long bodies leave part of the room to short
+ * ones, so that bulk queries do not shut out single ones. A body for which there is no room waits
+ * unread, so that its sender waits too; when many wait already it is refused.
  */
 
 /**
- * Bytes that all requests may hold together: two bulk queries of the longest kind, and room for
- * short bodies.
+ * Bytes that all requests may hold together: two bulk queries of the greatest length, and short
+ * bodies.
  */
 const CAPACITY = 96 * 1024 * 1024;
 /** A body of more than this is long. */
 const LONG_BYTES = 1024 * 1024;
 /** Share of the room that long bodies may fill. */
 const LONG_SHARE = 0.75;
-/** Bodies that may wait, and how long each. The runtime holds a megabyte or two of every one. */
+/**
+ * Most bodies that wait, and the longest wait of each. The runtime holds a megabyte or two of each.
+ */
 const MAX_WAITING = 16;
 const MAX_WAIT_MS = 5_000;
 
-/** What one request holds. */
+/** The bytes that one request holds. */
 export interface BodyShare {
   /**
-   * Takes room for a body, when there is some within the time that it may wait; false when not, and
-   * then nothing was taken.
+   * Takes room for a body, after waiting for it if necessary; false when there was none in time,
+   * and then nothing was taken.
    */
   take(bytes: number): boolean | Promise<boolean>;
-  /** Gives all of it back. */
+  /** Gives all room back. */
   release(): void;
 }
 
-/** The room of a server. */
+/** The room for bodies on a server. */
 export interface BodyBudget {
   /** Bytes held now. */
   readonly held: number;
-  /** The share of a request, empty to begin with. */
+  /** A new share, which holds nothing yet. */
   share(): BodyShare;
 }
 
@@ -63,7 +64,8 @@ class Budget implements BodyBudget {
   }
 
   /**
-   * Whether there is room that nobody waits for; short bodies wait for none that long ones want.
+   * Whether there is room now. A long body has none while others wait; a short one does not queue
+   * behind them.
    */
   hasRoom(bytes: number): boolean {
     const isLong = bytes > LONG_BYTES;
@@ -88,7 +90,7 @@ class Budget implements BodyBudget {
     });
   }
 
-  /** Gives bytes back, and room to those who wait for it, in their order. */
+  /** Gives bytes back, and hands the room to waiting bodies in their order. */
   giveBack(bytes: number): void {
     this.held -= bytes;
     for (let [next] = this.#waiting; next && this.#fits(next.bytes); [next] = this.#waiting) {

@@ -1,5 +1,5 @@
 /**
- * Reading request bodies: each has a longest length and a deadline, and all together have the
+ * Reading request bodies: each has a length limit and a deadline, and all together have the
  * server's budget.
  */
 
@@ -7,8 +7,8 @@ import type { BodyShare } from "./body-budget.ts";
 import { ENCODINGS, type Encoding, encodingOf, inflated } from "./content-encoding.ts";
 
 /**
- * Why a body is refused: it is not what it was compressed to, did not come in time, is longer than
- * it may be, is compressed in a way that is not known, or there is no room for it now.
+ * The HTTP status of a refused body: 400 its compressed bytes are broken, 408 it was too slow, 413
+ * it is too long, 415 its encoding is unknown, 503 there is no room for it now.
  */
 export type BodyStatus = 400 | 408 | 413 | 415 | 503;
 
@@ -26,13 +26,13 @@ export class BodyRefused extends Error {
   constructor(
     message: string,
     readonly status: BodyStatus,
-    /** What its answer says beside. */
+    /** Further headers of the answer. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 
-  /** For programs. */
+  /** The error code for programs. */
   get code(): string {
     return CODES[this.status];
   }
@@ -42,28 +42,27 @@ export class BodyRefused extends Error {
 export const BODY_DEADLINE_MS = 30_000;
 
 /**
- * Room that a body takes whose length is not announced, at least: the runtime has about so much of
- * one before it makes the sender wait.
+ * Least room that a body without a Content-Length takes: the runtime reads about so much of one
+ * before it makes the sender wait.
  */
 const UNANNOUNCED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Longest body that takes no room: it is read as it comes, so a sender who takes his time holds no
- * more than he sent. Whoever has no credentials, or some that open nothing with longer bodies,
- * keeps nobody waiting.
+ * Longest body that takes no room. It is read as it comes, so a slow sender holds no more than was
+ * sent; and callers who may only send short bodies never make others wait.
  */
 export const SHORT_BODY_BYTES = 16 * 1024;
 
-/** How a body is read. */
+/** Options of reading a body. */
 export interface BodyOptions {
-  /** Where its bytes are counted, if it may be longer than a short one. */
+  /** The share that counts its bytes; absent for bodies that are always short. */
   readonly share?: BodyShare;
   readonly deadlineMs?: number;
-  /** Whether it may be compressed; the callers of such doors are known. */
+  /** Whether it may be compressed, which only authenticated endpoints permit. */
   readonly inflates?: boolean;
 }
 
-/** Whether a request comes with a body of which nothing was read. */
+/** Whether a request has a body of which nothing was read. */
 export function hasUnreadBody(request: Request): boolean {
   const { headers } = request;
   const announced = headers.get("content-length");
@@ -71,9 +70,9 @@ export function hasUnreadBody(request: Request): boolean {
 }
 
 /**
- * Reads a whole body, and takes its encoding away with the headers that tell of it: `maxBytes` and
- * the room that it takes are of what it holds. A length that is announced, and a body for which
- * there is no room, is refused before a byte is read.
+ * Reads and inflates a whole body, and removes the headers that name its encoding; `maxBytes` and
+ * the room taken count inflated bytes. A Content-Length that is too great, and a body for which
+ * there is no room, are refused before a byte is read.
  * @throws BodyRefused when it exceeds `maxBytes`, the deadline, or what the server has room for,
  * and when its encoding is unknown or broken
  */
@@ -95,7 +94,7 @@ export async function readBody(request: Request, maxBytes: number, options: Body
 
 const ENCODING = "content-encoding";
 
-/** The encoding that a body comes in; undefined = as it is. */
+/** The encoding of a body; undefined = not compressed. */
 function contentEncoding(headers: Headers, { inflates }: BodyOptions): Encoding | undefined {
   const name = headers.get(ENCODING) ?? "identity";
   if (name === "identity") return undefined;
@@ -106,7 +105,7 @@ function contentEncoding(headers: Headers, { inflates }: BodyOptions): Encoding 
   throw new BodyRefused(message, 415, { "accept-encoding": taken.join(", ") });
 }
 
-/** What a stream of compressed bytes holds. Throws BodyRefused. */
+/** The inflated bytes of a compressed stream. Throws BodyRefused. */
 export async function inflateBody(
   stream: ReadableStream<Uint8Array>,
   encoding: Encoding,
@@ -129,8 +128,8 @@ export async function inflateBody(
 }
 
 /**
- * How much more room a compressed body takes each time that it turns out to hold more: nothing that
- * can be believed says how much it is.
+ * Factor by which a compressed body's room grows whenever it turns out to hold more: no header
+ * tells its inflated length reliably.
  */
 const ROOM_GROWTH = 4;
 
@@ -167,7 +166,7 @@ async function readUpTo(
   }
 }
 
-/** Gives memory back at once: bodies come faster than the collector looks for garbage. */
+/** Frees memory at once: bodies arrive faster than the garbage collector runs. */
 function free({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
@@ -182,7 +181,10 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
   return body;
 }
 
-/** What `work` gives; most bodies are there already. */
+/**
+ * The result of `work`, at once when it is there already, as it is for most bodies. Rejects with
+ * BodyRefused after the deadline.
+ */
 function inTime<T>(work: Promise<T>, deadlineMs: number): T | Promise<T> {
   if (Bun.peek.status(work) === "fulfilled") return Bun.peek(work) as T;
   return new Promise((resolve, reject) => {

@@ -1,21 +1,21 @@
-/** The certificate that the server shows when it speaks TLS itself. */
+/** The certificate of a server that speaks TLS itself. */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readRegularFile } from "../../../disk/regular-file.ts";
 import { StartError } from "../../failure.ts";
 
 /**
- * Absolute paths of two files in PEM form. They are read once: a renewed certificate counts from
- * the next start.
+ * Absolute paths of two files in PEM form. They are read once: a renewed certificate is used from
+ * the next start on.
  */
 export interface CertificateFiles {
-  /** The server's own certificate first, then those between it and the authority. */
+  /** The server's own certificate first, then the intermediate ones. */
   readonly cert: string;
   /** Its private key, without a password. */
   readonly key: string;
 }
 
-/** The texts of the two files, seen to belong together. */
+/** The texts of the two files, which were checked to belong together. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -24,8 +24,8 @@ export interface Certificate {
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * Reads a certificate and its key. Throws StartError "certificate_unusable" for files that are
- * none, do not belong together, or are out of date.
+ * Reads a certificate and its key. Throws StartError "certificate_unusable" when a file cannot be
+ * read or parsed, the two do not belong together, or the certificate has expired.
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.cert);

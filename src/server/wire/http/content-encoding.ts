@@ -1,16 +1,17 @@
 /**
- * How bodies are compressed, requests and answers alike. Answers with secrets in them are not to be
- * compressed: their length would tell of what they say.
+ * Compression of the bodies of requests and answers. Answers with secrets must not be compressed:
+ * their length would reveal something of their content.
  */
 
-/** The encodings there are, those first that cost less. */
+/** The supported encodings, the cheapest first. */
 export const ENCODINGS = ["zstd", "gzip"] as const;
 
 /** Name of an encoding, as headers have it. */
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * Bytes that a body has at least to be compressed: a shorter one hardly gets smaller, and waits.
+ * Length in bytes from which a body is compressed: a shorter one hardly gets smaller, and is
+ * delayed.
  */
 export const MIN_COMPRESSED_BYTES = 1024;
 
@@ -20,8 +21,8 @@ export function encodingOf(name: string): Encoding | undefined {
 }
 
 /**
- * The encoding that an Accept-Encoding header likes most, of several that it likes alike the one
- * that costs least; undefined = none.
+ * The supported encoding with the greatest weight in an Accept-Encoding header, of equals the
+ * cheapest; undefined when it accepts none.
  */
 export function acceptedEncoding(header: string | null): Encoding | undefined {
   if (!header) return undefined;
@@ -35,7 +36,7 @@ export function acceptedEncoding(header: string | null): Encoding | undefined {
   return best && weightOf(best) > 0 ? best : undefined;
 }
 
-/** By the runtime's own module, which takes too long to load for a server's start. */
+/** Gzip by the runtime's `node:zlib`, which takes too long to load at a server's start. */
 async function gzipped(bytes: Uint8Array | string): Promise<Uint8Array> {
   const { gzip } = await import("node:zlib");
   return new Promise((resolve, reject) => gzip(bytes, (error, result) => (error ? reject(error) : resolve(result))));
@@ -47,8 +48,8 @@ export async function compress(bytes: Uint8Array | string, encoding: Encoding): 
 }
 
 /**
- * What a stream of compressed bytes holds, as it comes. Reading rejects with TypeError when it is
- * broken, cut, or followed by anything.
+ * The inflated bytes of a compressed stream, as a stream. Reading rejects with TypeError when the
+ * input is broken, cut, or followed by anything.
  */
 export function inflated(stream: ReadableStream<Uint8Array>, encoding: Encoding): ReadableStream<Uint8Array> {
   // The types know fewer formats than the runtime.
@@ -57,17 +58,17 @@ export function inflated(stream: ReadableStream<Uint8Array>, encoding: Encoding)
 }
 
 /**
- * The headers of answers that `encodedAnswer` gives, made once for all of them: beside those given,
- * that no cache hands a compressed body to who takes none.
+ * Headers for the answers of `encodedAnswer`, made once for all of them: those given, and `vary`,
+ * so that no cache hands a compressed body to clients that accept none.
  */
 export function encodedHeaders(given: Readonly<Record<string, string>>): Headers {
   return new Headers({ ...given, vary: "accept-encoding" });
 }
 
 /**
- * An answer of status 200 for whoever sent `headers`, compressed when they take that and it is
- * worth it.
- * @param own its headers, from `encodedHeaders`
+ * An answer of status 200 to a request with `headers`, compressed when the client accepts that and
+ * the body is long enough.
+ * @param own the answer's headers, from `encodedHeaders`
  */
 export function encodedAnswer(headers: Headers, body: string | Uint8Array<ArrayBuffer>, own: Headers): Response | Promise<Response> {
   const encoding = body.length < MIN_COMPRESSED_BYTES ? undefined : acceptedEncoding(headers.get("accept-encoding"));

@@ -1,26 +1,30 @@
 /**
- * Deadlines of callers: how long a caller waits for an answer, which the plain HTTP doors take by
- * the header that Connect has for it.
+ * Deadlines of callers: the time that a caller waits for an answer, which plain HTTP endpoints take
+ * from Connect's header for it.
  */
 
 import { deadlinePassed, Failure } from "../../failure.ts";
 
 /**
- * Milliseconds that a caller waits, from the moment that the request arrives: at most ten digits.
+ * Header with the milliseconds that a caller waits from the moment that the request arrives; at
+ * most ten digits.
  */
 export const TIMEOUT_HEADER = "connect-timeout-ms";
 
-/** The time of a caller. */
+/** The deadline of a caller. */
 export interface Deadline {
-  /** Ends with the caller's connection, or with a Failure deadline_exceeded when the time is up. */
+  /**
+   * Aborted when the caller's connection ends, or with a Failure deadline_exceeded when the time is
+   * up.
+   */
   readonly signal: AbortSignal;
-  /** Stops waiting. */
+  /** Stops the timer. */
   clear(): void;
 }
 
 /**
- * The deadline of a request that begins to count now. Throws Failure invalid_argument when its
- * header is no number of milliseconds.
+ * The deadline of a request, counted from now. Throws Failure invalid_argument when its header is
+ * not a number of milliseconds.
  */
 export function deadlineOf({ headers, signal }: Request): Deadline {
   const given = headers.get(TIMEOUT_HEADER);
@@ -32,5 +36,5 @@ export function deadlineOf({ headers, signal }: Request): Deadline {
   return { signal: AbortSignal.any([signal, controller.signal]), clear: () => clearTimeout(timer) };
 }
 
-/** Longest time that a timer takes; a longer one would ring at once. */
+/** Longest time that a timer takes; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

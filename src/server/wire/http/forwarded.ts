@@ -1,7 +1,7 @@
 /**
- * What a proxy in front of the server says of a request: the scheme and the address that it was
- * sent with. It is believed of connections from this machine, where the proxy is; from elsewhere it
- * is the client's own claim, and taken away before anything reads it.
+ * The headers by which a proxy in front of the server tells the scheme and the client address of a
+ * request. They are trusted on connections from this machine, where the proxy runs; from elsewhere
+ * they are the client's own claims, and removed before anything reads them.
  */
 
 import type { Connection } from "../connection.ts";
@@ -11,8 +11,8 @@ const SCHEME = "x-forwarded-proto";
 const CLIENT = "x-forwarded-for";
 
 /**
- * Takes away what a client elsewhere claims, and puts down what is seen: a connection over TLS is
- * encrypted whatever the headers say.
+ * Removes these headers from requests of other machines, and sets the scheme to https for
+ * connections over TLS to this server.
  */
 export function dropForeignClaims(headers: Headers, { peer, encrypted }: Connection): void {
   if (encrypted) headers.set(SCHEME, "https");
@@ -23,16 +23,16 @@ export function dropForeignClaims(headers: Headers, { peer, encrypted }: Connect
 }
 
 /**
- * Whether the client's own connection is encrypted: that to this server, or that to a proxy in
- * front, which says so.
+ * Whether the client's connection is encrypted: its connection to this server or, by the proxy's
+ * header, that to a proxy in front.
  */
 export function isEncrypted(headers: Headers): boolean {
   return headers.get(SCHEME)?.trim().toLowerCase() === "https";
 }
 
 /**
- * Address of the client: the last that a proxy put down, else that of the connection; empty when it
- * is not known.
+ * Address of the client: the last one in the proxy's header, else that of the connection; empty
+ * when unknown.
  */
 export function clientAddress(headers: Headers, peer: (() => string | undefined) | undefined): string {
   const forwarded = headers.get(CLIENT)?.split(",").at(-1)?.trim();

@@ -1,10 +1,10 @@
 /**
- * Who may speak to the server at all, before any token is looked at. A page on the web can make a
- * browser send requests to a local port, and can point a name of its own at 127.0.0.1; so the Host
- * header must name this server and an Origin header, where there is one, must be this server's own.
+ * The check of every request before its token is read. A page on the web can make a browser send
+ * requests to a local port, and can point a name of its own at 127.0.0.1; so the Host header must
+ * name this server, and an Origin header, if there is one, must be this server's own.
  */
 
-/** What the server answers to. */
+/** The addresses and names of the server. */
 export interface GuardOptions {
   /** The address it is bound to. */
   readonly host: string;
@@ -14,13 +14,11 @@ export interface GuardOptions {
    * port, or with the server's; `svc.example.com:8443` with that port.
    */
   readonly allowedHosts: readonly string[];
-  /**
-   * Refuse connections of other machines. Whoever is refused for that is told what is open to them.
-   */
+  /** Refuse connections of other machines with this message; undefined = do not refuse them. */
   readonly othersRefused?: string | undefined;
 }
 
-/** Why a request is refused, or undefined when it may pass. */
+/** The reason for refusing a request; undefined when it may pass. */
 export type Guard = (headers: Headers, peer?: () => string | undefined) => string | undefined;
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
@@ -40,24 +38,24 @@ export function isLoopbackPeer(address: string | undefined): boolean {
 }
 
 /**
- * Whether a peer is this machine; a connection to the address that is bound comes from that
- * address. Requests of this process itself have no peer.
+ * Whether a peer is this machine, which connects to the bound address from that same address.
+ * Requests of this process itself have no peer.
  */
 function isThisMachine(peer: string | undefined, host: string): boolean {
   return peer === undefined || isLoopbackPeer(peer) || peer.replace(/^::ffff:/i, "") === host.replace(/^\[|\]$/g, "");
 }
 
-/** An address as it stands in a URL. */
+/** A host name or address in the form that a URL needs: IPv6 in brackets. */
 export function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
-/** Where a server listens, and under which further names. */
+/** The bound address of a server and its further names. */
 type Names = Pick<GuardOptions, "host" | "port" | "allowedHosts">;
 
 /**
- * The Host headers that other machines may send: what the allowed hosts stand for, and the address
- * that is bound unless it is this machine's alone.
+ * The Host headers that other machines may send: those of the allowed hosts, and of the bound
+ * address unless it is loopback.
  */
 export function remoteHosts({ host, port, allowedHosts }: Names): ReadonlySet<string> {
   const bound = isLoopback(host) ? [] : [urlHost(host)];
@@ -69,8 +67,8 @@ export function remoteHosts({ host, port, allowedHosts }: Names): ReadonlySet<st
 }
 
 /**
- * An address for other machines; undefined when every address of this machine is bound and none of
- * its names is allowed.
+ * A URL of the server for other machines; undefined when no host is allowed and the bound address
+ * is loopback or a wildcard.
  */
 export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { readonly encrypted: boolean }): string | undefined {
   const bound = ["0.0.0.0", "::", "[::]"].includes(host) || isLoopback(host) ? [] : [urlHost(host)];
@@ -82,8 +80,8 @@ export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { rea
 
 /**
  * Makes the guard of a server. Loopback names pass with any port, because a forwarded port (ssh, a
- * container) keeps the name and changes the number; a page elsewhere cannot make the browser send
- * one of them. An Origin must be the very host that the request names.
+ * container) keeps the name and changes the number; a page elsewhere cannot make a browser send
+ * such a Host. An Origin must have the same host as the Host header.
  */
 export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);

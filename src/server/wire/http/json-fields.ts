@@ -1,6 +1,6 @@
 /**
- * Fields of JSON bodies that nobody reads: what a newer client leaves empty it does not ask for,
- * and what it asks for is refused by name.
+ * Unknown fields of JSON bodies: empty ones are ignored, because a newer client asks for nothing by
+ * them; others are refused by name.
  */
 
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
@@ -9,8 +9,8 @@ import { clipped } from "../../query/refusal.ts";
 import { JsonRefused } from "./json-text.ts";
 
 /**
- * What is wrong with the first field that is not known and says something: `unknown field
- * 'context.tag'; did you mean 'tags'?`
+ * The message about the first unknown field that is not empty, such as `unknown field
+ * 'context.tag'; did you mean 'tags'?`; undefined when there is none.
  * @param prefix the path to the object, with its dot
  */
 export function unknownField(given: object, known: ReadonlySet<string>, prefix: string): string | undefined {
@@ -32,8 +32,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * Checks the fields of a message in JSON, and of those in it. Text that is no JSON is left to
- * whoever decodes it. Throws JsonRefused.
+ * Checks the fields of a message in JSON and of the messages in it. Text that is not JSON passes:
+ * decoding refuses it. Throws JsonRefused.
  */
 export function checkJsonFields(type: DescMessage, text: string): void {
   let value: unknown;
@@ -69,14 +69,17 @@ function checkFields(type: DescMessage, value: unknown, prefix: string): void {
   }
 }
 
-/** The message that a field holds, one, several or by key. */
+/**
+ * The message type of a field, of a list's items or of a map's values; undefined for scalars and
+ * enums.
+ */
 function messageOf(field: DescField): DescMessage | undefined {
   return field.fieldKind === "scalar" || field.fieldKind === "enum" ? undefined : field.message;
 }
 
 const names = new WeakMap<DescMessage, ReadonlySet<string>>();
 
-/** Both spellings of the fields. */
+/** The names of the fields, in JSON and in protobuf. */
 function namesOf(type: DescMessage): ReadonlySet<string> {
   const known = names.get(type) ?? new Set(type.fields.flatMap((field) => [field.jsonName, field.name]));
   names.set(type, known);

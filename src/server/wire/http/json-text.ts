@@ -1,21 +1,21 @@
 /**
- * JSON bodies as text, looked through before they are parsed: what parsing would hold the server up
- * with, or lose without a word, is found here.
+ * Checks of JSON bodies before they are parsed: sizes that would block the server while it parses,
+ * and repeated names that parsing would drop silently.
  */
 
 import { isUtf8 } from "node:buffer";
 
-/** A body that is not read as JSON: what is wrong with it, and where. */
+/** A body that is refused before parsing; the message says what is wrong and where. */
 export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
 }
 
-/** A body that can be handed to the parser, which says whether it is JSON. */
+/** The text of a body that passed the checks; whether it is JSON is left to the parser. */
 export interface JsonText {
   readonly text: string;
   /**
-   * How many members the outermost object has, and the one below it that was asked about; a name
-   * that comes twice counts twice.
+   * Number of members of the outermost object, and of the object in its member `below`; a repeated
+   * name counts each time.
    */
   readonly members: number;
   readonly membersBelow: number;
@@ -24,7 +24,7 @@ export interface JsonText {
 /** Most values of a body: items of lists and members of objects together. */
 const MAX_JSON_VALUES = 500_000;
 
-/** Levels of lists and objects in one another. */
+/** Most levels of nested lists and objects. */
 const MAX_DEPTH = 200;
 
 const QUOTE = 0x22;
@@ -36,9 +36,10 @@ const NOTHING: Uint8Array = new Uint8Array(0);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The text of a body, once it is seen to be UTF-8, of no more than `maxValues` values and not too
- * deep. Throws JsonRefused.
- * @param below the member of the outermost object whose members are counted too, from `quoted`
+ * The text of a body. Throws JsonRefused when it is not UTF-8, has more than `maxValues` values, or
+ * is nested too deep.
+ * @param below name of the member of the outermost object whose members are counted too, from
+ * `quoted`
  */
 export function jsonText(bytes: Uint8Array, maxValues = MAX_JSON_VALUES, below = NOTHING): JsonText {
   const scan = new Scan(bytes, maxValues, below);
@@ -50,14 +51,14 @@ export function jsonText(bytes: Uint8Array, maxValues = MAX_JSON_VALUES, below =
   }
 }
 
-/** A name as it stands in a body. */
+/** A name as JSON bytes, with its quotes. */
 export function quoted(name: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(name));
 }
 
 /**
- * A name that an object of valid JSON has twice: the outermost one, or with `below` the one in that
- * member. Undefined when there is none.
+ * A name that occurs twice in the outermost object of valid JSON, or with `below` in the object of
+ * that member. Undefined when there is none.
  */
 export function repeatedName(bytes: Uint8Array, below?: Uint8Array): string | undefined {
   const scan = new Scan(bytes, bytes.length, below ?? NOTHING);
@@ -73,7 +74,7 @@ export function repeatedName(bytes: Uint8Array, below?: Uint8Array): string | un
 class Scan {
   members = 0;
   membersBelow = 0;
-  /** Told of every member that is counted. */
+  /** Called for every member that is counted. */
   onName: ((name: () => string, depth: number) => void) | undefined;
   #nameFrom = 0;
   #nameEnd = 0;
@@ -82,7 +83,7 @@ class Scan {
   constructor(
     readonly bytes: Uint8Array,
     readonly maxValues: number,
-    /** As it stands in the body: with its quotes, without escapes. */
+    /** The name as JSON bytes: with quotes, without escapes. */
     readonly below: Uint8Array,
   ) {}
 
@@ -125,15 +126,15 @@ class Scan {
     return true;
   }
 
-  /** The name that was read last. */
+  /** The last name that was read. */
   #name(): string {
     return JSON.parse(utf8.decode(this.bytes.subarray(this.#nameFrom, this.#nameEnd)));
   }
 }
 
 /**
- * Where the quote is that ends the string that begins at `from`; the end of the bytes when there is
- * none.
+ * Offset of the quote that ends the string beginning at `from`; the length of the bytes, or more,
+ * when there is none.
  */
 function stringEnd(bytes: Uint8Array, from: number): number {
   let at = from + 1;
@@ -141,7 +142,7 @@ function stringEnd(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** The first byte that begins no character, of bytes that are not UTF-8. */
+/** Offset of the first byte that does not begin a character, in bytes that are not UTF-8. */
 function invalidByte(bytes: Uint8Array): number {
   let at = 0;
   while (at < bytes.length) {

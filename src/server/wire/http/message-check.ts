@@ -1,24 +1,27 @@
 /**
- * Looks through the bytes of a message before it is decoded, by its descriptor: decoding makes
- * objects, many times the bytes that they came in, and says little of what is wrong. Whatever
- * passes can be decoded.
+ * A check of the bytes of a message against its descriptor before they are decoded: decoded objects
+ * take many times as much memory, and the decoder's errors say little. Bytes that pass can be
+ * decoded.
  */
 
 import { isUtf8 } from "node:buffer";
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 
-/** Bytes that are no message, or one of too many fields: what is wrong, and at which byte. */
+/**
+ * Bytes that are not a message, or one of too many fields; the message says what is wrong and at
+ * which byte.
+ */
 export class MessageRefused extends Error {
   override readonly name = "MessageRefused";
 }
 
 /**
- * Fields that a message may have in all, those of messages within it included. Decoding makes some
- * hundred bytes of each.
+ * Most fields of a message, those of nested messages included. A decoded field takes some hundred
+ * bytes.
  */
 export const MAX_FIELDS = 1_000_000;
 
-/** How deep messages may lie in one another, which is the decoder's own limit. */
+/** Most levels of nested messages, which is the decoder's own limit. */
 const MAX_DEPTH = 100;
 
 const VARINT = 0;
@@ -28,7 +31,7 @@ const FIXED32 = 5;
 
 interface FieldShape {
   readonly wire: number;
-  /** Whether a repeated field may come as one run of values. */
+  /** Whether a repeated field may be packed. */
   readonly packable: boolean;
   readonly isText: boolean;
   readonly message: MessageShape | undefined;
@@ -36,7 +39,7 @@ interface FieldShape {
 
 interface MessageShape {
   readonly name: string;
-  /** Whether it is an entry of a map, which is no level of its own. */
+  /** Whether it is an entry of a map, which does not count as a level. */
   readonly isEntry: boolean;
   readonly fields: Map<number, FieldShape>;
 }
@@ -49,8 +52,8 @@ export function checkMessage(type: DescMessage, bytes: Uint8Array, maxFields = M
 }
 
 /**
- * What checks messages of a type that lie among `bytes`, from one byte to before another; their
- * fields are counted together. Throws MessageRefused.
+ * A check of messages of a type at ranges of `bytes` (`to` exclusive); their fields are counted
+ * together. The check throws MessageRefused.
  */
 export function messageCheck(type: DescMessage, bytes: Uint8Array, maxFields: number): (from: number, to: number) => void {
   const check = new MessageCheck(bytes, maxFields);
@@ -61,7 +64,7 @@ export function messageCheck(type: DescMessage, bytes: Uint8Array, maxFields: nu
   };
 }
 
-/** Reads the wire format of messages. Throws MessageRefused. */
+/** A reader of the wire format of messages. Methods throw MessageRefused. */
 export class WireCursor {
   at = 0;
 
@@ -79,7 +82,7 @@ export class WireCursor {
     throw this.wrong("a number has more than 10 bytes");
   }
 
-  /** The number of a field, times eight, and its wire type. */
+  /** A tag: the number of a field times eight, plus its wire type. */
   tag(end: number): number {
     const from = this.at;
     const tag = this.varint(end);
@@ -89,7 +92,7 @@ export class WireCursor {
     return tag;
   }
 
-  /** Goes past a value and says where it began, for one with a length behind that. */
+  /** Skips a value and returns the offset where it began, after its length if it has one. */
   skip(wire: number, end: number): number {
     if (wire === DELIMITED) {
       const length = this.varint(end);
@@ -151,7 +154,7 @@ class MessageCheck extends WireCursor {
     }
   }
 
-  /** Varints that fill a run from `from` to where the cursor stands. */
+  /** Reads the varints that fill the bytes from `from` to the cursor. */
   #values(from: number): void {
     const end = this.at;
     this.at = from;

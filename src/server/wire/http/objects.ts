@@ -8,15 +8,15 @@ import type { Platform } from "../platform.ts";
 import { jsonError, methodNotAllowed } from "./respond.ts";
 
 const STALL_MS = 30_000;
-/** Headers of an answer to an upload that may still be sent. */
+/** Headers of an answer to an upload that may not have been read to its end. */
 const HALF_READ = { connection: "close" };
 
 const NO_OBJECT = "There is no such object.";
 
-/** What an address opens. */
+/** The object and operation that a valid address names. */
 type AddressedObject = Exclude<CheckedAddress, { readonly refused: string }>;
 
-/** Serves one signed address. */
+/** Answers a request to a signed address. */
 export async function serveObject(platform: Platform, request: Request, url: URL): Promise<Response> {
   const { addresses } = platform.objects;
   if (!addresses) return jsonError(404, "not_found", "This server's objects are elsewhere.");

@@ -1,6 +1,6 @@
 /**
- * `GET /health/ready`: 200 when this node should be sent requests, else 503. Strangers are told the
- * state; who may read, the reasons as well.
+ * `GET /health/ready`: 200 when this node should be sent requests, else 503. Anyone gets the state;
+ * callers with the permission to read also get the reasons.
  */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
@@ -8,7 +8,10 @@ import { authorize, hasCredentials } from "../../access/authorize.ts";
 import type { Platform } from "../platform.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
-/** Answers for the node. Throws Failure for credentials that are wrong or may not read. */
+/**
+ * Answers with the node's readiness. Throws Failure for credentials that are wrong or lack the
+ * permission to read.
+ */
 export async function serveReadiness({ callers, readiness }: Platform, { method, headers }: Request): Promise<Response> {
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET");
   const maySeeReasons = hasCredentials(headers) && (await authorize(callers, headers, Permission.READ)) !== undefined;

@@ -1,7 +1,7 @@
 /**
  * The release mirror: a folder of releases, served as a release host serves them, so that machines
- * without a way to the network install and update from here. Whoever downloads checks signatures,
- * so these files are open to everyone who can connect; nothing else becomes so with them.
+ * without internet access install and update from here. Clients check signatures, so these files
+ * are open to everyone who can connect; nothing else is.
  */
 
 import { constants, readFileSync } from "node:fs";
@@ -16,8 +16,8 @@ import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 const AT_THE_ROOT = /^(?:install\.(?:sh|ps1)|changelog\.md|index\.json(?:\.minisig)?)$/;
 /**
- * Files of one release: a signed list, or what was built. Keys and other things that lie beside
- * them have other names.
+ * Files of one release: signed lists and build outputs. Keys and other files beside them have other
+ * names.
  */
 const OF_A_RELEASE = /^(?:(?:manifest\.json|SHA256SUMS)(?:\.minisig)?|install\.(?:sh|ps1)|svc[A-Za-z0-9._-]*)$/;
 const BINARY = /^svc-([a-z0-9]+-[a-z0-9-]+?)(?:\.exe)?(?:\.(?:zst|gz))?$/;
@@ -34,24 +34,24 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-/**
- * The line of an install script that names the host it installs from; in `install.sh` and in
- * `install.ps1`.
- */
+/** The line of `install.sh` or `install.ps1` that names the host to install from. */
 const BASE_LINE = /^([ \t]*\$?Base_?Url[ \t]*=[ \t]*)(?:"[^"\r\n]*"|'[^'\r\n]*')/im;
 
 /** A folder of releases that is served. */
 export interface ReleaseMirror {
-  /** Whether the mirror answers for a path; all others are the platform's. */
+  /** Whether the mirror serves a path; all others belong to the platform. */
   has(path: string): boolean;
   /**
-   * Answers a request for a file of the folder. Only plain names that a release host has are looked
-   * for, so that no path leads elsewhere, and a link that leads out of the folder is not followed.
+   * Answers a request for a file of the folder. Only names that a release host has are looked up,
+   * so that no path leads out of the folder, and links out of it are not followed.
    */
   serve(request: Request, url: URL): Promise<Response>;
 }
 
-/** Opens a folder of releases. Throws StartError "releases_unusable" when it holds none. */
+/**
+ * Opens a folder of releases. Throws StartError "releases_unusable" when it has no usable index or
+ * no release.
+ */
 export function openReleaseMirror(folder: string): ReleaseMirror {
   checkFolder(folder);
   return {
@@ -117,13 +117,13 @@ function pathParts(path: string): readonly string[] | undefined {
 interface Found {
   readonly path: string;
   readonly size: number;
-  /** Another one whenever the file was written anew. */
+  /** A tag that changes whenever the file is written. */
   readonly tag: string;
 }
 
 /**
- * A file; one of the latest release also where the folder has no `latest`, as copies made without
- * hard links do, or none while it is replaced.
+ * A file of the folder; undefined when there is none. A file under `latest` is also found by the
+ * index: copies made without hard links lack that folder, and it is absent while it is replaced.
  */
 async function locate(folder: string, parts: readonly string[]): Promise<Found | undefined> {
   const found = await findFile(folder, parts);
@@ -159,9 +159,9 @@ function matches(ifNoneMatch: string | null, etag: string): boolean {
 }
 
 /**
- * Makes an install script fetch from this mirror, whichever host it was published for. The address
- * is the one that the request was sent to, once it is seen to be an address and nothing else;
- * behind a TLS proxy of this machine it is that proxy's.
+ * An install script that downloads from this mirror instead of the host it was published for. The
+ * address is that of the request's Host header, if it has the form of a host; behind a TLS proxy on
+ * this machine it is the proxy's.
  */
 function fillBase(script: string, request: Request, url: URL): string {
   const host = request.headers.get("host") ?? url.host;
@@ -178,7 +178,7 @@ async function readManifest(folder: string, release: readonly string[]): Promise
   }
 }
 
-/** What is not there, and for a binary which targets are. */
+/** The 404 for a file that does not exist; for a binary it lists the targets that do. */
 async function missing(folder: string, parts: readonly string[], request: Request): Promise<Response> {
   const target = BINARY.exec(parts.at(-1) ?? "")?.[1];
   const manifest = target === undefined ? undefined : await readManifest(folder, parts.slice(0, -1));
@@ -189,7 +189,7 @@ async function missing(folder: string, parts: readonly string[], request: Reques
   return notBuilt(`${lines.join("\n")}\n`, request);
 }
 
-/** A page for people, and a failure for programs. */
+/** A 404 whose text is meant for people. */
 function notBuilt(text: string, request: Request): Response {
   const headers = { ...SAFE_HEADERS, "content-type": "text/plain; charset=utf-8" };
   return new Response(request.method === "HEAD" ? null : text, { status: 404, headers });

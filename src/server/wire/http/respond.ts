@@ -1,8 +1,8 @@
 /**
- * Answers of the plain HTTP side. Every error has one shape, so that a client that knows the errors
- * of one door reads those of all: `code` and `message` as in Connect's errors, `error` for what it
- * is exactly, `hint` for the next step, and in `errors` every single thing that is wrong as the
- * contract's ErrorDetail. Doors may add to it: queries `data`, the token exchange RFC 6749's
+ * Answers of the plain HTTP endpoints. All errors have one form, so that a client that reads the
+ * errors of one endpoint reads those of all: `code` and `message` as in Connect's errors, `error`
+ * for the exact error, `hint` for the next step, and `errors` with each single problem as the
+ * contract's ErrorDetail. Endpoints may add fields: queries `data`, the token exchange RFC 6749's
  * `error_description`.
  */
 
@@ -23,24 +23,24 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 
 type ConnectCode = Exclude<FailureKind, "out_of_space"> | "canceled" | "internal";
 
-/** What an error says. */
+/** The content of an error. */
 export interface ErrorAnswer {
   readonly status: number;
-  /** Connect's code; without it the one that the status stands for. */
+  /** Connect's code; default: that of the status. */
   readonly code?: ConnectCode;
-  /** What it is exactly, for programs; without it the code. */
+  /** The exact error, for programs; default: the code. */
   readonly error?: string;
-  /** For people. */
+  /** The message for people. */
   readonly message: string;
   /** The next step. */
   readonly hint?: string | undefined;
-  /** Every single thing that is wrong, when it is more than the message says. */
+  /** The single problems, when there is more to tell than the message. */
   readonly errors?: readonly Readonly<Record<string, unknown>>[];
-  /** What the door adds. */
+  /** Fields that the endpoint adds. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** Connect's codes of the statuses that are answered. */
+/** Connect's code of each status that the server answers with. */
 const CODES: Readonly<Record<number, ConnectCode>> = {
   400: "invalid_argument",
   401: "unauthenticated",
@@ -71,18 +71,18 @@ const DETAILS: Readonly<Record<ConnectCode, CodeNames>> = {
 export function errorAnswer(answer: ErrorAnswer, headers: Record<string, string> = {}): Response {
   const { status, message, hint, more, code = CODES[status] ?? "internal" } = answer;
   const [detail, category] = DETAILS[code];
-  const said = { message, ...(hint ? { hint } : {}) };
-  const { error = code, errors = [{ code: detail === "UNSPECIFIED" ? "INVALID_QUERY" : detail, category, ...said }] } = answer;
+  const texts = { message, ...(hint ? { hint } : {}) };
+  const { error = code, errors = [{ code: detail === "UNSPECIFIED" ? "INVALID_QUERY" : detail, category, ...texts }] } = answer;
   const challenge: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return json({ ...more, code, error, ...said, errors }, status, { ...challenge, ...headers });
+  return json({ ...more, code, error, ...texts, errors }, status, { ...challenge, ...headers });
 }
 
-/** An error of a code for programs and a message for people. */
+/** An error with a code for programs and a message for people. */
 export function jsonError(status: number, error: string, message: string, headers: Record<string, string> = {}): Response {
   return errorAnswer({ status, error, message }, headers);
 }
 
-/** A method that the path does not know. */
+/** The answer to a method that the path does not support. */
 export function methodNotAllowed(allow: string): Response {
   return jsonError(405, "method_not_allowed", `Use ${allow}.`, { allow });
 }
@@ -101,7 +101,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   deadline_exceeded: 504,
 };
 
-/** A failure as plain HTTP; `more` is what the door adds. */
+/** A failure as a plain HTTP answer; `more` has the fields that the endpoint adds. */
 export function failureResponse({ kind, message, detail }: Failure, more: Readonly<Record<string, unknown>> = {}): Response {
   return errorAnswer({ status: STATUS[kind], error: kind, message, hint: detail.hint, more });
 }

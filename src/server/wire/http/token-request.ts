@@ -3,7 +3,7 @@
  * sections 2.3.1 and 4.4.2), as a form or as JSON.
  */
 
-/** Why a request is refused, in the words of RFC 6749 section 5.2. */
+/** The error code of a refused request, from RFC 6749 section 5.2. */
 export type TokenErrorCode = "invalid_request" | "invalid_client" | "unsupported_grant_type" | "invalid_scope";
 
 /** A request that gets no token. */
@@ -17,15 +17,15 @@ export class TokenRequestRefused extends Error {
   }
 }
 
-/** What a client asks with. */
+/** The content of a token request. */
 export interface TokenRequest {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The permissions that are asked for; undefined = all that the client has. */
+  /** The requested permissions; undefined = all that the client has. */
   readonly scope: readonly string[] | undefined;
 }
 
-/** Whether a body of this content type is read. */
+/** Whether bodies of this content type are accepted. */
 export function isTokenRequestType(contentType: string): boolean {
   return FORM.test(contentType) || JSON_TYPE.test(contentType);
 }
@@ -33,12 +33,12 @@ export function isTokenRequestType(contentType: string): boolean {
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const JSON_TYPE = /^application\/json\b/i;
 
-/** Whether a request's Authorization header is of the scheme Basic. */
+/** Whether a request's Authorization header has the scheme Basic. */
 export function usesBasic(headers: Headers): boolean {
   return /^Basic\b/i.test(headers.get("authorization") ?? "");
 }
 
-/** Reads a request whose content type is one that is read. Throws TokenRequestRefused. */
+/** Reads a request whose content type `isTokenRequestType` accepts. Throws TokenRequestRefused. */
 export function readTokenRequest(headers: Headers, body: Uint8Array): TokenRequest {
   const given = FORM.test(headers.get("content-type") ?? "") ? formFields(body) : jsonFields(body);
   const field = (name: string): string | undefined => {
@@ -76,7 +76,10 @@ function basicCredentials(headers: Headers, field: Field): Credentials {
   return credentials;
 }
 
-/** Id and secret are form-encoded before they are joined by a colon. */
+/**
+ * The credentials in a Basic header, where id and secret are form-encoded and joined by a colon;
+ * undefined when it has none.
+ */
 function parseBasic(header: string): Credentials | undefined {
   try {
     const bytes = Uint8Array.fromBase64(/^Basic +(\S+)$/i.exec(header.trim())?.[1] ?? "");

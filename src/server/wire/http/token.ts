@@ -10,8 +10,8 @@ import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
 import { isTokenRequestType, readTokenRequest, type TokenRequest, TokenRequestRefused, usesBasic } from "./token-request.ts";
 
 /**
- * Exchanges a client id and secret. A wrong secret and an unknown client get the same answer in the
- * same time.
+ * Exchanges a client's id and secret for a token. A wrong secret and an unknown client get the same
+ * answer in the same time.
  */
 export async function exchangeToken(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "POST") return methodNotAllowed("POST");
@@ -21,9 +21,9 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
     return refusal(415, "invalid_request", message);
   }
   try {
-    const asked = readTokenRequest(headers, await readBody(request, SHORT_BODY_BYTES));
-    const client = await identify(platform, asked);
-    return json(await grant(platform, client, asked, headers), 200, { pragma: "no-cache" });
+    const tokenRequest = readTokenRequest(headers, await readBody(request, SHORT_BODY_BYTES));
+    const client = await identify(platform, tokenRequest);
+    return json(await grant(platform, client, tokenRequest, headers), 200, { pragma: "no-cache" });
   } catch (error) {
     if (!(error instanceof TokenRequestRefused)) throw error;
     if (error.code !== "invalid_client") return refusal(400, error.code, error.message);

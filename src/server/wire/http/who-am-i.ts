@@ -6,8 +6,8 @@ import type { Platform } from "../platform.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 /**
- * Answers with the ids of the user (by both names that clients know it by), the team, the project
- * and the environment that the headers select.
+ * Answers with the ids of the user (under both field names that clients read), of the team, and of
+ * the project and environment that the headers select.
  */
 export async function whoAmI(platform: Platform, request: Request): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");

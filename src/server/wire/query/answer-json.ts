@@ -1,4 +1,4 @@
-/** Answers as the JSON query API has them. */
+/** Answers in the form of the JSON query API. */
 
 import { ErrorCategory, ErrorCode, type ExceptionInfo } from "../../../../gen/svc/v1/error_pb.ts";
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
@@ -10,10 +10,12 @@ import type { BulkAnswer } from "../../query/bulk.ts";
 import type { CellFailure } from "../../query/run/cells.ts";
 import type { QueryBody } from "./query-body.ts";
 
-/** What of a query an answer depends on. */
-export type Asked = Pick<QueryBody, "form"> & { readonly ask: Pick<QueryBody["ask"], "explain" | "includeMeta" | "storePlanStages"> };
+/** The parts of a query that its answer depends on. */
+export type AnswerOptions = Pick<QueryBody, "form"> & {
+  readonly request: Pick<QueryBody["request"], "explain" | "includeMeta" | "storePlanStages">;
+};
 
-/** What is told of an error. */
+/** Facts about an error; those that are absent are not known. */
 export interface JsonError {
   readonly code?: ErrorCode | undefined;
   readonly category?: ErrorCategory | undefined;
@@ -40,7 +42,7 @@ export function errorToJson(error: JsonError): Record<string, unknown> {
 }
 
 /** The answer to a query for one row, as the text of its JSON. */
-export function answerToText(answer: Answer, { ask, form }: Asked): string {
+export function answerToText(answer: Answer, { request, form }: AnswerOptions): string {
   const errors = new Map<CellFailure, object>();
   for (const failure of answer.failures)
     errors.set(failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path }));
@@ -63,12 +65,12 @@ export function answerToText(answer: Answer, { ask, form }: Asked): string {
       ts: observedAt === undefined ? now : timeText(observedAt),
     };
     if (failure) json.error = errors.get(failure);
-    if (ask.includeMeta) json.meta = { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 };
+    if (request.includeMeta) json.meta = { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 };
     return json;
   };
   const data = JSON.stringify(answer.fields.map(field));
   const told = errors.size > 0 ? `,"errors":${JSON.stringify([...errors.values()])}` : "";
-  const [before, after] = metaAround(answer, ask, now);
+  const [before, after] = metaAround(answer, request, now);
   const more = members(after);
   return `{"data":${data}${told},"meta":{${members(before)},"types":${typesText(answer)}${more && `,${more}`}}}`;
 }
@@ -86,7 +88,10 @@ function members(object: Readonly<Record<string, unknown>>): string {
 
 const knownTypes = new WeakMap<Answer["outputs"], string>();
 
-/** `meta.types`, which is the same for queries of the same shape, and as long as all the rest. */
+/**
+ * The JSON of `meta.types`, kept because it is the same for all queries of a shape and is as long
+ * as the rest of the answer.
+ */
 function typesText({ outputs, fields }: Answer): string {
   let known = knownTypes.get(outputs);
   if (known === undefined) {
@@ -100,8 +105,12 @@ function typesToJson(outputs: readonly Pick<AnswerField, "path" | "feature">[]):
   return Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, typeToJson(feature.dtype)]));
 }
 
-/** What `meta` has before and after the types. */
-function metaAround(answer: AnswerHead, ask: Asked["ask"], now: string): [Record<string, unknown>, Record<string, unknown>] {
+/** The members of `meta` before and after `types`. */
+function metaAround(
+  answer: AnswerHead,
+  request: AnswerOptions["request"],
+  now: string,
+): [Record<string, unknown>, Record<string, unknown>] {
   const { deployment } = answer;
   return [
     {
@@ -115,9 +124,9 @@ function metaAround(answer: AnswerHead, ask: Asked["ask"], now: string): [Record
     },
     {
       inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
-      explain_output: ask.explain ? answer.explanation : undefined,
+      explain_output: request.explain ? answer.explanation : undefined,
       trace_id: answer.traceId || undefined,
-      plan_stages: ask.storePlanStages ? answer.stages.length : undefined,
+      plan_stages: request.storePlanStages ? answer.stages.length : undefined,
     },
   ];
 }
@@ -131,14 +140,14 @@ export interface BulkJson {
 }
 
 /** Makes the JSON of the answer to a bulk query. */
-export function bulkAnswerToJson(answer: BulkAnswer, { ask, form }: Asked): BulkJson {
+export function bulkAnswerToJson(answer: BulkAnswer, { request, form }: AnswerOptions): BulkJson {
   const { columns, failures, rows } = answer;
-  const [before, after] = metaAround(answer, ask, formatMicros(answer.nowMicros));
+  const [before, after] = metaAround(answer, request, formatMicros(answer.nowMicros));
   return {
     data: Object.fromEntries(
       columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, form)]),
     ),
-    ...(ask.includeMeta ? { hits: Object.fromEntries(columns.map(({ path, hits }) => [path, hits])) } : {}),
+    ...(request.includeMeta ? { hits: Object.fromEntries(columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(failures.length > 0 ? { errors: failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
     meta: { rows, ...before, types: typesToJson(columns), ...after },
   };

@@ -1,6 +1,6 @@
 /**
- * Bulk requests as bytes: where their values lie is found in one pass, and each is decoded when its
- * row is run, so that a query of many rows is never objects all at once.
+ * Bulk requests as bytes: one pass finds where their values lie, and each value is decoded when its
+ * row is run, so that a query of many rows never exists as objects all at once.
  */
 
 import { create, type DescField, fromBinary, mergeFromBinary } from "@bufbuild/protobuf";
@@ -17,20 +17,20 @@ import { type BulkInput, inputFromProto } from "../../query/request/request.ts";
 import { MAX_FIELDS, messageCheck, WireCursor } from "../http/message-check.ts";
 
 /**
- * Fields that the values of a bulk request may have in all: two each, or more when they are lists
- * or structs. Nor may its columns have more.
+ * Most fields of all values of a bulk request together: a value has two, or more when it is a list
+ * or a struct. Also the most fields of its columns.
  */
 const MAX_BULK_FIELDS = 4_000_000;
 const MAX_COLUMNS = 20_000;
-/** Values of a column. */
+/** Most values of a column. */
 const MAX_BULK_VALUES = 1_000_000;
 
 /** A bulk request. */
 export interface BulkMessage {
-  /** Everything but the columns; absent when the request does not have it. */
+  /** Everything but the columns; undefined when the request does not have it. */
   readonly query: QueryRequest | undefined;
   readonly columns: readonly BulkInput[];
-  /** The time of each row, microseconds since 1970; empty = the query's. */
+  /** The time of each row, microseconds since 1970; empty = the query's time. */
   readonly now: readonly bigint[];
 }
 
@@ -46,15 +46,15 @@ function tagOf({ number }: DescField): number {
   return (number << 3) | 2;
 }
 
-/** Fields between which other requests get their turn. */
+/** Number of fields after which other requests get their turn. */
 const FIELDS_AT_ONCE = 20_000;
 
-/** How many fields of columns were read. */
+/** The number of fields of columns that were read. */
 interface Progress {
   fields: number;
 }
 
-/** Reads a request. Rejects with MessageRefused when its bytes are none, in whatever value. */
+/** Reads a request. Rejects with MessageRefused when the bytes of any part of it are malformed. */
 export async function readBulkMessage(bytes: Uint8Array): Promise<BulkMessage> {
   const check = {
     query: messageCheck(QueryRequestSchema, bytes, MAX_FIELDS),

@@ -1,6 +1,6 @@
 /**
- * What the doors of the query engine do alike: find the deployment, run the query, log it as it was
- * sent and answered, let the deployment go.
+ * The steps that all endpoints of the query engine share: find the deployment, run the query, log
+ * it as it was sent and answered, release the deployment.
  */
 
 import type { Clock } from "../../../context/clock.ts";
@@ -22,21 +22,21 @@ import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 export interface DeploymentLease {
   readonly deployment: LiveDeployment;
   /**
-   * The deployment that takes its place next, and how far it is, in words; undefined when there is
-   * none. Left out where a query named its deployment.
+   * The deployment that replaces it next and its progress, in words; undefined when there is none.
+   * Absent when the query named its deployment.
    */
   readonly next?: () => string | undefined;
   release(): void;
 }
 
-/** Which deployment a query asks: names or ids, empty = not said. */
+/** The deployment that a query names: names or ids, empty = not given. */
 export interface QueryScope {
   readonly environment: string;
   readonly branch: string;
   readonly deployment: string;
 }
 
-/** What queries are run with. `Auth` is whatever an endpoint knows of the caller. */
+/** The services that running queries needs. `Auth` is what an endpoint knows about the caller. */
 export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
@@ -44,37 +44,37 @@ export interface QueryRunner<Auth> extends QueryRecorder {
   resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
 }
 
-/** What the endpoints of the query engine work with. */
+/** The services that the endpoints of the query engine need. */
 export interface Queries<Auth> extends QueryRunner<Auth> {
   /**
-   * Page of the dashboard that shows a run that is recorded now, for whoever sent these headers;
-   * empty when there is no dashboard, or the log is too busy to keep the run.
+   * The URL of the dashboard's page for a run that is being recorded, as the sender of these
+   * headers reaches it; empty when there is no dashboard, or the log is too busy to keep the run.
    */
   pageOf(queryId: string, environmentId: string, headers: Headers): string;
 }
 
-/** A query as it came through a door; `A` is what it is read to. */
+/** A query as an endpoint received it; `A` is the type of the request that it is read to. */
 export interface IncomingQuery<A = QueryRequest> {
   readonly scope: QueryScope;
   readonly encoding: BodyEncoding;
-  /** As it was sent; of a bulk query without its values. */
+  /** The request as it was sent; of a bulk query without its values. */
   readonly request: Body;
   readonly queryName: string;
   readonly correlationId: string;
   readonly signal: AbortSignal;
-  /** How its trace is told of it: the door. */
-  readonly door: string;
-  /** Whether it asks for its spans to be kept. */
+  /** Name of the endpoint, as its trace has it. */
+  readonly endpoint: string;
+  /** Whether the query asks for its spans to be kept. */
   readonly trace: boolean;
-  /** The caller's span. One that is sampled is reason enough to keep spans. */
+  /** The caller's span; spans are also kept when it is sampled. */
   readonly parent: TraceParent | undefined;
-  /** Reads it. Throws QueryRefused. */
-  readonly ask: () => A;
+  /** Reads the request. Throws QueryRefused. */
+  readonly read: () => A;
 }
 
 /**
- * The scope that a query and its headers name, each part in either place. Throws Failure
- * invalid_argument when they name different ones.
+ * The scope that a query and its headers name; each part may be in the query or in the headers.
+ * Throws Failure invalid_argument when the two differ.
  */
 export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScope {
   const part = (name: keyof QueryScope): string => {
@@ -90,12 +90,12 @@ export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScop
   return { environment: part("environment"), branch: part("branch"), deployment: part("deployment") };
 }
 
-/** The caller's span, from a request's headers. */
+/** The caller's span from a request's headers; undefined when they name none. */
 export function parentOf(headers: Headers): TraceParent | undefined {
   return parseTraceparent(headers.get("traceparent"));
 }
 
-/** What the log keeps of an answer. */
+/** The part of an answer that the log keeps. */
 interface Logged {
   readonly errorCount: number;
   readonly response: Body;
@@ -103,21 +103,21 @@ interface Logged {
 }
 
 /**
- * Runs a query and gives its answer as `write` has it sent. Throws QueryRefused when it is wrong as
- * a whole, and what `resolveDeployment` throws.
- * @param write the answer's text or bytes
+ * Runs a query and returns its answer as `write` encodes it. Throws QueryRefused when the query is
+ * wrong as a whole, and the errors of `resolveDeployment`.
+ * @param write encodes the answer as text or bytes
  */
 export function runQuery<Auth, B extends Body>(
-  deps: QueryRunner<Auth>,
-  arrival: IncomingQuery,
+  runner: QueryRunner<Auth>,
+  incoming: IncomingQuery,
   auth: Auth,
   write: (answer: Answer) => B,
 ): Promise<B> {
   return run(
-    deps,
-    arrival,
+    runner,
+    incoming,
     auth,
-    (deployment, startedAt, tracing) => deps.engine.answer(deployment, arrival.ask(), startedAt, arrival.signal, tracing),
+    (deployment, startedAt, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, incoming.signal, tracing),
     (answer) => {
       const sent = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
@@ -125,18 +125,18 @@ export function runQuery<Auth, B extends Body>(
   );
 }
 
-/** The same for a bulk query. The log keeps what went wrong, not the values. */
+/** Runs a bulk query like `runQuery`. The log keeps its errors, but not its values. */
 export function runBulkQuery<Auth, Sent>(
-  deps: QueryRunner<Auth>,
-  arrival: IncomingQuery<BulkRequest>,
+  runner: QueryRunner<Auth>,
+  incoming: IncomingQuery<BulkRequest>,
   auth: Auth,
   write: (answer: BulkAnswer) => { readonly sent: Sent; readonly summary: Body },
 ): Promise<Sent> {
   return run(
-    deps,
-    arrival,
+    runner,
+    incoming,
     auth,
-    (deployment, startedAt, tracing) => deps.engine.answerBulk(deployment, arrival.ask(), startedAt, arrival.signal, tracing),
+    (deployment, startedAt, tracing) => runner.engine.answerBulk(deployment, incoming.read(), startedAt, incoming.signal, tracing),
     (answer) => {
       const { sent, summary } = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: summary, origins: "" } };
@@ -145,18 +145,18 @@ export function runBulkQuery<Auth, Sent>(
 }
 
 async function run<Auth, A, R extends AnswerHead, Sent>(
-  deps: QueryRunner<Auth>,
-  arrival: IncomingQuery<A>,
+  runner: QueryRunner<Auth>,
+  incoming: IncomingQuery<A>,
   auth: Auth,
   answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
-  const { encoding, request, queryName, correlationId, parent } = arrival;
-  const spans = arrival.trace || parent?.sampled ? new SpanRecorder(arrival.door, deps.clock.now(), parent) : undefined;
+  const { encoding, request, queryName, correlationId, parent } = incoming;
+  const spans = incoming.trace || parent?.sampled ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
   const finding = spans?.open("gateway", "deployment");
-  const lease = await deps.resolveDeployment(arrival.scope, auth);
+  const lease = await runner.resolveDeployment(incoming.scope, auth);
   spans?.end(finding);
-  const startedAt = deps.clock.now();
+  const startedAt = runner.clock.now();
   const began = performance.now();
   const { deployment } = lease;
   const base = { startedAt, queryName, correlationId, encoding, request };
@@ -165,18 +165,18 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
       const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
-      if (!(await deps.keepStages(answer, startedAt))) answer = { ...answer, stages: [] };
+      if (!(await runner.keepStages(answer, startedAt))) answer = { ...answer, stages: [] };
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
     const { errorCount, response, origins } = logged;
-    deps.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
+    runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
     if (spans)
-      deps.recordSpans(
+      runner.recordSpans(
         deployment,
         spans.finish(
           { queryId: answer.queryId, deploymentId: deployment.id },
-          { ...factsOf(arrival), plan: answer.queryHash, errors: errorCount || undefined },
+          { ...factsOf(incoming), plan: answer.queryHash, errors: errorCount || undefined },
         ),
       );
     return sent;
@@ -184,8 +184,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const durationMs = performance.now() - began;
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
-    deps.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
-    if (spans) deps.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(arrival), message));
+    runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Runs in the query log, read back as messages when somebody looks: the log holds what was sent and
- * answered as it was, in the encoding of its door.
+ * Runs in the query log, read back as messages when they are shown: the log holds requests and
+ * answers unchanged, in the encoding of their endpoint.
  */
 
 import { create, fromBinary } from "@bufbuild/protobuf";
@@ -21,8 +21,8 @@ import type { Body, QueryLogEntry } from "../../stores/telemetry/store.ts";
 import { type QueryBody, readQueryBody } from "./query-body.ts";
 
 /**
- * What was asked and answered. Each field of the response says where it came from, also when the
- * query did not ask for that.
+ * A request and its answer. Each field of the response says where it came from, even if the query
+ * did not ask for that.
  */
 export interface QueryRun {
   readonly request: QueryRequest;
@@ -31,8 +31,8 @@ export interface QueryRun {
 }
 
 /**
- * Whether a run is of a bulk query, of which the log keeps neither the inputs nor the values: a
- * query for one row has one or the other in its answer.
+ * Whether a run is of a bulk query. The log keeps neither inputs nor values of those, while a query
+ * for one row has inputs or values.
  */
 export function isBulkRun({ request, response }: QueryRun): boolean {
   return response !== undefined && request.inputs.length === 0 && response.data.length === 0;
@@ -69,32 +69,32 @@ function bytesOf(body: Body): Uint8Array {
   return typeof body === "string" ? new TextEncoder().encode(body) : body;
 }
 
-/** A query of the JSON API as the message that the other door would have been sent. */
-function requestMessage({ ask, deploymentId, meta }: QueryBody): QueryRequest {
+/** A query of the JSON API as the message that QueryService would have received. */
+function requestMessage({ request, deploymentId, meta }: QueryBody): QueryRequest {
   return create(QueryRequestSchema, {
-    inputs: ask.inputs.map(({ name, value }) => ({
+    inputs: request.inputs.map(({ name, value }) => ({
       feature: name,
       value: { case: "typed" as const, value: toProtoValue(value as FeatureValue) },
     })),
-    outputs: [...ask.outputs],
-    staleness: Object.fromEntries(Object.entries(ask.staleness).map(([name, ms]) => [name, msToDuration(ms)])),
-    tags: [...ask.tags],
-    queryContext: Object.fromEntries(Object.entries(ask.queryContext).map(([name, value]) => [name, toProtoValue(value)])),
-    queryName: ask.queryName,
-    queryNameVersion: ask.queryNameVersion,
-    correlationId: ask.correlationId,
-    ...(ask.now === undefined ? {} : { now: microsToTimestamp(ask.now) }),
-    plannerOptions: { ...ask.plannerOptions },
-    explain: ask.explain,
-    includeMeta: ask.includeMeta,
-    trace: ask.trace,
-    storePlanStages: ask.storePlanStages,
+    outputs: [...request.outputs],
+    staleness: Object.fromEntries(Object.entries(request.staleness).map(([name, ms]) => [name, msToDuration(ms)])),
+    tags: [...request.tags],
+    queryContext: Object.fromEntries(Object.entries(request.queryContext).map(([name, value]) => [name, toProtoValue(value)])),
+    queryName: request.queryName,
+    queryNameVersion: request.queryNameVersion,
+    correlationId: request.correlationId,
+    ...(request.now === undefined ? {} : { now: microsToTimestamp(request.now) }),
+    plannerOptions: { ...request.plannerOptions },
+    explain: request.explain,
+    includeMeta: request.includeMeta,
+    trace: request.trace,
+    storePlanStages: request.storePlanStages,
     deploymentId,
     meta: { ...meta },
   });
 }
 
-/** What the JSON API answers, as far as a run is shown. */
+/** An answer of the JSON API, as far as a run shows it. */
 interface JsonAnswer {
   readonly data: readonly {
     readonly field: string;

@@ -1,6 +1,6 @@
 /**
- * What the endpoints of the query engine share: the engine, the way from a scope to a running
- * deployment, and the query log.
+ * The services that the endpoints of the query engine share: the engine, the lookup of a scope's
+ * running deployment, and the query log.
  */
 
 import { resolveNames } from "../../access/scope.ts";

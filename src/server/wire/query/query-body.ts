@@ -11,14 +11,17 @@ import { type BulkRequest, bulkColumn, type QueryRequest, type RequestInput } fr
 import { unknownField } from "../http/json-fields.ts";
 import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
 
-/** A body that is no query: which field is wrong, what was wanted, what was given. */
+/**
+ * A body that is not a query; the message names the wrong field, what was expected and what was
+ * given.
+ */
 export class BodyInvalid extends Error {
   override readonly name = "BodyInvalid";
 }
 
-/** A query with what the body says around it. */
+/** A query with the other fields of its body. */
 export interface QueryBody {
-  readonly ask: QueryRequest;
+  readonly request: QueryRequest;
   /** Environment named in `context`; empty = not named. */
   readonly environment: string;
   /** Branch named in `context`; empty = not named. */
@@ -27,7 +30,7 @@ export interface QueryBody {
   readonly deploymentId: string;
   /** The caller's own key-value pairs. */
   readonly meta: Readonly<Record<string, string>>;
-  /** What the values of its answer are to be where JSON may be this or that. */
+  /** The form of the answer's values where JSON has several forms for a type. */
   readonly form: JsonForm;
 }
 
@@ -56,7 +59,7 @@ const NONE: Readonly<Record<string, never>> = {};
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A bulk query with what the body says around it; the query's own inputs are empty. */
+/** A bulk query with the other fields of its body; `request.inputs` is empty. */
 export interface BulkQueryBody extends QueryBody {
   readonly bulk: BulkRequest;
 }
@@ -74,11 +77,11 @@ export interface Read<B> {
 export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
   const { body, inputs, text } = readFields(bytes);
   const given: RequestInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
-  return { body: { ...body, ask: { ...body.ask, inputs: given } }, text };
+  return { body: { ...body, request: { ...body.request, inputs: given } }, text };
 }
 
 /**
- * Reads the body of a bulk query of at most `maxValues` values, whose inputs are lists of them.
+ * Reads the body of a bulk query, whose inputs are lists, of at most `maxValues` values in all.
  * Throws BodyInvalid, JsonRefused, QueryRefused.
  */
 export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
@@ -88,18 +91,18 @@ export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<Bu
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
-  return { body: { ...body, bulk: { request: body.ask, columns, now: times } }, text };
+  return { body: { ...body, bulk: { request: body.request, columns, now: times } }, text };
 }
 
 const INPUTS = quoted("inputs");
 
 interface ReadFields extends Read<QueryBody> {
   readonly inputs: Fields;
-  /** `now` where it is a list, which that of a bulk query may be: microseconds since 1970. */
+  /** The times in `now` when it is a list, as a bulk query may have: microseconds since 1970. */
   readonly times: readonly bigint[] | undefined;
 }
 
-/** @param maxValues given for a bulk query, the most values that it may have */
+/** @param maxValues given for a bulk query only: the most values that it may have */
 function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
   if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
@@ -120,7 +123,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   const times = maxValues !== undefined && Array.isArray(body.now) ? body.now.map((time, row) => instant(time, `now[${row}]`)) : undefined;
   if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
   const query: QueryBody = {
-    ask: {
+    request: {
       inputs: [],
       outputs: optional(body.outputs, "outputs", strings) ?? [],
       staleness: optional(body.staleness, "staleness", mapOf(staleness)) ?? NONE,

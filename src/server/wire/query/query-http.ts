@@ -1,6 +1,6 @@
 /**
- * The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: from the request's JSON to
- * the engine to the response's JSON, with no messages in between.
+ * The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: JSON requests are read for
+ * the engine and its answers written as JSON, with no protobuf messages in between.
  */
 
 import { clipped, QueryRefused } from "../../query/refusal.ts";
@@ -17,40 +17,40 @@ import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from ".
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
 
 /**
- * Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed at
- * once, so that others wait as long as that takes.
+ * Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed in
+ * one go, and other requests wait for that.
  */
 export const MAX_BULK_QUERY_BYTES = 16 * 1024 * 1024;
-/** Values of a bulk query's body, at most. */
+/** Most values of a bulk query's body. */
 const MAX_BULK_VALUES = 2_000_000;
-/** Errors of a bulk query that the log keeps. */
+/** Most errors of a bulk query that the log keeps. */
 const MAX_LOGGED_ERRORS = 100;
 
 /**
- * `data` of a refused query, of the type that it has in an answer: results one by one, or columns
- * by name.
+ * The empty `data` of a refused query, with the type that it has in an answer: a list of results,
+ * or columns by name.
  */
 export const NO_RESULTS: readonly never[] = [];
 export const NO_COLUMNS: Readonly<Record<string, never>> = {};
 
-/** Answers a request of a caller who may make it. `receive` reads its body. */
+/** A handler of requests whose caller was authorized. `receive` reads the body. */
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
-export function createQueryHttp<Auth>(deps: QueryRunner<Auth>): Handler<Auth> {
+export function createQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
-    runQuery(deps, arrivalOf("POST /v1/query/online", body, body.ask, call, text), auth, (answer) => answerToText(answer, body)),
+    runQuery(runner, incomingQuery("POST /v1/query/online", body, body.request, call, text), auth, (answer) => answerToText(answer, body)),
   );
 }
 
 /** Makes the handler of `POST /v1/query/bulk`. */
-export function createBulkQueryHttp<Auth>(deps: QueryRunner<Auth>): Handler<Auth> {
+export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
     NO_COLUMNS,
     (body, call, _text, auth) => {
-      const asked = JSON.stringify({ inputs: {}, outputs: body.ask.outputs });
-      return runBulkQuery(deps, arrivalOf("POST /v1/query/bulk", body, body.bulk, call, asked), auth, (answer) => {
+      const logged = JSON.stringify({ inputs: {}, outputs: body.request.outputs });
+      return runBulkQuery(runner, incomingQuery("POST /v1/query/bulk", body, body.bulk, call, logged), auth, (answer) => {
         const json = bulkAnswerToJson(answer, body);
         const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
         return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
@@ -89,20 +89,20 @@ function createHandler<Auth, B extends QueryBody>(
   };
 }
 
-/** What a query is told of its request. */
+/** The parts of an HTTP request that a query needs beside the body. */
 interface HttpCall {
   readonly headers: Headers;
   readonly signal: AbortSignal;
 }
 
 /**
- * What a body may be said to be; one that is said to be nothing is read as JSON, because simple
- * clients leave it out.
+ * The content types that are taken. A request without one is read as JSON, because simple clients
+ * leave it out.
  */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {
-  const { queryName, correlationId }: QueryRequest = body.ask;
+function incomingQuery<A>(endpoint: string, body: QueryBody, request: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {
+  const { queryName, correlationId }: QueryRequest = body.request;
   return {
     scope: scopeOf(headers, { environment: body.environment, branch: body.branch, deployment: body.deploymentId }),
     encoding: "json",
@@ -110,10 +110,10 @@ function arrivalOf<A>(door: string, body: QueryBody, ask: A, { headers, signal }
     queryName,
     correlationId,
     signal,
-    door,
-    trace: body.ask.trace,
+    endpoint,
+    trace: body.request.trace,
     parent: parentOf(headers),
-    ask: () => ask,
+    read: () => request,
   };
 }
 

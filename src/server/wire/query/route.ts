@@ -15,11 +15,11 @@ import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_B
 type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /**
- * An endpoint of the JSON query API: what its handler is, how long a body may be, and `data` of a
+ * An endpoint of the JSON query API: its handler, its longest body in bytes, and `data` of a
  * refused query.
  */
 interface JsonEndpoint {
-  readonly create: (deps: QueryRunner<Caller>) => Handler;
+  readonly create: (runner: QueryRunner<Caller>) => Handler;
   readonly maxBytes: number;
   readonly noData: object;
 }
@@ -27,23 +27,23 @@ interface JsonEndpoint {
 const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, noData: NO_RESULTS };
 const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, noData: NO_COLUMNS };
 
-/** Answers requests to one path, whatever they are. */
+/** A handler of all requests to one path. */
 export type Route = (request: Request, connection: Connection, share: BodyShare) => Promise<Response>;
 
 /**
- * What answers `POST /v1/query/online`. Failures before the query ran have the shape of a query's
+ * The route of `POST /v1/query/online`. Failures before the query ran have the form of a query's
  * errors.
  */
 export function queryRoute(platform: Platform): Route {
   return routeOf(ONLINE, platform);
 }
 
-/** What answers `POST /v1/query/bulk`. */
+/** The route of `POST /v1/query/bulk`. */
 export function bulkQueryRoute(platform: Platform): Route {
   return routeOf(BULK, platform);
 }
 
-/** The engine is loaded with the first query. */
+/** The route of an endpoint; the engine is loaded with the first query. */
 function routeOf({ create, maxBytes, noData }: JsonEndpoint, platform: Platform): Route {
   let handle: Handler | undefined;
   return async (request, connection, share) => {

@@ -1,7 +1,4 @@
-/**
- * The bodies of calls, looked through before a message is made of them, in each form that a
- * protocol gives them.
- */
+/** Checks of the bodies of calls before they are decoded, in the form of each protocol. */
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -12,14 +9,13 @@ import { checkJsonFields } from "../http/json-fields.ts";
 import { JsonRefused, jsonText } from "../http/json-text.ts";
 import { checkMessage, MessageRefused } from "../http/message-check.ts";
 
-/** Bytes before a message in an envelope: its flags and its length. */
+/** Bytes before a message in an envelope: its flags (1) and its length (4). */
 export const ENVELOPE_BYTES = 5;
 
 /**
- * Checks a body by the content type that it was sent with, as the handlers read that: a form that
- * is known here and not there, or the other way round, would be a way past the check. Throws
- * ConnectError INVALID_ARGUMENT. What is no form of a call's body is left to its handler, which
- * refuses it.
+ * Checks a body by its content type, which is parsed by the functions that the handlers use: if the
+ * two differed, a body could get past the check. A content type that no handler knows is left to
+ * the handler, which refuses it. Throws ConnectError INVALID_ARGUMENT.
  */
 export function checkCallBody(type: DescMessage, contentType: string, body: Uint8Array): void {
   const connect = connectForm(contentType);
@@ -36,7 +32,7 @@ export function checkCallBody(type: DescMessage, contentType: string, body: Uint
   }
 }
 
-/** A body that was refused, as a caller's fault; what else was thrown stays. */
+/** A refused body as a ConnectError INVALID_ARGUMENT; other errors are returned as they are. */
 export function invalidArgument(error: unknown): unknown {
   return error instanceof MessageRefused || error instanceof JsonRefused ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }

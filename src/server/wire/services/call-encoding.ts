@@ -1,6 +1,6 @@
 /**
- * Compression of calls: a body as a whole, as unary calls of Connect have it, or each message in
- * its envelope, as streams and gRPC-web do.
+ * Compression of calls: unary calls of Connect compress the body as a whole; streams and gRPC-web
+ * compress each message in its envelope.
  */
 
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -12,13 +12,13 @@ import { ENVELOPE_BYTES } from "./call-body.ts";
 /** Headers that name the encoding of messages in envelopes. */
 const MESSAGE_ENCODINGS = ["connect-content-encoding", "grpc-encoding"];
 
-/** Headers that name the encodings that a caller takes. */
+/** Headers that name the encodings that a caller accepts. */
 const ACCEPTED_ENCODINGS = ["accept-encoding", "connect-accept-encoding", "grpc-accept-encoding"];
 
 /**
- * Reads the body of a call whose caller may make it, and takes its compression away with the
- * headers that name it, so that what handles it never inflates anything. A body has one message;
- * what follows it stays as it is. Throws BodyRefused.
+ * Reads and inflates the body of a call that was authorized, and removes the headers that name its
+ * encoding, so that handlers never inflate anything. Only the first message in envelopes is
+ * inflated; bytes after it stay as they are. Throws BodyRefused.
  */
 export async function readCallBody(request: Request, maxBytes: number, options: BodyOptions): Promise<Uint8Array> {
   const body = await readBody(request, maxBytes, options);
@@ -41,14 +41,14 @@ export async function readCallBody(request: Request, maxBytes: number, options: 
   return plain;
 }
 
-/** What handlers compress answers with. */
+/** The compressions that handlers may apply to answers. */
 export const COMPRESSIONS: readonly Compression[] = ENCODINGS.map((name) => ({
   name,
   compress: (bytes) => compress(bytes, name),
   decompress: () => Promise.reject(new Error("bodies are inflated before they are handled")),
 }));
 
-/** A handler that compresses no answer, whatever its caller takes. */
+/** A handler that never compresses its answer, whatever encodings the caller accepts. */
 export function uncompressed(handler: UniversalHandler): UniversalHandler {
   const handle: UniversalHandlerFn = (request) => {
     const header = new Headers(request.header);
@@ -58,7 +58,7 @@ export function uncompressed(handler: UniversalHandler): UniversalHandler {
   return Object.assign(handle, handler);
 }
 
-/** Whether a message has a secret in it, which the contract marks with `debug_redact`. */
+/** Whether messages of a type can have a secret, which the contract marks with `debug_redact`. */
 export function hasSecret(type: DescMessage, seen = new Set<DescMessage>()): boolean {
   if (seen.has(type)) return false;
   seen.add(type);

@@ -1,4 +1,4 @@
-/** GraphService: what a deployment defines, read back. */
+/** GraphService: the features, resolvers and named queries of a deployment. */
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";

@@ -1,6 +1,6 @@
 /**
- * HealthService: for those who may read, a probe of every part that really reads or writes; what
- * this installation does not have says so.
+ * HealthService: callers with the permission to read get a probe of every part, which really reads
+ * or writes; parts that this installation does not have are listed as such.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -16,8 +16,8 @@ const PROBE_DEADLINE_MS = 5_000;
 interface Part {
   readonly name: string;
   /**
-   * Resolves with a remark, rejects with what failed. Absent when the part is not installed;
-   * `absent` then says so.
+   * Resolves with a remark, possibly empty; rejects when the part fails. Absent when the part is
+   * not installed; `absent` is then the remark.
    */
   readonly probe?: () => Promise<string>;
   readonly absent?: string;

@@ -21,23 +21,23 @@ import { checkCallBody } from "./call-body.ts";
 import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
 
 /**
- * Answers a call whose caller may make it and whose body was read. `caller` is undefined for
- * methods that need no credentials; `address` gives the client's, where the door knows it.
+ * A handler of calls that were authorized and whose body was read. `caller` is undefined for
+ * methods that need no credentials; `address` returns the client's address, where it is known.
  */
 export type CallHandler = (request: Request, body: Uint8Array, caller: Caller | undefined, address?: () => string) => Promise<Response>;
 
 /** A method of a service. */
 export interface CallMethod {
   /**
-   * Who calls, before anything of the body is read; undefined for methods that need no credentials.
-   * Throws Failure when the caller may not.
+   * The caller, determined before any of the body is read; undefined for methods that need no
+   * credentials. Throws Failure when the call is not permitted.
    */
   readonly authorize: (headers: Headers) => Promise<Caller | undefined>;
-  /** Reads the body of a call that may be made. Throws BodyRefused. */
+  /** Reads the body of an authorized call. Throws BodyRefused. */
   readonly receive: (request: Request, share: BodyShare) => Promise<Uint8Array>;
   readonly handle: CallHandler;
   /**
-   * Answers a call that is refused before its body was read, in the words of the call's protocol.
+   * Answers a call that was refused before its body was read, with an error in the call's protocol.
    */
   readonly refuse: (request: Request, error: unknown) => Promise<Response>;
 }
@@ -48,19 +48,24 @@ export interface ServiceMethods {
   find(path: string): Promise<CallMethod | undefined>;
 }
 
-/** What implements a service. */
+/** The module that implements a service. */
 export interface ServiceModule {
   register(router: ConnectRouter, platform: Platform): void;
-  /** Ways of its own that are put before the general handlers, by path. */
-  direct?(): Promise<Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>>>;
+  /**
+   * Direct handlers by path, which take the calls that they can and leave others to the general
+   * handler.
+   */
+  direct?(): Promise<Readonly<Record<string, (platform: Platform, general: CallHandler) => CallHandler>>>;
 }
 
-/** Loads what implements a service. */
+/** Loads the module that implements a service. */
 export async function loadService(service: Service): Promise<ServiceModule> {
   return (await importModule(implementationOf(service))) as ServiceModule;
 }
 
-/** Makes the methods. */
+/**
+ * Makes the methods of all services; a service is loaded with the first call of one of its methods.
+ */
 export function createServiceMethods(platform: Platform): ServiceMethods {
   const loaded = new Map<string, Promise<Map<string, CallMethod>>>();
 
@@ -110,7 +115,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
 
 const NO_BODY = new Uint8Array(0);
 
-/** Serves a method in every protocol and encoding there is. */
+/** Serves a method in all protocols and encodings of Connect. */
 function generalHandler(handler: UniversalHandler): CallHandler {
   return async (request, body, caller, address) => {
     try {

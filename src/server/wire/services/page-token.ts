@@ -1,12 +1,12 @@
 /**
- * Page tokens: opaque to callers, signed, and good only with the filters of the call that gave them
- * out.
+ * Page tokens: opaque to callers, signed, and valid only with the filters of the call that returned
+ * them.
  */
 
 import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { Failure } from "../../failure.ts";
 
-/** A token that says where a page ended. */
+/** A token that holds where a page ended. */
 export function pageToken(keys: KeyRing, filter: string, cursor: string): string {
   return new TextEncoder()
     .encode(`${cursor} ${signWith(keys, ["page", filter, cursor])}`)
@@ -14,8 +14,8 @@ export function pageToken(keys: KeyRing, filter: string, cursor: string): string
 }
 
 /**
- * The cursor in a token. Throws Failure invalid_argument when the token is not of this server or of
- * another list.
+ * The cursor in a token. Throws Failure invalid_argument when this server did not sign the token,
+ * or signed it for another list.
  */
 export function readPageToken(keys: KeyRing, filter: string, token: string): string {
   const refused = new Failure("invalid_argument", "The page token does not belong to this list.", { hint: "Start from the first page." });

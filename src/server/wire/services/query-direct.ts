@@ -1,8 +1,8 @@
 /**
- * `QueryService/Query` and `QueryBulk` without the general handler, which costs several times what
- * a query does, and makes objects of every value of a bulk query at once: unary calls with binary
- * messages over Connect. Its answers and errors are the general handler's, which serves every other
- * kind of call: another encoding, gRPC-web.
+ * Direct handlers of `QueryService/Query` and `QueryBulk` for unary calls with binary messages over
+ * Connect. The general handler costs several times what a query does, and decodes all values of a
+ * bulk query at once; it serves all other calls (JSON, gRPC-web). Answers and errors of both are
+ * the same.
  */
 
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -23,20 +23,20 @@ import { type AnswerCall, answerBulkCall, createQueryCalls } from "./query.ts";
 export const QUERY_PATH = `/${QueryService.typeName}/${QueryService.method.query.name}`;
 const BULK_PATH = `/${QueryService.typeName}/${QueryService.method.queryBulk.name}`;
 
-/** The ways of its own, by path. */
-export const DIRECT_CALLS: Readonly<Record<string, (platform: Platform, otherwise: CallHandler) => CallHandler>> = {
+/** The direct handlers by path. */
+export const DIRECT_CALLS: Readonly<Record<string, (platform: Platform, general: CallHandler) => CallHandler>> = {
   [QUERY_PATH]: serveQueryDirectly,
   [BULK_PATH]: serveBulkDirectly,
 };
 
-/** Fields that a single query may have in all: others wait while they are decoded. */
+/** Most fields of a single query: other requests wait while they are decoded. */
 const MAX_QUERY_FIELDS = 500_000;
 
 const PROTO = "application/proto";
 const PROTO_HEADERS = encodedHeaders({ "content-type": PROTO });
 const JSON_ERROR = { "content-type": "application/json" };
 
-/** A call, once its caller is known. */
+/** A call whose caller is known. */
 interface DirectCall {
   readonly received: Uint8Array;
   readonly headers: Headers;
@@ -44,18 +44,18 @@ interface DirectCall {
   readonly signal: AbortSignal;
 }
 
-/** Puts the direct way before the general handler. */
-export function serveQueryDirectly(platform: Platform, otherwise: CallHandler): CallHandler {
+/** A handler of `Query` that serves binary calls directly and leaves others to `general`. */
+export function serveQueryDirectly(platform: Platform, general: CallHandler): CallHandler {
   let answer: AnswerCall<Caller> | undefined;
-  return directly(platform, QUERY_PATH, otherwise, async (call) => {
+  return directly(platform, QUERY_PATH, general, async (call) => {
     answer ??= createQueryCalls(await platform.queries());
     return answer({ ...call, message: read(call.received) });
   });
 }
 
-/** The same for bulk queries, whose values are decoded as their rows are run. */
-function serveBulkDirectly(platform: Platform, otherwise: CallHandler): CallHandler {
-  return directly(platform, BULK_PATH, otherwise, async ({ received, headers, auth, signal }) => {
+/** The same for `QueryBulk`, whose values are decoded as their rows are run. */
+function serveBulkDirectly(platform: Platform, general: CallHandler): CallHandler {
+  return directly(platform, BULK_PATH, general, async ({ received, headers, auth, signal }) => {
     const answer = await answerBulkCall(await platform.queries(), await readBulkMessage(received), headers, auth, signal);
     return toBinary(QueryBulkResponseSchema, answer);
   });
@@ -64,11 +64,11 @@ function serveBulkDirectly(platform: Platform, otherwise: CallHandler): CallHand
 function directly(
   platform: Platform,
   path: string,
-  otherwise: CallHandler,
+  general: CallHandler,
   answer: (call: DirectCall) => Promise<Uint8Array<ArrayBuffer>>,
 ): CallHandler {
   return async (request, received, caller, address) => {
-    if (!caller || !isPlainCall(request)) return otherwise(request, received, caller, address);
+    if (!caller || !isPlainCall(request)) return general(request, received, caller, address);
     let deadline: Deadline | undefined;
     try {
       deadline = deadlineOf(request);

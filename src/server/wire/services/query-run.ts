@@ -1,6 +1,6 @@
 /**
- * What QueryService tells of queries that ran: their spans, what their steps gave, and what their
- * resolvers printed. Runs of other environments are not found.
+ * The methods of QueryService about queries that ran: their spans, the rows of their steps, and
+ * what their resolvers printed. Runs of other environments are not found.
  */
 
 import { create } from "@bufbuild/protobuf";

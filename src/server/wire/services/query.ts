@@ -20,24 +20,24 @@ import type { BulkMessage } from "../query/bulk-message.ts";
 import { parentOf, type Queries, runBulkQuery, runQuery, scopeOf } from "../query/endpoint.ts";
 import { queryRunMethods } from "./query-run.ts";
 
-/** A call of `Query` whose message was read. */
+/** A call of `Query` whose message was decoded. */
 export interface QueryCall<Auth> {
   readonly message: QueryRequest;
-  /** The bytes that it was read from. */
+  /** The bytes that the message was decoded from. */
   readonly received: Uint8Array;
   readonly headers: Headers;
   readonly auth: Auth;
   readonly signal: AbortSignal;
 }
 
-/** Answers a call with the bytes of its response. Throws QueryRefused, Failure. */
+/** A handler of `Query` that returns the bytes of the response. Throws QueryRefused, Failure. */
 export type AnswerCall<Auth> = (call: QueryCall<Auth>) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Makes what answers calls, for both ways of serving them. */
-export function createQueryCalls<Auth>(deps: Queries<Auth>): AnswerCall<Auth> {
+/** Makes the handler of `Query`, for the direct and the general path. */
+export function createQueryCalls<Auth>(queries: Queries<Auth>): AnswerCall<Auth> {
   return ({ message, received, headers, auth, signal }) =>
     runQuery(
-      deps,
+      queries,
       {
         scope: scopeOf(headers, { deployment: message.deploymentId }),
         encoding: "proto",
@@ -45,14 +45,14 @@ export function createQueryCalls<Auth>(deps: Queries<Auth>): AnswerCall<Auth> {
         queryName: message.queryName,
         correlationId: message.correlationId,
         signal,
-        door: "QueryService.Query",
+        endpoint: "QueryService.Query",
         trace: message.trace,
         parent: parentOf(headers),
-        ask: () => requestFromProto(message),
+        read: () => requestFromProto(message),
       },
       auth,
       (answer) => {
-        const url = deps.pageOf(answer.queryId, answer.deployment.environmentId, headers);
+        const url = queries.pageOf(answer.queryId, answer.deployment.environmentId, headers);
         return answerToBinary(answer, message.includeMeta, url);
       },
     );
@@ -60,38 +60,38 @@ export function createQueryCalls<Auth>(deps: Queries<Auth>): AnswerCall<Auth> {
 
 /** Runs a bulk query. Throws QueryRefused, Failure. */
 export function answerBulkCall<Auth>(
-  deps: Queries<Auth>,
+  queries: Queries<Auth>,
   message: BulkMessage,
   headers: Headers,
   auth: Auth,
   signal: AbortSignal,
 ): Promise<QueryBulkResponse> {
   const query = message.query ?? create(QueryRequestSchema);
-  const arrival = {
+  const incoming = {
     scope: scopeOf(headers, { deployment: query.deploymentId }),
     encoding: "proto",
     request: toBinary(QueryRequestSchema, query),
     queryName: query.queryName,
     correlationId: query.correlationId,
     signal,
-    door: "QueryService.QueryBulk",
+    endpoint: "QueryService.QueryBulk",
     trace: query.trace,
     parent: parentOf(headers),
-    ask: () => bulkRequestFromProto(query, message.columns, message.now),
+    read: () => bulkRequestFromProto(query, message.columns, message.now),
   } as const;
-  return runBulkQuery(deps, arrival, auth, (answer) => {
+  return runBulkQuery(queries, incoming, auth, (answer) => {
     const sent = bulkAnswerToProto(answer);
-    if (sent.meta) sent.meta.url = deps.pageOf(answer.queryId, answer.deployment.environmentId, headers);
+    if (sent.meta) sent.meta.url = queries.pageOf(answer.queryId, answer.deployment.environmentId, headers);
     return { sent, summary: toBinary(QueryResponseSchema, bulkSummary(answer)) };
   });
 }
 
-/** Ways of its own for single and bulk queries. */
+/** The direct handlers of single and bulk queries. */
 export const direct = async () => (await import("./query-direct.ts")).DIRECT_CALLS;
 
 /**
- * Adds the service to a router. Queries that are binary messages over Connect have a door of their
- * own, `query-direct.ts`; the others come here.
+ * Adds the service to a router. Binary messages over Connect are served by `query-direct.ts`; all
+ * other calls come here.
  */
 export function register(router: ConnectRouter, platform: Platform): void {
   router.service(QueryService, {
@@ -111,8 +111,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
 }
 
 /**
- * The signal of a call as the engine knows it: ended by the caller's deadline, its reason is a
- * Failure that says so.
+ * The signal of a call for the engine: when the caller's deadline aborts it, its reason is a
+ * Failure deadline_exceeded.
  */
 function signalOf({ signal }: HandlerContext): AbortSignal {
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** Compressed requests and answers over every door, from clients that are not ours too. */
+/** Compressed requests and answers at every endpoint, also from third-party clients. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -38,7 +38,7 @@ const packed = (bytes: Uint8Array | string, encoding: Encoding): Uint8Array<Arra
 const unpacked = (bytes: Uint8Array<ArrayBuffer>, encoding: string | null): Uint8Array =>
   encoding === "gzip" ? Bun.gunzipSync(bytes) : encoding === "zstd" ? Bun.zstdDecompressSync(bytes) : bytes;
 
-/** Posts bytes and gives what comes back as it came. */
+/** Posts bytes and returns the answer without decoding it. */
 async function post(path: string, body: Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
   const init = { method: "POST", body, decompress: false, headers: { authorization: `Bearer ${token}`, ...headers } };
   const response = await fetch(`${server.url}${path}`, init);
@@ -59,7 +59,7 @@ function firstMessage(bytes: Uint8Array): { readonly flags: number; readonly mes
   return { flags: bytes[0] ?? 0, message: bytes.slice(5, 5 + length) };
 }
 
-/** In the trailers of gRPC-web, which end the body. */
+/** The status in gRPC-web's trailers, which end the body. */
 const UNIMPLEMENTED = "grpc-status: 12\r\n";
 
 const ROWS = 200;
@@ -72,8 +72,8 @@ const BULK = create(QueryBulkRequestSchema, {
 });
 const BULK_PATH = "/svc.v1.QueryService/QueryBulk";
 
-/** The doors whose bodies are compressed as a whole, and how their answers are read. */
-const DOORS = {
+/** The endpoints whose bodies are compressed as a whole, and how their answers are read. */
+const ENDPOINTS = {
   "JSON API": {
     path: "/v1/query/bulk",
     type: "application/json",
@@ -98,7 +98,7 @@ function valuesOf({ columns }: ReturnType<typeof fromBinary<typeof QueryBulkResp
   return columns[0]?.values.map(({ kind }) => kind.value);
 }
 
-describe.each(Object.entries(DOORS))("%s", (_, { path, type, body, read }) => {
+describe.each(Object.entries(ENDPOINTS))("%s", (_, { path, type, body, read }) => {
   test.each(ENCODINGS)("takes %s and gives it", async (encoding) => {
     const headers = { "content-type": type, "content-encoding": encoding, "accept-encoding": encoding };
     const answer = await post(path, packed(body, encoding), headers);

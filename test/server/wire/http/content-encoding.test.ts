@@ -1,7 +1,4 @@
-/**
- * Compressed bodies: what comes out of them, and that what they hold is bounded while they are
- * read.
- */
+/** Compressed bodies: their inflated content, and its bound while they are read. */
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -21,7 +18,7 @@ const compressed: Readonly<Record<Encoding, (bytes: Uint8Array) => Uint8Array<Ar
 const request = (body: BodyInit, encoding: string, headers: Record<string, string> = {}) =>
   new Request("http://localhost/", { method: "POST", body, headers: { "content-encoding": encoding, ...headers } });
 
-/** What a body is read to, or the status that it is refused with. */
+/** The inflated body, or the status that it is refused with. */
 function read(body: BodyInit, encoding: string, maxBytes = MIB): Promise<Uint8Array | number> {
   return readBody(request(body, encoding), maxBytes, { inflates: true, deadlineMs: 5_000 }).catch((error: unknown) => {
     if (error instanceof BodyRefused) return error.status;
@@ -31,7 +28,7 @@ function read(body: BodyInit, encoding: string, maxBytes = MIB): Promise<Uint8Ar
 
 const concat = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
-/** Bytes in pieces, and how many of them were taken. */
+/** A stream of bytes in chunks, and the number of bytes that were read. */
 function inPieces(bytes: Uint8Array, size: number): { stream: ReadableStream<Uint8Array>; taken: number } {
   const source = {
     taken: 0,

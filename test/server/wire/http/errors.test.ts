@@ -1,4 +1,4 @@
-/** Errors of every door, as a client sees them that knows the errors of one. */
+/** Errors of every endpoint, read by a client that knows the form of one. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -28,14 +28,14 @@ interface Refused {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly hint?: string;
-  /** What this door adds. */
+  /** What the endpoint adds. */
   readonly more?: Record<string, unknown>;
-  /** Without a token. */
+  /** Whether to send no token. */
   readonly anonymous?: boolean;
 }
 
 const QUERY = { method: "POST", more: { data: [] } };
-const DOORS: readonly Refused[] = [
+const REFUSALS: readonly Refused[] = [
   { path: "/v1/nothing", status: 404, code: "not_found", detail: "INVALID_QUERY" },
   { path: "/v1/nothing", method: "POST", status: 404, code: "not_found", detail: "INVALID_QUERY" },
   { path: "/v1/who-am-i", status: 401, code: "unauthenticated", detail: "UNAUTHENTICATED", hint: "Run `svc login`.", anonymous: true },
@@ -99,10 +99,10 @@ const DOORS: readonly Refused[] = [
 ];
 
 describe("one shape", () => {
-  test.each(DOORS)("$path by $method: $status", async (door) => {
-    const { path, method = "GET", body = null, status, code, error = code, detail, hint, more = {} } = door;
-    const authorization: Record<string, string> = door.anonymous ? {} : { authorization: `Bearer ${await server.token()}` };
-    const headers = { "content-type": "application/json", ...authorization, ...door.headers };
+  test.each(REFUSALS)("$path by $method: $status", async (refusal) => {
+    const { path, method = "GET", body = null, status, code, error = code, detail, hint, more = {} } = refusal;
+    const authorization: Record<string, string> = refusal.anonymous ? {} : { authorization: `Bearer ${await server.token()}` };
+    const headers = { "content-type": "application/json", ...authorization, ...refusal.headers };
     const response = await fetch(`${server.url}${path}`, { method, headers, body });
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
     const said = { message: expect.any(String), ...(hint === undefined ? {} : { hint }) };

@@ -15,7 +15,9 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** Sends bytes as they are and gives the status of the answer: no client tidies the headers. */
+/**
+ * Sends raw bytes and returns the status of the answer: an HTTP client would correct the headers.
+ */
 function rawStatus(lines: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(server.server.port, "127.0.0.1", () => socket.write(`${lines.join("\r\n")}\r\n\r\n`));

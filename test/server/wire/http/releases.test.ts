@@ -1,6 +1,4 @@
-/**
- * A folder of releases as the server hands it out: to everyone, read only, and nothing beside it.
- */
+/** A folder of releases as the server serves it: to everyone, read-only, and nothing else. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -72,7 +70,7 @@ afterAll(async () => {
 
 const get = (path: string, init: RequestInit = {}) => fetch(`${server.server.url}${path}`, { ...init, signal: AbortSignal.timeout(5_000) });
 
-/** Sends a request line as it is, with any Host; gives the whole answer. */
+/** Sends a raw request line with any Host; returns the whole answer. */
 function raw(line: string, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(server.server.port, "127.0.0.1", () =>

@@ -1,6 +1,4 @@
-/**
- * The token exchange as the libraries of OAuth use it (RFC 6749), from clients that are not ours.
- */
+/** The token exchange as OAuth libraries use it (RFC 6749), from third-party clients. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { lacksProgram } from "../../../harness/needs.ts";

@@ -4,12 +4,12 @@ import { ErrorCategory } from "../../../../gen/svc/v1/error_pb.ts";
 import { outputToJson, typeToJson } from "../../../../src/domain/output-json.ts";
 import { formatMicros } from "../../../../src/domain/timestamp.ts";
 import type { Answer } from "../../../../src/server/query/answer/answer.ts";
-import { type Asked, answerToText, errorToJson } from "../../../../src/server/wire/query/answer-json.ts";
+import { type AnswerOptions, answerToText, errorToJson } from "../../../../src/server/wire/query/answer-json.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { anyAnswer } from "../../query/random-answers.ts";
 
-/** The answer as an object: what its text has to be the JSON of. */
-function answerToJson(answer: Answer, { ask, form }: Asked): object {
+/** The answer as the object whose JSON `answerToText` must give. */
+function answerToJson(answer: Answer, { request, form }: AnswerOptions): object {
   const now = formatMicros(answer.nowMicros);
   const errors = new Map(
     answer.failures.map((failure) => [failure, errorToJson({ ...failure, category: ErrorCategory.FIELD, feature: failure.path })]),
@@ -21,7 +21,9 @@ function answerToJson(answer: Answer, { ask, form }: Asked): object {
       pkey: key && outputToJson([key.value], { type: key.feature.dtype, isTable: false }, form)[0],
       ts: observedAt === undefined ? now : formatMicros(BigInt(Math.round(observedAt * 1000))),
       error: failure && errors.get(failure),
-      meta: ask.includeMeta ? { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 } : undefined,
+      meta: request.includeMeta
+        ? { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 }
+        : undefined,
     })),
     errors: errors.size > 0 ? [...errors.values()] : undefined,
     meta: {
@@ -34,9 +36,9 @@ function answerToJson(answer: Answer, { ask, form }: Asked): object {
       query_hash: answer.queryHash,
       types: Object.fromEntries(answer.fields.map(({ path, feature }) => [path, typeToJson(feature.dtype)])),
       inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
-      explain_output: ask.explain ? answer.explanation : undefined,
+      explain_output: request.explain ? answer.explanation : undefined,
       trace_id: answer.traceId || undefined,
-      plan_stages: ask.storePlanStages ? answer.stages.length : undefined,
+      plan_stages: request.storePlanStages ? answer.stages.length : undefined,
     },
   };
 }
@@ -46,8 +48,8 @@ const anyForm = fc.record({ structsAsLists: fc.boolean(), largeNumbers: fc.boole
 test("the text is that of the object, whatever the answer holds", () => {
   fc.assert(
     fc.property(anyAnswer, anyForm, fc.boolean(), fc.boolean(), ({ answer, includeMeta }, form, explain, storePlanStages) => {
-      const asked = { form, ask: { includeMeta, explain, storePlanStages } };
-      expect(answerToText(answer, asked)).toBe(JSON.stringify(answerToJson(answer, asked)));
+      const options = { form, request: { includeMeta, explain, storePlanStages } };
+      expect(answerToText(answer, options)).toBe(JSON.stringify(answerToJson(answer, options)));
     }),
     seeded(300),
   );
@@ -56,10 +58,10 @@ test("the text is that of the object, whatever the answer holds", () => {
 test("what the answers to queries of one shape have in common is that of the first of them", () => {
   fc.assert(
     fc.property(anyAnswer, fc.integer(), ({ answer, includeMeta }, durationMs) => {
-      const asked = { form: {}, ask: { includeMeta, explain: false, storePlanStages: false } };
+      const options = { form: {}, request: { includeMeta, explain: false, storePlanStages: false } };
       const another = { ...answer, queryId: "0193", durationMs, fields: answer.fields.map((field) => ({ ...field, value: null })) };
-      answerToText(answer, asked);
-      expect(answerToText(another, asked)).toBe(JSON.stringify(answerToJson(another, asked)));
+      answerToText(answer, options);
+      expect(answerToText(another, options)).toBe(JSON.stringify(answerToJson(another, options)));
     }),
     seeded(100),
   );

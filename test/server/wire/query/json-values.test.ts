@@ -1,6 +1,6 @@
 /**
- * Values of every type through the JSON doors: what goes in comes out as the table says, and a row
- * of a bulk query is what it is alone, whatever JSON it is.
+ * Values of every type through the JSON endpoints: inputs give the outputs of the table, and a row
+ * of a bulk query gives the same as a query for it alone, for any JSON.
  */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
@@ -12,7 +12,7 @@ import type { FeatureValue } from "../../../../src/domain/value.ts";
 import { patience, seeded } from "../../../harness/seed.ts";
 import { featureClass, graph, primitive, python, type TypeSpec } from "../../query/graphs.ts";
 import { World } from "../../query/worlds.ts";
-import { type JsonDoor, jsonDoors } from "./json-doors.ts";
+import { type JsonEndpoint, jsonEndpoints } from "./json-endpoints.ts";
 
 setDefaultTimeout(patience(60_000));
 
@@ -84,20 +84,20 @@ const made = graph(
 );
 
 const world = new World(made, { python: Object.fromEntries(NAMES.map((name) => [`m.${name}`, ([value]) => value])) });
-const send = jsonDoors(world);
+const send = jsonEndpoints(world);
 
-/** JSON whose numbers are what stands there, so that 1.0 is not 1 and no digit is lost. */
+/** JSON whose numbers are kept as written, so that 1.0 is not 1 and no digit is lost. */
 const asWritten = (text: string): unknown =>
   JSON.parse(text, ((_: string, value: unknown, { source }: { source: string }) =>
     typeof value === "number" ? { number: source } : value) as never);
 
-async function post(door: JsonDoor, body: string) {
-  const { status, text } = await send(door, body);
+async function post(endpoint: JsonEndpoint, body: string) {
+  const { status, text } = await send(endpoint, body);
   return { status, body: asWritten(text) as Record<string, unknown> };
 }
 
 interface Came {
-  /** What the feature and what a resolver that returns it came as. */
+  /** The output of the feature and of a resolver that returns it. */
   readonly values?: readonly unknown[];
   readonly errors: readonly unknown[];
 }
@@ -131,8 +131,8 @@ async function inBulk(name: Name, texts: readonly string[]): Promise<Came[]> {
 }
 
 /**
- * The same value or the same failure; alone, a wrong input refuses the query, so that there is no
- * data. What is a number alone may be text in a column.
+ * Checks for the same value or the same failure; alone, a wrong input refuses the query, so that
+ * there is no data. A number alone may be text in a column.
  */
 function expectSame(name: Name, text: string, single: Came, row: Came): void {
   const values = single.values ?? [null, null];
@@ -152,7 +152,7 @@ function asText(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, asText(one)]));
 }
 
-/** What is sent, and what comes back; undefined: it is refused. Both as JSON text. */
+/** Inputs and their outputs as JSON text; an undefined output means that the input is refused. */
 const CASES: Readonly<Record<Name, readonly (readonly [sent: string, back: string | undefined])[]>> = {
   i: [
     ["0", "0"],
@@ -342,7 +342,7 @@ test.each(NAMES)("%s: in and out, alone and among others", async (name) => {
   }
 });
 
-/** JSON that somebody may send: what fits some type, and anything else. */
+/** Random JSON that a client may send: values that fit some type, and any others. */
 const known = Object.values(CASES).flatMap((cases) => cases.map(([sent]) => sent));
 const scalar = fc.oneof(
   fc.constantFrom(...known),
@@ -364,7 +364,7 @@ const json = fc.letrec<{ node: string }>((tie) => ({
   ),
 })).node;
 
-/** A feature, and JSON of which some is meant for it. */
+/** A feature, and random JSON, some of which fits it. */
 const sent = fc.constantFrom(...NAMES).chain((name) => {
   const own = fc.constantFrom(...CASES[name].map(([text]) => text));
   return fc.tuple(fc.constant(name), fc.array(fc.oneof(own, json), { minLength: 1, maxLength: 12 }));
@@ -393,7 +393,7 @@ test("any JSON for any type is the same alone and among others, and what comes b
   expect(taken).toBeGreaterThan(400);
 });
 
-/** Numbers and texts in JSON at the places of integers, by the path of fields that leads there. */
+/** Numbers and texts in JSON where the type has integers, by their path of fields. */
 function formsOf(value: unknown, at = ""): string[] {
   if (value === null) return [];
   if (typeof value === "string") return [`${at} text`];

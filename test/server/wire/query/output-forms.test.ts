@@ -1,6 +1,6 @@
 /**
- * Types and forms of outputs: what an answer says of them through every door, and rows of relations
- * by columns, in and out.
+ * Types and forms of outputs in the answers of every endpoint, and rows of relations in columns, in
+ * inputs and outputs.
  */
 
 import { expect, test } from "bun:test";
@@ -16,7 +16,7 @@ import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { agg, featureClass, graph, primitive, python } from "../../query/graphs.ts";
 import { ask, World } from "../../query/worlds.ts";
-import { type JsonDoor, jsonDoors } from "./json-doors.ts";
+import { type JsonEndpoint, jsonEndpoints } from "./json-endpoints.ts";
 
 const point = create(DataTypeSchema, {
   kind: {
@@ -93,7 +93,7 @@ const world = new World(made, {
       })),
   },
 });
-const send = jsonDoors(world);
+const send = jsonEndpoints(world);
 
 interface Said {
   readonly data: never;
@@ -101,8 +101,8 @@ interface Said {
   readonly meta: { readonly types: Readonly<Record<string, unknown>> };
 }
 
-async function post(door: JsonDoor, body: object): Promise<Said> {
-  return JSON.parse((await send(door, JSON.stringify(body))).text) as Said;
+async function post(endpoint: JsonEndpoint, body: object): Promise<Said> {
+  return JSON.parse((await send(endpoint, JSON.stringify(body))).text) as Said;
 }
 
 const POINT = {
@@ -144,7 +144,7 @@ const TYPES = {
 };
 const OUTPUTS = Object.keys(TYPES);
 
-test("every answer has the type of every output, the same through every door", async () => {
+test("every answer has the type of every output, the same through every endpoint", async () => {
   expect((await post("online", { inputs: { "user.id": 2 }, outputs: OUTPUTS })).meta.types).toEqual(TYPES);
   expect((await post("bulk", { inputs: { "user.id": [2, 0] }, outputs: OUTPUTS })).meta.types).toEqual(TYPES);
   const answer = await world.ask({ "user.id": 2 }, OUTPUTS);

@@ -12,7 +12,7 @@ import { seeded } from "../../../harness/seed.ts";
 import { featureClass, graph, primitive, python } from "../../query/graphs.ts";
 import { PlayedError, World } from "../../query/worlds.ts";
 
-/** What was recorded, with the deployment that it ran on. */
+/** A recorded query with the deployment that it ran on. */
 type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
 
 const point = create(DataTypeSchema, {
@@ -59,7 +59,7 @@ interface Answered {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-interface Door {
+interface Endpoint {
   readonly world: World;
   readonly scopes: QueryScope[];
   readonly records: DeploymentQuery[];
@@ -68,7 +68,7 @@ interface Door {
   send(request: Request): Promise<Response>;
 }
 
-function door(): Door {
+function endpoint(): Endpoint {
   const world = new World(made, {
     python: {
       "m.name": ([id]) => `name ${id}`,
@@ -81,7 +81,7 @@ function door(): Door {
       "m.told": (_, call) => JSON.stringify([call.context.tags, call.context.queryContext]),
     },
   });
-  const one: Door = {
+  const one: Endpoint = {
     world,
     scopes: [],
     records: [],
@@ -121,7 +121,7 @@ function door(): Door {
 
 describe("answers", () => {
   test("have the form that thin clients know", async () => {
-    const { status, body } = await door().post({ inputs: { "user.id": 7 }, outputs: ["user.name", "user.bad"] });
+    const { status, body } = await endpoint().post({ inputs: { "user.id": 7 }, outputs: ["user.name", "user.bad"] });
     expect(status).toBe(200);
     expect(body as unknown).toEqual({
       data: [
@@ -149,7 +149,7 @@ describe("answers", () => {
   });
 
   test("meta per feature comes when asked for", async () => {
-    const one = door();
+    const one = endpoint();
     const ask = async () =>
       (await one.post({ inputs: { "user.id": 7 }, outputs: ["user.score", "user.id"], include_meta: true })).body.data;
     expect((await ask()) as unknown).toMatchObject([
@@ -164,7 +164,7 @@ describe("answers", () => {
   });
 
   test("values are plain JSON: seconds, text for big integers, marked NaN", async () => {
-    const { body } = await door().post({
+    const { body } = await endpoint().post({
       inputs: { "user.id": 1 },
       outputs: ["user.span", "user.big", "user.nan", "user.point", "user.at"],
     });
@@ -176,7 +176,7 @@ describe("answers", () => {
       ["user.point", { x: 1, y: null }],
       ["user.at", "2024-05-01T12:00:00.000000Z"],
     ]);
-    const { body: listed } = await door().post({
+    const { body: listed } = await endpoint().post({
       inputs: { "user.id": 1 },
       outputs: ["user.point"],
       encoding_options: { encode_structs_as_objects: false },
@@ -185,7 +185,7 @@ describe("answers", () => {
   });
 
   test("every field of the body has its effect", async () => {
-    const one = door();
+    const one = endpoint();
     const { body } = await one.post(
       {
         inputs: { id: "9007199254740993", "user.name": "x" },
@@ -227,7 +227,7 @@ describe("answers", () => {
   });
 
   test("the branch and the environment may be named in the body, but not otherwise than in the headers", async () => {
-    const one = door();
+    const one = endpoint();
     const post = (context: object, headers?: Record<string, string>) => one.post({ inputs: { "user.id": 1 }, context }, headers);
     await post({ environment: "100%25", branch: "mine" });
     expect(one.scopes).toEqual([{ environment: "100%25", branch: "mine", deployment: "" }]);
@@ -240,7 +240,7 @@ describe("answers", () => {
   });
 
   test("the scope's headers count where the body says nothing, and inferred outputs are told", async () => {
-    const one = door();
+    const one = endpoint();
     const { body } = await one.post(
       { inputs: { "user.id": 1 }, outputs: null, context: null },
       { "svc-environment": "dev", "svc-deployment": "dpl_2" },
@@ -251,7 +251,7 @@ describe("answers", () => {
   });
 
   test("integers beyond 2^53 in the body are read exactly", async () => {
-    const { body } = await door().post('{"inputs": {"user.id": 9007199254740993}, "outputs": ["user.id"]}');
+    const { body } = await endpoint().post('{"inputs": {"user.id": 9007199254740993}, "outputs": ["user.id"]}');
     expect(body.data as unknown).toMatchObject([{ value: "9007199254740993" }]);
   });
 });
@@ -279,7 +279,7 @@ describe("refusals", () => {
   ];
 
   test("a wrong body names the field, what was wanted and what was given", async () => {
-    const one = door();
+    const one = endpoint();
     for (const [given, message] of cases) {
       const { status, body } = await one.post(given);
       expect(status).toBe(400);
@@ -292,7 +292,7 @@ describe("refusals", () => {
   });
 
   test("unknown fields that say nothing are let be, those that say something are refused by name", async () => {
-    const one = door();
+    const one = endpoint();
     const body = (given: unknown) => {
       const extra = { next: given };
       const nested = { context: { tags: [], ...extra }, encoding_options: extra };
@@ -307,7 +307,7 @@ describe("refusals", () => {
   });
 
   test("a refused query tells everything that is wrong, and is recorded", async () => {
-    const one = door();
+    const one = endpoint();
     const { status, body } = await one.post({ inputs: { "user.id": "x", "user.name": 5 }, outputs: ["user.name"] });
     expect(status).toBe(400);
     expect(body.errors as unknown).toEqual([
@@ -333,7 +333,7 @@ describe("refusals", () => {
   ])("a body that is said to be %s is answered with %d", async (type, status) => {
     const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
     const body = new TextEncoder().encode(JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.name"] }));
-    const response = await door().send(new Request("http://localhost/v1/query/online", { method: "POST", body, headers }));
+    const response = await endpoint().send(new Request("http://localhost/v1/query/online", { method: "POST", body, headers }));
     expect(response.status).toBe(status);
     if (status === 415)
       expect(await response.json()).toMatchObject({
@@ -342,7 +342,7 @@ describe("refusals", () => {
   });
 
   test("bytes that are not UTF-8, names given twice and an absurd staleness are refused in words", async () => {
-    const one = door();
+    const one = endpoint();
     const refused = async (body: string | Uint8Array<ArrayBuffer>) => {
       const response = await one.send(new Request("http://localhost/v1/query/online", { method: "POST", body }));
       const { errors } = (await response.json()) as { errors: { message: string }[] };
@@ -362,7 +362,7 @@ describe("refusals", () => {
   });
 
   test("of thousands of faults a hundred are told, with guesses for twenty; the rest is counted, and long names are cut", async () => {
-    const one = door();
+    const one = endpoint();
     const many = (name: string) => Array.from({ length: 5_000 }, (_, i) => `${name}${i}`);
     const inputs = { "user.id": 1, ...Object.fromEntries(many("user.nam").map((name) => [name, 1])) };
     const { status, body } = await one.post({
@@ -381,12 +381,12 @@ describe("refusals", () => {
   });
 
   test("only POST is answered", async () => {
-    const response = await door().send(new Request("http://localhost/v1/query/online"));
+    const response = await endpoint().send(new Request("http://localhost/v1/query/online"));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
   test("what the scope throws is the router's to answer", async () => {
-    const one = door();
+    const one = endpoint();
     const handle = createQueryHttp<null>({
       engine: one.world.engine,
       clock: one.world.clock,
@@ -402,7 +402,7 @@ describe("refusals", () => {
   });
 
   test("any JSON is either answered or refused in words", async () => {
-    const one = door();
+    const one = endpoint();
     const key = fc.oneof(
       fc.constantFrom("inputs", "outputs", "staleness", "context", "now", "query_context", "explain", "__proto__", "constructor"),
       fc.string(),
@@ -421,7 +421,7 @@ describe("refusals", () => {
 });
 
 test("records hold what was sent and answered, which is read back as messages", async () => {
-  const one = door();
+  const one = endpoint();
   const asked = {
     inputs: { "user.id": 7, "user.point": { x: 1 } },
     outputs: ["user.name", "user.point", "user.at", "user.bad", "user.big"],
@@ -451,7 +451,7 @@ test("records hold what was sent and answered, which is read back as messages", 
 });
 
 test("a run says what the online store served", async () => {
-  const one = door();
+  const one = endpoint();
   const ask = () => one.post({ inputs: { "user.id": 7 }, outputs: ["user.score", "user.name"] });
   await ask();
   await ask();

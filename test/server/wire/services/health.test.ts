@@ -1,4 +1,4 @@
-/** What HealthService tells to whom. */
+/** The answers of HealthService, with and without credentials. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ import { createQueryCalls } from "../../../../src/server/wire/services/query.ts"
 import { featureClass, graph, python } from "../../query/graphs.ts";
 import { World } from "../../query/worlds.ts";
 
-/** What was recorded, with the deployment that it ran on. */
+/** A recorded query with the deployment that it ran on. */
 type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
 
 function calls() {

@@ -1,6 +1,6 @@
 /**
- * `QueryService/Query` over HTTP, by each way that it is served: binary messages directly,
- * everything else by the general handler.
+ * `QueryService/Query` over HTTP, by each handler: binary messages directly, all others by the
+ * general handler.
  */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
@@ -24,10 +24,10 @@ import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
 const folder = new TempFolder();
 let server: TestServer;
 
-/** While this file is there, the resolver of a greeting does not answer for user 8. */
+/** A file; while it exists, the resolver of greetings does not answer for user 8. */
 const HELD = join(folder.path, "held");
 afterEach(() => rmSync(HELD, { force: true }));
-/** Long enough for what is not held, on a machine with much else to do. */
+/** Milliseconds that are enough for resolvers that are not held, even on a busy machine. */
 const DEADLINE_MS = "400";
 
 beforeAll(async () => {
@@ -43,20 +43,20 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-const DOORS = {
+const TRANSPORTS = {
   direct: { binary: true },
   "direct, by a deadline": { binary: true, timeoutMs: 60_000 },
   "general, JSON": { binary: false },
   "general, gRPC-web": { binary: true, grpc: true },
 } as const;
 
-type Door = { readonly binary: boolean; readonly timeoutMs?: number; readonly grpc?: boolean };
+type TransportKind = { readonly binary: boolean; readonly timeoutMs?: number; readonly grpc?: boolean };
 
-function client(door: Door, token: string | null, headers: Record<string, string> = {}): Client<typeof QueryService> {
-  const transport = (door.grpc ? createGrpcWebTransport : createConnectTransport)({
+function client(kind: TransportKind, token: string | null, headers: Record<string, string> = {}): Client<typeof QueryService> {
+  const transport = (kind.grpc ? createGrpcWebTransport : createConnectTransport)({
     baseUrl: server.url,
-    useBinaryFormat: door.binary,
-    ...(door.timeoutMs === undefined ? {} : { defaultTimeoutMs: door.timeoutMs }),
+    useBinaryFormat: kind.binary,
+    ...(kind.timeoutMs === undefined ? {} : { defaultTimeoutMs: kind.timeoutMs }),
     interceptors: [
       (next) => (request) => {
         if (token !== null) request.header.set("authorization", `Bearer ${token}`);
@@ -85,9 +85,9 @@ async function failure(call: Promise<unknown>): Promise<{ code: Code; message: s
   return { code: error.code, message: error.rawMessage.replace(/dpl_\w+/, "dpl"), details };
 }
 
-describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
+describe.each(Object.entries(TRANSPORTS))("%s", (_, transport: TransportKind) => {
   test("answers, with errors beside the data and the page of the run", async () => {
-    const found = client(door, await server.token());
+    const found = client(transport, await server.token());
     const response = await found.query(ask(5));
     expect(response.data.map(({ field, value }) => [field, value && fromProtoValue(value)])).toEqual([
       ["user.name", "user 5"],
@@ -103,7 +103,7 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
   });
 
   test("a run is on its page as soon as it was answered", async () => {
-    const found = client(door, await server.token());
+    const found = client(transport, await server.token());
     for (let round = 0; round < 3; round++) {
       const { meta } = await found.query({ ...ask(100 + round), correlationId: `round ${round}` });
       const text = await (await server.page(meta?.url ?? "")).text();
@@ -115,7 +115,7 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
 
   test("refuses a wrong query with everything that is wrong, and logs it", async () => {
     const refused = await failure(
-      client(door, await server.token()).query({ ...ask(1, ["user.nmae"]), queryName: `wrong ${JSON.stringify(door)}` }),
+      client(transport, await server.token()).query({ ...ask(1, ["user.nmae"]), queryName: `wrong ${JSON.stringify(transport)}` }),
     );
     expect(refused).toEqual({
       code: Code.InvalidArgument,
@@ -130,7 +130,7 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
         },
       ],
     });
-    expect(await (await server.page("/")).text()).toContain(`wrong ${JSON.stringify(door)}`.replaceAll('"', "&quot;"));
+    expect(await (await server.page("/")).text()).toContain(`wrong ${JSON.stringify(transport)}`.replaceAll('"', "&quot;"));
   });
 
   test("asks for a token that may query", async () => {
@@ -141,12 +141,12 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
     const detail = (code: ErrorCode, message: string, hint: string) => [
       { code, category: ErrorCategory.NETWORK, message, feature: "", hint },
     ];
-    expect(await failure(client(door, null).query(ask(1)))).toEqual({
+    expect(await failure(client(transport, null).query(ask(1)))).toEqual({
       code: Code.Unauthenticated,
       message: "The request has no access token.",
       details: detail(ErrorCode.UNAUTHENTICATED, "The request has no access token.", "Run `svc login`."),
     });
-    expect(await failure(client(door, reader).query(ask(1)))).toMatchObject({
+    expect(await failure(client(transport, reader).query(ask(1)))).toMatchObject({
       code: Code.PermissionDenied,
       details: detail(
         ErrorCode.UNAUTHORIZED,
@@ -154,26 +154,26 @@ describe.each(Object.entries(DOORS))("%s", (_, door: Door) => {
         "Use credentials that have it, or ask for it to be added.",
       ),
     });
-    expect((await failure(client(door, spent).query(ask(1)))).code).toBe(Code.NotFound);
+    expect((await failure(client(transport, spent).query(ask(1)))).code).toBe(Code.NotFound);
     server.clock.advance(3_601_000);
-    const late = await failure(client(door, spent).query(ask(1)));
+    const late = await failure(client(transport, spent).query(ask(1)));
     server.clock.advance(-3_601_000);
     expect([late.code, late.message]).toEqual([Code.Unauthenticated, "The access token has expired."]);
   });
 
   test("keeps to its scope", async () => {
     const token = await server.token();
-    expect(await failure(client(door, token, { "svc-branch": "none" }).query(ask(1)))).toMatchObject({
+    expect(await failure(client(transport, token, { "svc-branch": "none" }).query(ask(1)))).toMatchObject({
       code: Code.NotFound,
       message: "Nothing is live on branch 'none' of environment 'default'.",
       details: [{ hint: "Deploy to it with `svc apply --branch none`." }],
     });
-    expect(await failure(client(door, token).query({ ...ask(1), deploymentId: "dpl_0" }))).toMatchObject({ code: Code.NotFound });
-    expect((await client(door, token, { "svc-environment": "default" }).query(ask(1))).data).toHaveLength(2);
+    expect(await failure(client(transport, token).query({ ...ask(1), deploymentId: "dpl_0" }))).toMatchObject({ code: Code.NotFound });
+    expect((await client(transport, token, { "svc-environment": "default" }).query(ask(1))).data).toHaveLength(2);
   });
 });
 
-/** Sends bytes as a call of a door that speaks binary messages, and gives what comes back. */
+/** Sends bytes as a call with binary messages, and returns the answer. */
 async function send(body: Uint8Array, headers: Record<string, string>): Promise<{ status: number; type: string | null; body: unknown }> {
   const response = await fetch(`${server.url}${QUERY_PATH}`, {
     method: "POST",
