@@ -34,7 +34,7 @@ export interface Step {
   readonly resolver: Resolver | undefined;
   readonly needs: readonly Need[];
   /** What its optional inputs read. */
-  readonly wishes: readonly Need[];
+  readonly optionalNeeds: readonly Need[];
   readonly outputs: readonly string[];
 }
 
@@ -122,7 +122,7 @@ export class Derivation {
       before = waiting.length;
       waiting = waiting.filter((step) => {
         if (!step.needs.every((need) => derived.has(need.feature))) return true;
-        if (endless?.steps.has(step) && step.wishes.some((wish) => endless.features.has(wish.feature) && !derived.has(wish.feature)))
+        if (endless?.steps.has(step) && step.optionalNeeds.some((need) => endless.features.has(need.feature) && !derived.has(need.feature)))
           return true;
         for (const output of step.outputs) if (output !== options.without) derived.add(output);
         return false;
@@ -157,7 +157,7 @@ export class Derivation {
   #step(resolver: Resolver): Step {
     const required = new Set(this.pathsOf(resolver, { onlyRequired: true }));
     const needs = [...required].flatMap((path) => this.needsOf(path));
-    const wishes = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
+    const optionalNeeds = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
     if (resolver.body.case === "sql" && resolver.body.value.star) {
       const namespace = resolver.inputs.flatMap((input) =>
         input.kind.case === "feature" ? (input.kind.value.path.split(".")[0] as string) : [],
@@ -167,7 +167,7 @@ export class Derivation {
       if (set) this.#starSets.add(set);
     }
     const { fqn: name, span, outputs } = resolver;
-    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, wishes, outputs };
+    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, optionalNeeds, outputs };
   }
 
   #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
@@ -175,7 +175,7 @@ export class Derivation {
     const { expression, windowedBase } = feature.kind.value;
     const { fqn, span } = feature;
     const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
-    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, wishes: [], outputs: [fqn] };
+    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, optionalNeeds: [], outputs: [fqn] };
   }
 }
 

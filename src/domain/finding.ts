@@ -2,7 +2,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema, type RelatedSpanSchema, Severity, type Span } from "../../gen/svc/v1/error_pb.ts";
-import type { Said } from "./rules/rule.ts";
+import type { RuleProblem } from "./rules/rule.ts";
 
 /** What a finding may carry beside what its rule says, and its place. */
 export interface FindingDetails {
@@ -13,9 +13,9 @@ export interface FindingDetails {
 }
 
 /** A finding: what a rule says of a place. Without a place it is about the project. */
-export function finding(said: Said, span: Span | undefined, details: FindingDetails = {}): Diagnostic {
-  const { code, label, message } = said;
-  const severity = said.severity === "warning" ? Severity.WARNING : Severity.ERROR;
+export function finding(problem: RuleProblem, span: Span | undefined, details: FindingDetails = {}): Diagnostic {
+  const { code, label, message } = problem;
+  const severity = problem.severity === "warning" ? Severity.WARNING : Severity.ERROR;
   const related = (details.related ?? []) as MessageInitShape<typeof RelatedSpanSchema>[];
   const { hint = "", replacements = [] } = details;
   return create(DiagnosticSchema, { severity, code, span, message, label, hint, related, replacements: [...replacements] });

@@ -67,7 +67,7 @@ function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], 
 function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
   if (!old || !now) return false;
   if (old.sourceSha256 !== now.sourceSha256) return false;
-  return sameButPlaces(old, now) || equalBytes(bareResolver(old), bareResolver(now));
+  return sameButSpans(old, now) || equalBytes(bareResolver(old), bareResolver(now));
 }
 
 /**
@@ -90,7 +90,7 @@ function bareResolver(resolver: Resolver): Uint8Array {
  * are written. It is quick and may say no of what is the same, such as a member that is absent in
  * one and has its default in the other.
  */
-function sameButPlaces(one: unknown, other: unknown): boolean {
+function sameButSpans(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (one instanceof Uint8Array || other instanceof Uint8Array)
@@ -102,10 +102,10 @@ function sameButPlaces(one: unknown, other: unknown): boolean {
 }
 
 function sameMember(one: unknown, other: unknown): boolean {
-  return sameButPlaces(one, other) || (isPlace(one) && isPlace(other));
+  return sameButSpans(one, other) || (isSpan(one) && isSpan(other));
 }
 
-function isPlace(part: unknown): boolean {
+function isSpan(part: unknown): boolean {
   return isMessage(part, SpanSchema);
 }
 
@@ -127,7 +127,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
-  if (sameButPlaces(old, now)) return [];
+  if (sameButSpans(old, now)) return [];
   if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
   const facts = [factsOf(old), factsOf(now)] as const;
   const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {

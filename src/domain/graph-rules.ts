@@ -60,14 +60,14 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
   const given = [...derivation.index.features.values()]
     .filter((feature) => !derivation.providers.has(feature.fqn))
     .map((feature) => feature.fqn);
-  const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
+  const queryInputs = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
   const recursion = findRecursion(derivation);
-  const derived = derivation.closure([...given, ...asked], { endless: recursion });
+  const derived = derivation.closure([...given, ...queryInputs], { endless: recursion });
   const stuck = new Map<string, { next: string[]; via: Step }>();
   for (const [fqn, steps] of derivation.providers) {
     if (derived.has(fqn)) continue;
     const next = steps.flatMap((step) => {
-      const needs = recursion.steps.has(step) ? [...step.needs, ...step.wishes] : step.needs;
+      const needs = recursion.steps.has(step) ? [...step.needs, ...step.optionalNeeds] : step.needs;
       return needs.map((need) => need.feature).filter((need) => !derived.has(need));
     });
     const via = steps[0] as Step;
@@ -119,7 +119,7 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
       const [provider] = derivation.providers.get(missing) ?? [];
       const reason = provider && `its ${provider.resolver ? "resolver cannot run" : "expression cannot be computed"}`;
       const cause = reason ?? `no resolver or default computes ${named}`;
-      const said = NOT_COMPUTABLE.query({
+      const problem = NOT_COMPUTABLE.query({
         query: queryName(query),
         output: readableName(output),
         chain: needs,
@@ -127,7 +127,7 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
         missing: named,
       });
       return [
-        finding(said, query.span, {
+        finding(problem, query.span, {
           related: relatedFeature(derivation, missing),
           hint: `Add a resolver or a default for ${named}, or take it into the query's inputs.`,
         }),
@@ -153,11 +153,17 @@ function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path
 
 /** 160 as a warning: a feature read through a relation that nothing computes. */
 function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
-  const asked = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
+  const queryInputs = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
   return derivation.steps.flatMap((step) =>
     step.needs.flatMap((need) => {
       const feature = derivation.index.features.get(need.feature);
-      if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
+      if (
+        !need.foreign ||
+        !feature ||
+        derivation.hasProvider(feature) ||
+        derivation.isPrimary(need.feature) ||
+        queryInputs.has(need.feature)
+      )
         return [];
       const needed = readableName(need.feature);
       return [
@@ -172,7 +178,7 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
 
 /** 162. */
 function ambiguityFindings(derivation: Derivation): Diagnostic[] {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return [...derivation.providers].flatMap(([fqn, steps]) => {
     const online = steps.filter((step) => step.isOnline);
     if (online.length < 2 || online.some((step) => !step.resolver)) return [];
@@ -181,9 +187,9 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
     for (const [position, first] of runnable.entries())
       for (const second of runnable.slice(position + 1)) {
         const pair = `${first.name} ${second.name}`;
-        if (areSeparate(first.resolver, second.resolver) || said.has(pair)) continue;
+        if (areSeparate(first.resolver, second.resolver) || reported.has(pair)) continue;
         if (derivation.isPrimary(fqn) && [first, second].every(isPartialScan)) continue;
-        said.add(pair);
+        reported.add(pair);
         const both = first.outputs
           .filter((output) => second.outputs.includes(output))
           .map(readableName)

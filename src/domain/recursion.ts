@@ -20,7 +20,7 @@ export interface Recursion {
  * features.
  */
 export function findRecursion({ steps, providers, index }: Derivation): Recursion {
-  const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.wishes];
+  const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.optionalNeeds];
   const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);
   const components = findComponents(steps, (step) => [...new Set(next(step))]);
   const relations = new Set<string>();

@@ -190,10 +190,10 @@ export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
       const { name, base, members } = type.kind.value;
       const coerceBase = primitiveCoercer(base, leniency === "lenient");
       const legal = new Map(members.map((member) => [encodeStored(plainOf(member.value?.kind.value)), member.name]));
-      const spelled = members.map((member) => String(member.value?.kind.value)).join(", ");
+      const legalValues = members.map((member) => String(member.value?.kind.value)).join(", ");
       return (value) => {
         const taken = coerceBase(value);
-        if (!legal.has(encodeStored(taken))) throw new TypeMismatch(`${name} (one of ${spelled})`, describeValue(value));
+        if (!legal.has(encodeStored(taken))) throw new TypeMismatch(`${name} (one of ${legalValues})`, describeValue(value));
         return taken;
       };
     }

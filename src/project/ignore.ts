@@ -204,7 +204,7 @@ function patternsBelow(prefix: string, text: string): string[] {
     .map((line) => line.replace(/(?<!\\) +$/, ""))
     .filter((line) => line.length <= LONGEST_PATTERN && !/^(?:#.*|!?\/?)$/.test(line));
   if (prefix === "") return lines;
-  const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (sign) => `\\${sign}`);
+  const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (character) => `\\${character}`);
   return lines.map((line) => {
     const negation = line.startsWith("!") ? "!" : "";
     const pattern = line.slice(negation.length);

@@ -30,8 +30,8 @@ export interface CheckedExpression {
 }
 
 /** Checks an expression by itself: rules 130 to 133. */
-export function checkExpression(expression: Expression, scope: ExpressionScope, place?: Span): CheckedExpression {
-  const { typed, diagnostics } = typeExpression(expression, scope, place);
+export function checkExpression(expression: Expression, scope: ExpressionScope, span?: Span): CheckedExpression {
+  const { typed, diagnostics } = typeExpression(expression, scope, span);
   return { ...(typed && { type: typed.type }), nullable: typed?.nullable ?? true, diagnostics: [...diagnostics] };
 }
 
@@ -54,10 +54,10 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   return mergeFindings([...features, ...filters]);
 }
 
-function checkFilter(filter: Expression, scope: ExpressionScope, place: Span | undefined): Diagnostic[] {
-  const { type, diagnostics } = checkExpression(filter, scope, place);
+function checkFilter(filter: Expression, scope: ExpressionScope, span: Span | undefined): Diagnostic[] {
+  const { type, diagnostics } = checkExpression(filter, scope, span);
   if (!type || isNullType(type) || typeWords(type) === "bool") return diagnostics;
-  return [finding(EXPRESSION_TYPE.filter({ type: typeWords(type) }), filter.span ?? place)];
+  return [finding(EXPRESSION_TYPE.filter({ type: typeWords(type) }), filter.span ?? span)];
 }
 
 /** The class of a has-many relation's rows, by the path from a namespace. */
@@ -70,19 +70,19 @@ function childOf(index: GraphIndex, path: string): FeatureSet | undefined {
 function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
   if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return [];
   const { expression, dtype, window, nullable, defaultValue } = feature.kind.value;
-  const place = expression.span ?? feature.span;
-  const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, place);
+  const span = expression.span ?? feature.span;
+  const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, span);
   if (!typed || !dtype) return [...diagnostics];
   const name = feature.kind.value.windowedBase || readableName(feature.fqn);
   if (widening(typed.type, dtype) === undefined) {
     const [type, annotation] = [typeWords(typed.type), typeWords(dtype)];
-    const said = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
-    return [finding(said, place, { hint: conversionHint(type, annotation) })];
+    const problem = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
+    return [finding(problem, span, { hint: conversionHint(type, annotation) })];
   }
   if (!typed.nullable || nullable || defaultValue) return [];
   const cause = causeOfNull(typed);
   return [
-    finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), place, {
+    finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), span, {
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),
   ];

@@ -23,9 +23,9 @@ function jaro(left: readonly string[], right: readonly string[]): number {
   const takenLeft = new Array<boolean>(left.length).fill(false);
   const takenRight = new Array<boolean>(right.length).fill(false);
   let matches = 0;
-  for (const [i, sign] of left.entries())
+  for (const [i, character] of left.entries())
     for (let j = Math.max(0, i - reach); j <= Math.min(right.length - 1, i + reach); j++) {
-      if (takenRight[j] || right[j] !== sign) continue;
+      if (takenRight[j] || right[j] !== character) continue;
       takenLeft[i] = true;
       takenRight[j] = true;
       matches++;
@@ -33,13 +33,13 @@ function jaro(left: readonly string[], right: readonly string[]): number {
     }
   if (matches === 0) return 0;
   const matchedRight = right.filter((_, index) => takenRight[index]);
-  const swapped = left.filter((_, index) => takenLeft[index]).filter((sign, index) => sign !== matchedRight[index]).length;
+  const swapped = left.filter((_, index) => takenLeft[index]).filter((character, index) => character !== matchedRight[index]).length;
   return (matches / left.length + matches / right.length + (matches - swapped / 2) / matches) / 3;
 }
 
 /**
- * Jaro-Winkler similarity, 0 to 1: up to four equal signs at the beginning count 0.1 each of what
- * is missing.
+ * Jaro-Winkler similarity, 0 to 1: each of up to four equal characters at the beginning adds a
+ * tenth of what is missing.
  */
 export function jaroWinkler(a: string, b: string): number {
   const [left, right] = [codePoints(a), codePoints(b)];
@@ -62,10 +62,10 @@ function ratio(left: readonly string[], right: readonly string[]): number {
   const total = left.length + right.length;
   if (total === 0) return 100;
   let previous = new Array<number>(right.length + 1).fill(0);
-  for (const sign of left) {
+  for (const character of left) {
     const row = [0];
     for (let j = 1; j <= right.length; j++)
-      row.push(sign === right[j - 1] ? (previous[j - 1] as number) + 1 : Math.max(previous[j] as number, row[j - 1] as number));
+      row.push(character === right[j - 1] ? (previous[j - 1] as number) + 1 : Math.max(previous[j] as number, row[j - 1] as number));
     previous = row;
   }
   return (200 * (previous[right.length] as number)) / total;

@@ -42,11 +42,11 @@ export function trimEnd(text: string): string {
  */
 export function isLike(text: string, pattern: string): boolean {
   const wanted: (string | 0 | 1)[] = [];
-  const signs = codePoints(pattern);
-  for (let index = 0; index < signs.length; index++) {
-    const sign = signs[index] as string;
-    if (sign === "\\" && index + 1 < signs.length) wanted.push(signs[++index] as string);
-    else wanted.push(sign === "%" ? 0 : sign === "_" ? 1 : sign);
+  const characters = codePoints(pattern);
+  for (let index = 0; index < characters.length; index++) {
+    const character = characters[index] as string;
+    if (character === "\\" && index + 1 < characters.length) wanted.push(characters[++index] as string);
+    else wanted.push(character === "%" ? 0 : character === "_" ? 1 : character);
   }
   const given = codePoints(text);
   let [at, step, star, mark] = [0, 0, -1, 0];

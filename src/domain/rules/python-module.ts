@@ -53,16 +53,16 @@ function cures(): string {
 }
 
 function ruleClass(rule: Rule): string {
-  const messages = Object.entries(rule.messages).map(([name, said]) => attribute(name, rule, said));
+  const messages = Object.entries(rule.messages).map(([name, message]) => attribute(name, rule, message));
   return [`class ${className(rule.id)}:`, `    """${rule.title}."""`, "", `    code = ${rule.code}`, ...messages, ""].join("\n");
 }
 
-function attribute(name: string, rule: Rule, said: Message): string {
-  const isWarning = (said.severity ?? rule.severity) === "warning";
+function attribute(name: string, rule: Rule, message: Message): string {
+  const isWarning = (message.severity ?? rule.severity) === "warning";
   const parts = [
     "code",
-    literal(said.text),
-    ...(said.label === "" && !isWarning ? [] : [literal(said.label)]),
+    literal(message.text),
+    ...(message.label === "" && !isWarning ? [] : [literal(message.label)]),
     ...(isWarning ? ["WARNING"] : []),
   ];
   const line = `    ${attributeName(name)} = Message(${parts.join(", ")})`;

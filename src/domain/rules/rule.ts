@@ -51,7 +51,7 @@ export interface RuleFacts {
 }
 
 /** What a rule says of one place. */
-export interface Said {
+export interface RuleProblem {
   readonly code: number;
   readonly severity: RuleSeverity;
   readonly message: string;
@@ -71,14 +71,14 @@ export interface Message<Text extends string = string, Label extends string = st
  * The names between braces of a template; what else stands between braces has a sign in it that no
  * name has.
  */
-type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? WithoutSigns<Name> | Names<Rest> : never;
-type WithoutSigns<Name extends string> = Name extends `${string}.${string}` | `${string} ${string}` ? never : Name;
+type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? PlainName<Name> | Names<Rest> : never;
+type PlainName<Name extends string> = Name extends `${string}.${string}` | `${string} ${string}` ? never : Name;
 type Values<Text extends string> = { readonly [Name in Names<Text>]: string | number };
-type Say<M> =
+type MessageFunction<M> =
   M extends Message<infer Text, infer Label>
     ? [Names<Text | Label>] extends [never]
-      ? () => Said
-      : (values: Values<Text | Label>) => Said
+      ? () => RuleProblem
+      : (values: Values<Text | Label>) => RuleProblem
     : never;
 
 /** The messages of a rule by name. A name of `RuleFacts` cannot be taken. */
@@ -90,7 +90,7 @@ export interface Rule extends RuleFacts {
 }
 
 /** A rule whose messages are functions: `NO_PRIMARY_KEY.none({ name: "User", fields: "name" })`. */
-export type SpeakingRule<M> = Rule & { readonly [Name in keyof M]: Say<M[Name]> };
+export type RuleWithMessages<M> = Rule & { readonly [Name in keyof M]: MessageFunction<M[Name]> };
 
 /** A message of the severity of its rule. */
 export function message<const Text extends string, const Label extends string = "">(text: Text, label = "" as Label): Message<Text, Label> {
@@ -108,17 +108,17 @@ export function error<const Text extends string, const Label extends string>(tex
 }
 
 /** Makes a rule. */
-export function rule<M extends Messages>(facts: RuleFacts, messages: M): SpeakingRule<M> {
-  const spoken = Object.entries(messages as Readonly<Record<string, Message>>).map(([name, { label, severity, text }]) => [
+export function rule<M extends Messages>(facts: RuleFacts, messages: M): RuleWithMessages<M> {
+  const functions = Object.entries(messages as Readonly<Record<string, Message>>).map(([name, { label, severity, text }]) => [
     name,
-    (values: Readonly<Record<string, string | number>> = {}): Said => ({
+    (values: Readonly<Record<string, string | number>> = {}): RuleProblem => ({
       code: facts.code,
       severity: severity ?? facts.severity,
       message: filled(text, values),
       label: filled(label, values),
     }),
   ]);
-  return { ...facts, messages, ...Object.fromEntries(spoken) } as SpeakingRule<M>;
+  return { ...facts, messages, ...Object.fromEntries(functions) } as RuleWithMessages<M>;
 }
 
 /** A template with its values; braces around anything but a name are text. */

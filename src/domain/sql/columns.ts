@@ -64,8 +64,8 @@ export function completeStar(resolver: Resolver, columns: readonly string[], set
   }
   return missing.map(({ column, span }) => {
     const [closest] = closestNames(column, columns, 1);
-    const said = STAR_COLUMNS.missing({ column, columns: quoteList(columns.slice(0, 8), columns.length) });
+    const problem = STAR_COLUMNS.missing({ column, columns: quoteList(columns.slice(0, 8), columns.length) });
     const hint = closest === undefined ? "Name a column that there is in the header's `fields`." : `Did you mean '${closest}'?`;
-    return finding(said, span ?? resolver.span, { hint });
+    return finding(problem, span ?? resolver.span, { hint });
   });
 }

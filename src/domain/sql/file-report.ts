@@ -3,7 +3,7 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type FindingDetails, finding, isError } from "../finding.ts";
 import type { LineMap } from "../line-map.ts";
-import type { Said } from "../rules/rule.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 
 /** Errors that one file shows at most: a generated file can have any number. */
 const SHOWN_ERRORS = 200;
@@ -33,13 +33,13 @@ export class FileReport {
   }
 
   /** A finding at offsets of the file. */
-  say(said: Said, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(said, this.lines.span(start, end), details));
+  addAt(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(problem, this.lines.span(start, end), details));
   }
 
   /** A finding at offsets of the body. */
-  sayInBody(said: Said, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(said, this.spanInBody(start, end), details));
+  addInBody(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(problem, this.spanInBody(start, end), details));
   }
 
   /** A span of the body. */

@@ -172,7 +172,7 @@ function splitYaml(lines: readonly Line[]): { yaml: string; origins: Origin[]; d
  * closed.
  */
 function staysOpen(value: string): boolean {
-  const count = (signs: RegExp): number => value.match(signs)?.length ?? 0;
+  const count = (brackets: RegExp): number => value.match(brackets)?.length ?? 0;
   return value === "" || /^[|>&]/.test(value) || count(/[[{]/g) > count(/[\]}]/g);
 }
 

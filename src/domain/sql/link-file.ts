@@ -48,7 +48,7 @@ export class SqlFileLinker {
     this.#checkEncoding();
     this.#checkHeader();
     const settings = readSettings(this.#header, (node, problem, label) =>
-      report.say(BAD_VALUE.header({ problem, label }), node.start, node.end),
+      report.addAt(BAD_VALUE.header({ problem, label }), node.start, node.end),
     );
     const set = this.#resolvedClass();
     const source = this.#value("source");
@@ -136,7 +136,7 @@ export class SqlFileLinker {
     const at = this.file.text.search(/[\ufffd\0]/);
     if (at < 0) return;
     const what = this.file.text[at] === "\0" ? "a zero byte" : "a byte that is not UTF-8";
-    this.#report.say(BAD_HEADER.notText({ what }), at, at + 1);
+    this.#report.addAt(BAD_HEADER.notText({ what }), at, at + 1);
   }
 
   #checkHeader(): void {
@@ -145,16 +145,16 @@ export class SqlFileLinker {
       const newline = this.file.text.indexOf("\n", problem.start);
       const end = Math.max(Math.min(problem.end, newline < 0 ? problem.end : newline), problem.start + 1);
       const { message } = problem;
-      this.#report.say(BAD_HEADER.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` }), problem.start, end);
+      this.#report.addAt(BAD_HEADER.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` }), problem.start, end);
     }
     for (const { key, known, keyStart, keyEnd } of this.#header.entries) {
       if (known) continue;
       if (isUnsupported(key)) {
-        this.#report.say(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
+        this.#report.addAt(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
         continue;
       }
       const near = didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`;
-      this.#report.say(BAD_HEADER.unknownKey({ key, near }), keyStart, keyEnd, { replacements: closestNames(key, HEADER_KEYS) });
+      this.#report.addAt(BAD_HEADER.unknownKey({ key, near }), keyStart, keyEnd, { replacements: closestNames(key, HEADER_KEYS) });
     }
   }
 
@@ -172,12 +172,12 @@ export class SqlFileLinker {
     const entry = this.#entry(key);
     if (entry && !isEmptyText(entry.value)) return;
     if (entry) {
-      this.#report.say(MISSING_HEADER_KEY.empty({ key, meaning }), entry.keyStart, entry.keyEnd);
+      this.#report.addAt(MISSING_HEADER_KEY.empty({ key, meaning }), entry.keyStart, entry.keyEnd);
       return;
     }
     const { start } = this.#header;
     const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
-    this.#report.say(MISSING_HEADER_KEY.absent({ key, meaning }), start, start + first, {
+    this.#report.addAt(MISSING_HEADER_KEY.absent({ key, meaning }), start, start + first, {
       hint: `Write a line \`-- ${key}: ...\` at the top of the file.`,
     });
   }
@@ -192,15 +192,15 @@ export class SqlFileLinker {
     }
     const { start, end } = entry.value;
     if (/@\d+$/.test(written)) {
-      this.#report.say(UNKNOWN_CLASS.versioned({ written }), start, end);
+      this.#report.addAt(UNKNOWN_CLASS.versioned({ written }), start, end);
       return undefined;
     }
     const set = this.index.set(written);
     if (!set && this.known.allClasses) {
       const names = [...this.index.sets.values()].map((known) => known.className).sort();
       const candidates = /[A-Z]/.test(written) ? names : [...this.index.sets.keys()];
-      const said = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });
-      this.#report.say(said, start, end, { replacements: closestNames(written, candidates) });
+      const problem = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });
+      this.#report.addAt(problem, start, end, { replacements: closestNames(written, candidates) });
     }
     return set;
   }

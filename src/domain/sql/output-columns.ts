@@ -32,20 +32,20 @@ export class ColumnReader {
     if (list.verb === "") {
       const first = /\S.*/.exec(report.lines.text.slice(0, 500));
       const start = first?.index ?? 0;
-      report.say(BAD_SELECT_LIST.noQuery(), start, start + (first?.[0].trimEnd().length ?? 0));
+      report.addAt(BAD_SELECT_LIST.noQuery(), start, start + (first?.[0].trimEnd().length ?? 0));
       return false;
     }
     if (list.verb !== "select") {
-      report.sayInBody(BAD_SELECT_LIST.otherStatement({ verb: list.verb }), indent, indent + list.verb.length);
+      report.addInBody(BAD_SELECT_LIST.otherStatement({ verb: list.verb }), indent, indent + list.verb.length);
       return false;
     }
     if (list.secondStatement !== undefined) {
       const start = list.secondStatement;
-      report.sayInBody(BAD_SELECT_LIST.secondStatement(), start, start + 1);
+      report.addInBody(BAD_SELECT_LIST.secondStatement(), start, start + 1);
     }
     if (list.star) {
       const star = list.items.find((item) => item.star);
-      report.sayInBody(STAR_COLUMNS.unchecked(), star?.start ?? indent, star?.end ?? indent + 1, {
+      report.addInBody(STAR_COLUMNS.unchecked(), star?.start ?? indent, star?.end ?? indent + 1, {
         hint: "Name the columns to have them checked before a deployment.",
       });
     }
@@ -58,7 +58,7 @@ export class ColumnReader {
   read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
     for (const item of this.list.items) if (!item.star) this.#readItem(item, set);
     this.#unmatchedFields(set, fieldsNode);
-    if (this.list.items.length === 0 && !this.list.star) this.report.sayInBody(BAD_SELECT_LIST.empty(), 0, 1);
+    if (this.list.items.length === 0 && !this.list.star) this.report.addInBody(BAD_SELECT_LIST.empty(), 0, 1);
     return this.#columns;
   }
 
@@ -72,7 +72,7 @@ export class ColumnReader {
     const key = set.primaryKey.slice(set.namespace.length + 1);
     const [start, end] = [this.list.items[0]?.start ?? 0, this.list.items.at(-1)?.end ?? 1];
     const hint = `Select '${key}', or bind it: \`where ... = \${${set.primaryKey}}\`.`;
-    this.report.sayInBody(ROWS_WITHOUT_KEY.sqlFile({ key, owner: set.className }), start, end, { hint });
+    this.report.addInBody(ROWS_WITHOUT_KEY.sqlFile({ key, owner: set.className }), start, end, { hint });
   }
 
   #readItem(item: SelectItem, set: FeatureSet): void {
@@ -84,14 +84,14 @@ export class ColumnReader {
     const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
     if (feature?.kind.case !== "scalar") {
       if (!this.known.allFeatures(set.namespace)) return;
-      if (wanted === undefined || (!target && item.derived && !feature)) report.sayInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
+      if (wanted === undefined || (!target && item.derived && !feature)) report.addInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
       else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
       else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
       return;
     }
     const earlier = this.#first.get(feature.fqn);
     if (earlier) {
-      report.sayInBody(BAD_SELECT_LIST.twice({ feature: feature.fqn }), item.nameStart, item.nameEnd, {
+      report.addInBody(BAD_SELECT_LIST.twice({ feature: feature.fqn }), item.nameStart, item.nameEnd, {
         related: [{ span: report.spanInBody(earlier.nameStart, earlier.nameEnd), message: "first column" }],
       });
       return;
@@ -121,8 +121,8 @@ export class ColumnReader {
       if (list.items.some((item) => item.derived)) continue;
       const names = list.items.flatMap((item) => item.name ?? []);
       const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
-      const said = BAD_HEADER.noSuchColumn({ column: field.column, near });
-      report.say(said, keyStart, keyEnd, { replacements: closestNames(field.column, names) });
+      const problem = BAD_HEADER.noSuchColumn({ column: field.column, near });
+      report.addAt(problem, keyStart, keyEnd, { replacements: closestNames(field.column, names) });
     }
   }
 }

@@ -105,8 +105,8 @@ class SelectListReader {
   #advance(): boolean {
     const scanner = this.#scanner;
     while (this.#second === undefined && scanner.nextSignificant()) {
-      const sign = scanner.kind === "punctuation" ? scanner.text[scanner.start] : "";
-      if (sign === ";" && this.#depth <= 0) {
+      const mark = scanner.kind === "punctuation" ? scanner.text[scanner.start] : "";
+      if (mark === ";" && this.#depth <= 0) {
         const afterFirst = this.#end > 0;
         while (scanner.nextSignificant()) {
           if (scanner.kind === "punctuation" && scanner.text[scanner.start] === ";") continue;
@@ -116,8 +116,8 @@ class SelectListReader {
         }
         if (afterFirst || scanner.end >= scanner.text.length) return false;
       }
-      if (sign === "(" || sign === "[" || sign === "{") this.#depth++;
-      else if (sign === ")" || sign === "]" || sign === "}") this.#depth--;
+      if (mark === "(" || mark === "[" || mark === "{") this.#depth++;
+      else if (mark === ")" || mark === "]" || mark === "}") this.#depth--;
       this.#end = scanner.end;
       return true;
     }
@@ -154,10 +154,10 @@ class SelectListReader {
     let before = "";
     while (this.#advance()) {
       const isPunctuation = scanner.kind === "punctuation";
-      const sign = isPunctuation ? (scanner.text[scanner.start] as string) : "";
+      const mark = isPunctuation ? (scanner.text[scanner.start] as string) : "";
       if (this.#depth < base) break;
-      const isClosing = sign === ")" || sign === "]" || sign === "}";
-      const isOpening = sign === "(" || sign === "[" || sign === "{";
+      const isClosing = mark === ")" || mark === "]" || mark === "}";
+      const isOpening = mark === "(" || mark === "[" || mark === "{";
       const atBase = this.#depth === base ? true : isOpening && this.#depth === base + 1;
       const word = scanner.kind === "word" && atBase ? scanner.value.toLowerCase() : "";
       if (item.isEmpty && (word === "all" || word === "distinct" || word === "distinctrow" || (word === "on" && before === "distinct"))) {
@@ -173,7 +173,7 @@ class SelectListReader {
         this.#finish(item);
         return;
       }
-      if (sign === "," && this.#depth === base) {
+      if (mark === "," && this.#depth === base) {
         this.#finish(item);
         if (this.#items.length >= MOST_COLUMNS) {
           this.#star = true;

@@ -14,7 +14,7 @@ export type TokenKind = "word" | "quoted" | "string" | "number" | "placeholder" 
  */
 export type SqlDialect = "postgresql" | "mysql" | "sqlite";
 
-/** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing sign is missing. */
+/** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing character is missing. */
 export interface Token {
   readonly kind: TokenKind;
   readonly start: number;
@@ -146,8 +146,8 @@ export class SqlScanner {
 
   #quoted(kind: TokenKind, from: number, quote: string, backslash: boolean): void {
     this.kind = kind;
-    const sign = quote === "]" ? "\\]" : quote;
-    const stop = backslash ? new RegExp(`\\\\|${sign}`, "g") : new RegExp(sign, "g");
+    const end = quote === "]" ? "\\]" : quote;
+    const stop = backslash ? new RegExp(`\\\\|${end}`, "g") : new RegExp(end, "g");
     stop.lastIndex = from;
     for (let match = stop.exec(this.text); match; match = stop.exec(this.text)) {
       if (match[0] === "\\" || this.text[stop.lastIndex] === quote) stop.lastIndex++;

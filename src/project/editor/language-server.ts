@@ -12,17 +12,17 @@ import { INVALID_SYNTAX } from "../../domain/rules/loading.ts";
 import type { SourceText } from "../../output/diagnostic.ts";
 import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
-import { completionsAt, definitionAt, hoverAt, type Place } from "./answers.ts";
-import { CatchUp } from "./catch-up.ts";
+import { completionsAt, type DocumentPosition, definitionAt, hoverAt } from "./answers.ts";
+import { Debouncer } from "./debouncer.ts";
 import { type EditorAbilities, editorAbilities } from "./editor-abilities.ts";
 import { type AnalyzedFindings, currentFindings } from "./findings.ts";
 import { Occurrences } from "./occurrences.ts";
 import { documentSymbols, workspaceSymbols } from "./outline.ts";
 import {
-  asksForDefinition,
   changedText,
   type DocumentParams,
   documentOf,
+  includesDefinition,
   type Params,
   positionOf,
   rangeIn,
@@ -85,12 +85,12 @@ export class LanguageServer {
   /** Which revision of the texts that is. */
   private revision: number | undefined;
   /** Where names are written in the text that was read last; made when it is asked for. */
-  private places: Occurrences | undefined;
+  private occurrences: Occurrences | undefined;
   private vocabulary: Vocabulary | undefined;
   private analyzed: AnalyzedFindings | undefined;
   private graph: Graph | undefined;
   private readonly known = new Map<string, ReadFile>();
-  private readonly catchUp = new CatchUp({
+  private readonly debouncer = new Debouncer({
     readText: () => this.readAndPublish(),
     readDisk: () => this.reread(),
     failed: (error) => this.logError(error),
@@ -126,7 +126,7 @@ export class LanguageServer {
   /** Stops everything that runs. */
   async stop(): Promise<void> {
     this.stopped.abort(new Error("the language server ends"));
-    await this.catchUp.stop();
+    await this.debouncer.stop();
     await this.analysis;
   }
 
@@ -146,23 +146,23 @@ export class LanguageServer {
     initialized: (params) => this.initialized(params),
     shutdown: () => {
       this.state = "shut down";
-      return this.catchUp.stop().then(() => null);
+      return this.debouncer.stop().then(() => null);
     },
     "textDocument/didOpen": (params) => this.change(documentOf(params), documentOf(params).text),
     "textDocument/didChange": (params) => this.change(documentOf(params), changedText(params)),
     "textDocument/didClose": (params) => this.close(params),
-    "textDocument/didSave": () => this.catchUp.soon("disk"),
-    "workspace/didChangeWatchedFiles": () => this.catchUp.soon("disk"),
-    "workspace/didCreateFiles": () => this.catchUp.soon("disk"),
-    "workspace/didRenameFiles": () => this.catchUp.soon("disk"),
-    "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
+    "textDocument/didSave": () => this.debouncer.schedule("disk"),
+    "workspace/didChangeWatchedFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didCreateFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didRenameFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didDeleteFiles": () => this.debouncer.schedule("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
     "textDocument/hover": (params) => this.hover(params),
     "textDocument/definition": async (params) =>
       definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? "") ??
       this.named(params, ({ texts, occurrences, at }) => definitionsOf(texts, occurrences, at)),
     "textDocument/references": (params) =>
-      this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, asksForDefinition(params))),
+      this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, includesDefinition(params))),
     "textDocument/documentHighlight": (params) => this.named(params, ({ texts, occurrences, at }) => highlightsOf(texts, occurrences, at)),
     "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => orRefusal(() => renamableAt(text, at))),
     "textDocument/rename": (params) => this.rename(params),
@@ -253,14 +253,14 @@ export class LanguageServer {
     const path = await this.texts?.pathOf(uri);
     if (path === undefined || text === undefined) return;
     this.texts?.open(path, { uri, version, text });
-    this.catchUp.soon("text");
+    this.debouncer.schedule("text");
   }
 
   private async close(params: Params): Promise<void> {
     const path = await this.texts?.pathOf(documentOf(params).uri);
     if (path === undefined) return;
     this.texts?.close(path);
-    this.catchUp.soon("disk");
+    this.debouncer.schedule("disk");
   }
 
   /** After a change on the disk: reads it all, and lets the analyzer look. */
@@ -294,14 +294,14 @@ export class LanguageServer {
 
   /** Reads the text as it stands. What cannot be parsed keeps the names that it had. */
   private read(): void {
-    this.catchUp.textIsRead();
+    this.debouncer.textIsRead();
     const { texts } = this;
     if (!texts) return;
     const before = this.vocabulary;
     const read = this.readText(texts.project, texts.files());
     this.written = read;
     this.revision = texts.revision;
-    this.places = undefined;
+    this.occurrences = undefined;
     if (before && read.diagnostics.some(({ code }) => code === INVALID_SYNTAX.code)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
       read.graph.featureSets.push(...[...before.sets.values()].filter(({ namespace }) => !now.has(namespace)));
@@ -361,8 +361,8 @@ export class LanguageServer {
     if (texts?.revision !== this.revision) this.readAndPublish();
     const { written } = this;
     if (!texts || !written) return undefined;
-    this.places ??= new Occurrences(written, texts.allFiles(), this.known);
-    return { texts, written, occurrences: this.places };
+    this.occurrences ??= new Occurrences(written, texts.allFiles(), this.known);
+    return { texts, written, occurrences: this.occurrences };
   }
 
   /** Answers about the document that a request is about; null when it is not of the project. */
@@ -392,9 +392,9 @@ export class LanguageServer {
   }
 
   private async hover(params: Params): Promise<unknown> {
-    const place = await this.at(params);
+    const position = await this.at(params);
     const { texts, written } = this;
-    return hoverAt(place, texts && written ? this.findings(texts, written) : []);
+    return hoverAt(position, texts && written ? this.findings(texts, written) : []);
   }
 
   private fix(params: Params): Promise<unknown> {
@@ -413,7 +413,7 @@ export class LanguageServer {
   }
 
   /** The place that a request is about, in the text as it stands. */
-  private async at(params: Params): Promise<Place | undefined> {
+  private async at(params: Params): Promise<DocumentPosition | undefined> {
     const { texts } = this;
     const path = await texts?.pathOf(documentOf(params).uri);
     const text = path === undefined ? undefined : texts?.text(path);

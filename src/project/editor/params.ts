@@ -44,7 +44,7 @@ export function textIn(params: Params, name: string): string {
 }
 
 /** Whether references are to have the definition among them. */
-export function asksForDefinition({ context }: Params): boolean {
+export function includesDefinition({ context }: Params): boolean {
   return (context as { includeDeclaration?: unknown } | undefined)?.includeDeclaration !== false;
 }
 

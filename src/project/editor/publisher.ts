@@ -7,7 +7,7 @@ import type { ProjectTexts } from "./project-texts.ts";
 /** Tells an editor the findings. */
 export class Publisher {
   /** By path, what was said of it. */
-  readonly #said = new Map<string, string>();
+  readonly #published = new Map<string, string>();
 
   /** @param send takes the parameters of `textDocument/publishDiagnostics` */
   constructor(private readonly send: (params: unknown) => void) {}
@@ -19,7 +19,7 @@ export class Publisher {
   publish(texts: ProjectTexts, findings: readonly Diagnostic[]): void {
     const { root, configPath } = texts.project;
     const config = configPath.slice(root.length + 1);
-    const byPath = new Map<string, unknown[]>([...texts.openPaths, ...this.#said.keys()].map((path) => [path, []]));
+    const byPath = new Map<string, unknown[]>([...texts.openPaths, ...this.#published.keys()].map((path) => [path, []]));
     for (const diagnostic of findings) {
       const { uri: _, ...shown } = lspDiagnostic(diagnostic, (path) => texts.text(path), root);
       const path = diagnostic.span?.file ?? config;
@@ -29,9 +29,9 @@ export class Publisher {
     }
     for (const [path, diagnostics] of byPath) {
       const params = { uri: texts.uriOf(path), version: texts.opened(path)?.version, diagnostics };
-      const said = JSON.stringify(params);
-      if (this.#said.get(path) === said) continue;
-      this.#said.set(path, said);
+      const text = JSON.stringify(params);
+      if (this.#published.get(path) === text) continue;
+      this.#published.set(path, text);
       this.send(params);
     }
   }

@@ -2,7 +2,7 @@
 
 import { parser } from "@lezer/python";
 import { type ClassModel, literalText, type Meaning, type ProjectModel } from "../lint/project-model.ts";
-import type { PythonNode } from "../lint/python-expression.ts";
+import type { PythonNode, TextRange } from "../lint/python-expression.ts";
 import { type BoundImports, type Import, type PythonModule, readImports } from "../lint/python-module.ts";
 import { type Occurrence, type ProjectSymbol, pathOccurrences, type SymbolIndex } from "./symbol.ts";
 
@@ -18,11 +18,6 @@ type Denotation =
   | { readonly kind: "sdk"; readonly name: string }
   /** A DataFrame of the rows of a class. */
   | { readonly kind: "rows"; readonly owner: ClassModel };
-
-interface TextRange {
-  readonly from: number;
-  readonly to: number;
-}
 
 /** What surrounds a node. */
 interface Surroundings {
@@ -83,8 +78,8 @@ class OccurrenceReader {
 
   #definitions(): void {
     const { index, module } = this;
-    const define = (symbol: ProjectSymbol, places: readonly TextRange[]): void => {
-      for (const { from, to } of places) this.#emit(symbol, from, to, "python", true);
+    const define = (symbol: ProjectSymbol, ranges: readonly TextRange[]): void => {
+      for (const { from, to } of ranges) this.#emit(symbol, from, to, "python", true);
       const { nameOption } = symbol;
       const written = nameOption && literalText(nameOption);
       if (!nameOption || written === undefined) return;
@@ -102,8 +97,8 @@ class OccurrenceReader {
     for (const item of index.resolversIn(module)) define(index.ofResolver(item), [item.definition]);
   }
 
-  #emit(symbol: ProjectSymbol, from: number, to: number, spelled: Occurrence["spelled"], isDefinition = false): void {
-    this.found.push({ symbol, path: this.module.path, from, to, spelled, isDefinition });
+  #emit(symbol: ProjectSymbol, from: number, to: number, nameKind: Occurrence["nameKind"], isDefinition = false): void {
+    this.found.push({ symbol, path: this.module.path, from, to, nameKind, isDefinition });
   }
 
   #visit(node: PythonNode, around: Surroundings): Denotation | undefined {
@@ -173,21 +168,21 @@ class OccurrenceReader {
       return owner && { kind: "rows", owner };
     }
     if (name === "_") return row && { kind: "class", owner: row, isRow: true };
-    const place = moved(node, around);
-    const found = this.#meaning([name], place, module);
+    const range = moved(node, around);
+    const found = this.#meaning([name], range, module);
     if (found?.kind !== "names" || !isAnnotation || this.#model.meaning(module, [name]).kind !== "undefined") return found;
     const owner = this.index.onlyClass(name);
     if (!owner) return found;
-    this.#use(this.index.ofClass(owner), place, name);
+    this.#use(this.index.ofClass(owner), range, name);
     return { kind: "class", owner, isRow: false };
   }
 
   /** What a dotted name of a module stands for; the place is that of its last part. */
-  #meaning(path: readonly string[], place: TextRange, module: PythonModule): Denotation | undefined {
+  #meaning(path: readonly string[], range: TextRange, module: PythonModule): Denotation | undefined {
     if (path.length > LONGEST_PATH) return undefined;
     const meaning = this.#lookUp(path, module);
     const symbol = this.#symbolOf(meaning);
-    if (symbol) this.#use(symbol, place, path.at(-1) as string);
+    if (symbol) this.#use(symbol, range, path.at(-1) as string);
     if (meaning.kind === "class") return { kind: "class", owner: meaning.model, isRow: false };
     if (meaning.kind === "sdk") return { kind: "sdk", name: meaning.name };
     return meaning.kind === "unknown" || meaning.kind === "undefined" ? { kind: "names", path } : undefined;
@@ -228,13 +223,13 @@ class OccurrenceReader {
   /** What a name behind a dot stands for. */
   #property(object: Denotation | undefined, property: PythonNode, around: Surroundings): Denotation | undefined {
     const name = textOf(property, around.text);
-    const place = moved(property, around);
-    if (object?.kind === "names") return this.#meaning([...object.path, name], place, around.module);
+    const range = moved(property, around);
+    if (object?.kind === "names") return this.#meaning([...object.path, name], range, around.module);
     if (object?.kind !== "class" && object?.kind !== "feature") return undefined;
     const owner = object.kind === "class" ? object.owner : object.target;
     const field = owner && this.index.attribute(owner, name);
     if (!owner || !field) return undefined;
-    this.#emit(this.index.ofFeature(owner, field), place.from, place.from + field.attribute.length, "python");
+    this.#emit(this.index.ofFeature(owner, field), range.from, range.from + field.attribute.length, "python");
     return { kind: "feature", target: this.index.target(owner, field), isRow: object.isRow };
   }
 
@@ -352,7 +347,7 @@ class OccurrenceReader {
     }
     if (!around.isQuery && !PATH.test(string.value)) return undefined;
     const owner = this.index.classOf(string.value.split(".")[0] as string);
-    const found = owner && pathOccurrences(this.index, this.module.path, string.from, string.value, { owner, spelled: "query" });
+    const found = owner && pathOccurrences(this.index, this.module.path, string.from, string.value, { owner, nameKind: "query" });
     this.found.push(...(found ?? []));
     return undefined;
   }

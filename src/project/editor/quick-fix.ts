@@ -1,4 +1,4 @@
-/** Quick fixes: findings that know what could stand in their place. */
+/** Quick fixes: findings that know what could stand in their range. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { lspDiagnostic } from "../../output/diagnostic.ts";
@@ -32,15 +32,15 @@ export function quickFixes(
   return findings.flatMap((finding) => {
     const { replacements, span } = finding;
     if (span?.file !== path || replacements.length === 0) return [];
-    const place = offsetsOf(text, span);
-    if (place.to < from || place.from > to) return [];
+    const range = offsetsOf(text, span);
+    if (range.to < from || range.from > to) return [];
     const { uri: _, ...shown } = lspDiagnostic(finding, (file) => texts.text(file), texts.project.root);
     return replacements.map((newText) => ({
       title: `Change to '${newText}'`,
       kind: QUICK_FIX,
       diagnostics: [shown],
       isPreferred: replacements.length === 1,
-      edit: workspaceEdit(texts, new Map([[path, [{ ...place, newText }]]]), byVersion),
+      edit: workspaceEdit(texts, new Map([[path, [{ ...range, newText }]]]), byVersion),
     }));
   });
 }

@@ -21,8 +21,8 @@ export interface Location {
 
 /** Where the symbol of an occurrence is named. */
 export function referencesOf(texts: ProjectTexts, occurrences: Occurrences, at: Occurrence, withDefinition: boolean): Location[] {
-  const places = occurrences.of(at.symbol).filter(({ isDefinition, isUncertain }) => !isUncertain && (withDefinition || !isDefinition));
-  return [...Map.groupBy(places, ({ path }) => path)].flatMap(([path, found]) => {
+  const shown = occurrences.of(at.symbol).filter(({ isDefinition, isUncertain }) => !isUncertain && (withDefinition || !isDefinition));
+  return [...Map.groupBy(shown, ({ path }) => path)].flatMap(([path, found]) => {
     const uri = texts.uriOf(path);
     return rangesOf(texts.text(path) ?? "", found).map((range) => ({ uri, range }));
   });
@@ -40,7 +40,7 @@ export function definitionsOf(texts: ProjectTexts, occurrences: Occurrences, { s
   const { path, text } = symbol.module;
   return occurrences
     .of(symbol)
-    .filter(({ isDefinition, spelled }) => isDefinition && spelled === "python")
+    .filter(({ isDefinition, nameKind }) => isDefinition && nameKind === "python")
     .map(({ from, to }) => ({ uri: texts.uriOf(path), range: rangeOf(text, from, to) }));
 }
 

@@ -47,15 +47,15 @@ const SQL_WORDS = new Set(
 );
 
 /** Throws RenameRefused when what stands at a place cannot be renamed there. */
-export function checkRenamable({ symbol, spelled }: Occurrence, text: string): void {
+export function checkRenamable({ symbol, nameKind }: Occurrence, text: string): void {
   const { kind, name, nameOption, queryName } = symbol;
-  if (spelled === "alias")
+  if (nameKind === "alias")
     throw new RenameRefused(
       `'${text}' is another name that an import gives ${name}: rename it by hand, or rename ${name} where it is defined`,
     );
   if (queryName === undefined && kind !== "resolver")
     throw new RenameRefused(`only running the code tells what ${name} is called in queries: rename it by hand`);
-  if (spelled === "query" && kind === "class" && !nameOption)
+  if (nameKind === "query" && kind === "class" && !nameOption)
     throw new RenameRefused(`the namespace '${text}' follows from the name of ${name}: rename the class, or give it name=`);
 }
 
@@ -69,21 +69,21 @@ export function renameEdits(at: Occurrence, newName: string, input: RenameInput)
   const { symbol } = at;
   checkRenamable(at, (texts.get(at.path) ?? "").slice(at.from, at.to));
   const names = newNames(at, newName);
-  const places = occurrences.of(symbol);
-  checkFree(symbol, names, input, places);
-  checkPlaces(symbol, occurrences, texts, places);
+  const own = occurrences.of(symbol);
+  checkFree(symbol, names, input, own);
+  checkOccurrences(symbol, occurrences, texts, own);
   const edits = new Map<string, Edit[]>();
-  for (const [path, found] of Map.groupBy(places, (place) => place.path)) {
-    const made = found.flatMap((place) => editOf(place, names, texts.get(path) ?? "") ?? []);
+  for (const [path, found] of Map.groupBy(own, ({ path }) => path)) {
+    const made = found.flatMap((occurrence) => editOf(occurrence, names, texts.get(path) ?? "") ?? []);
     if (made.length > 0) edits.set(path, made);
   }
   checkOutcome(symbol, names, input, edits);
   return edits;
 }
 
-function newNames({ symbol, spelled }: Occurrence, newName: string): Names {
+function newNames({ symbol, nameKind }: Occurrence, newName: string): Names {
   const { kind, name, nameOption, queryName = name } = symbol;
-  if (spelled === "query" && nameOption) {
+  if (nameKind === "query" && nameOption) {
     if (!QUERY_NAME.test(newName) || WINDOW_END.test(newName))
       throw new RenameRefused(`'${newName}' is no name for queries: write a letter, and then letters, digits and '_'`);
     return { python: name, query: newName };
@@ -98,7 +98,7 @@ function newNames({ symbol, spelled }: Occurrence, newName: string): Names {
 }
 
 /** Refuses names that something else has. */
-function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, places: readonly Occurrence[]): void {
+function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, own: readonly Occurrence[]): void {
   const taken = (what: string, other: { readonly module: { readonly path: string } }) =>
     new RenameRefused(`${what} already: it is defined in ${other.module.path}`);
   if (symbol.kind === "feature" && symbol.owner) {
@@ -118,7 +118,7 @@ function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, p
     if (other.namespace === names.query) throw taken(`there is a namespace '${names.query}'`, other);
   }
   if (names.python === symbol.name) return;
-  const paths = new Set(places.filter(({ spelled }) => spelled === "python").map(({ path }) => path));
+  const paths = new Set(own.filter(({ nameKind }) => nameKind === "python").map(({ path }) => path));
   for (const module of read.model.modules)
     if (paths.has(module.path) && module.names.has(names.python))
       throw new RenameRefused(`${module.path} has a name '${names.python}' already`);
@@ -140,11 +140,11 @@ function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { m
  * Refuses what cannot be seen in whole: names that are bound in several ways, files that are not
  * read, and what may mean something else.
  */
-function checkPlaces(
+function checkOccurrences(
   { definition, module, name, owner, queryName = name }: ProjectSymbol,
   { index, unread }: Occurrences,
   texts: ReadonlyMap<string, string>,
-  places: readonly Occurrence[],
+  own: readonly Occurrence[],
 ): void {
   const bound = owner?.definition ?? definition;
   const meaning = index.model.meaning(module, [bound.name]);
@@ -153,7 +153,7 @@ function checkPlaces(
   const mention = new RegExp(`${wholeName(name)}|${wholeName(queryName)}`, "u");
   const blind = unread.find(({ text }) => mention.test(text));
   if (blind) throw new RenameRefused(`${blind.path} names '${name}' and cannot be read: put it right first`);
-  const open = places.find(({ isUncertain }) => isUncertain);
+  const open = own.find(({ isUncertain }) => isUncertain);
   if (!open) return;
   const text = texts.get(open.path) ?? "";
   const line = positionOf(text, open.from).line + 1;
@@ -164,9 +164,9 @@ function checkPlaces(
 }
 
 /** The edit of one place; undefined when its name stays. */
-function editOf({ aliasAt, from, isColumn, path, spelled, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
-  if (spelled === "alias" || names[spelled] === (spelled === "python" ? symbol.name : symbol.queryName)) return undefined;
-  const newText = names[spelled];
+function editOf({ aliasAt, from, isColumn, path, nameKind, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
+  if (nameKind === "alias" || names[nameKind] === (nameKind === "python" ? symbol.name : symbol.queryName)) return undefined;
+  const newText = names[nameKind];
   if (isColumn && SQL_WORDS.has(newText.toLowerCase()))
     throw new RenameRefused(`'${newText}' is a word of SQL, and ${path} has a column of that feature: choose another name`);
   if (aliasAt === undefined) return { from, to, newText };

@@ -48,7 +48,7 @@ class SqlReader {
     const written = scalarText(entry)?.trim() ?? "";
     const root = this.#root(written);
     if (entry && root) {
-      this.#emit(this.index.ofClass(root.owner), this.#offsetIn(entry.start, entry.end, written), written, { spelled: root.spelled });
+      this.#emit(this.index.ofClass(root.owner), this.#offsetIn(entry.start, entry.end, written), written, { nameKind: root.nameKind });
       this.#columns(root.owner);
     }
     return this.#found;
@@ -63,15 +63,15 @@ class SqlReader {
     return start + Math.max(0, this.text.slice(start, end).indexOf(written));
   }
 
-  #emit(symbol: ProjectSymbol, from: number, written: string, more: Pick<Occurrence, "spelled"> & Partial<Occurrence>): void {
+  #emit(symbol: ProjectSymbol, from: number, written: string, more: Pick<Occurrence, "nameKind"> & Partial<Occurrence>): void {
     this.#found.push({ symbol, path: this.path, from, to: from + written.length, isDefinition: false, ...more });
   }
 
   /** The class that a name stands for, and which of its names that is. */
-  #root(name: string): { readonly owner: ClassModel; readonly spelled: "python" | "query" } | undefined {
+  #root(name: string): { readonly owner: ClassModel; readonly nameKind: "python" | "query" } | undefined {
     const set = this.graph.set(name);
     const owner = set && this.index.classOf(set.namespace);
-    return owner && { owner, spelled: set.className === name ? "python" : "query" };
+    return owner && { owner, nameKind: set.className === name ? "python" : "query" };
   }
 
   #placeholders(): void {
@@ -114,10 +114,10 @@ class SqlReader {
     const field = feature && this.index.queried(owner, feature.name);
     if (field?.name === undefined) return undefined;
     const prefix = written.startsWith(`${owner.namespace}.`) ? `${owner.namespace}.`.length : 0;
-    if (prefix > 0) this.#emit(this.index.ofClass(owner), at, written.slice(0, prefix - 1), { spelled: "query" });
+    if (prefix > 0) this.#emit(this.index.ofClass(owner), at, written.slice(0, prefix - 1), { nameKind: "query" });
     const symbol = this.index.ofFeature(owner, field);
     const name = written.slice(prefix, prefix + field.name.length);
-    this.#emit(symbol, at + prefix, name, { spelled: "query", isColumn: true, ...(aliasAt === undefined ? {} : { aliasAt }) });
+    this.#emit(symbol, at + prefix, name, { nameKind: "query", isColumn: true, ...(aliasAt === undefined ? {} : { aliasAt }) });
     return symbol;
   }
 
@@ -147,7 +147,7 @@ class SqlReader {
     const settle = (next: string): void => {
       if (!candidate || next === "(" || next === ".") return;
       const isTerm = candidate.isTerm && /^(?:|[,;)]|asc|desc|nulls|limit|offset|fetch)$/.test(next);
-      this.#emit(candidate.symbol, candidate.from, candidate.written, { spelled: "query", isUncertain: !isTerm });
+      this.#emit(candidate.symbol, candidate.from, candidate.written, { nameKind: "query", isUncertain: !isTerm });
     };
     while (scanner.nextSignificant()) {
       const word = scanner.kind === "word" || scanner.kind === "punctuation" ? scanner.value.toLowerCase() : "";

@@ -38,7 +38,7 @@ export interface Occurrence {
   readonly from: number;
   readonly to: number;
   /** Which name it is; `alias` is another one that an import gives it. */
-  readonly spelled: "python" | "query" | "alias";
+  readonly nameKind: "python" | "query" | "alias";
   readonly isDefinition: boolean;
   /** A column of SQL or an entry of `fields`, which fills the feature. */
   readonly isColumn?: boolean;
@@ -156,17 +156,17 @@ export function pathOccurrences(
   path: string,
   at: number,
   written: string,
-  root: { readonly owner: ClassModel; readonly spelled: "python" | "query" },
+  root: { readonly owner: ClassModel; readonly nameKind: "python" | "query" },
 ): Occurrence[] | undefined {
   const [first = "", ...rest] = written.split(".");
-  const place = { path, isDefinition: false } as const;
-  const found: Occurrence[] = [{ ...place, symbol: index.ofClass(root.owner), from: at, to: at + first.length, spelled: root.spelled }];
+  const common = { path, isDefinition: false } as const;
+  const found: Occurrence[] = [{ ...common, symbol: index.ofClass(root.owner), from: at, to: at + first.length, nameKind: root.nameKind }];
   let owner: ClassModel | undefined = root.owner;
   let from = at + first.length + 1;
   for (const part of rest) {
     const field: FieldModel | undefined = owner && index.queried(owner, part);
     if (!owner || field?.name === undefined) return undefined;
-    found.push({ ...place, symbol: index.ofFeature(owner, field), from, to: from + field.name.length, spelled: "query" });
+    found.push({ ...common, symbol: index.ofFeature(owner, field), from, to: from + field.name.length, nameKind: "query" });
     owner = index.target(owner, field);
     from += part.length + 1;
   }

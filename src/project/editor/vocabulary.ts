@@ -97,13 +97,13 @@ export class Vocabulary {
   }
 
   /**
-   * Follows names through relations, from a class. `spelled` says how a feature is called there.
+   * Follows names through relations, from a class. `nameOf` says how a feature is called there.
    */
-  follow(set: FeatureSet, names: readonly string[], spelled: (feature: Feature) => string): Meaning | undefined {
+  follow(set: FeatureSet, names: readonly string[], nameOf: (feature: Feature) => string): Meaning | undefined {
     let meaning: Meaning = { kind: "class", set };
     for (const name of names) {
       const within: FeatureSet | undefined = meaning.kind === "class" ? meaning.set : this.target(meaning.feature);
-      const feature: Feature | undefined = within?.features.find((candidate) => spelled(candidate) === name);
+      const feature: Feature | undefined = within?.features.find((candidate) => nameOf(candidate) === name);
       if (!within || !feature) return undefined;
       meaning = { kind: "feature", set: within, feature };
     }

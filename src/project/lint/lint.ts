@@ -14,13 +14,13 @@ import { linkSqlFiles } from "../../domain/sql/link.ts";
 import type { MetadataPolicy } from "../project.ts";
 import { classFindings } from "./class-rules.ts";
 import { expressionFindings } from "./expression-rules.ts";
-import { Places } from "./places.ts";
 import { policyFindings } from "./policy.ts";
 import { ProjectModel } from "./project-model.ts";
 import { type PythonModule, readPythonModule } from "./python-module.ts";
 import { checkPythonSyntax } from "./python-syntax.ts";
 import { requirementFindings } from "./requirements.ts";
 import { resolverFindings } from "./resolver-rules.ts";
+import { Spans } from "./spans.ts";
 import { staticGraph } from "./static-graph.ts";
 
 /** What is linted. */
@@ -84,10 +84,10 @@ export function readProjectText(input: LintInput): ProjectText {
     else whole = false;
   }
   const model = new ProjectModel(modules, whole);
-  const places = new Places();
-  findings.push(...classFindings(model, places), ...resolverFindings(model, places), ...expressionFindings(model, places));
-  if (!input.skipDrivers) findings.push(...requirementFindings(model, places, input.requirements));
-  const { graph, knowledge } = staticGraph(model, places);
+  const spans = new Spans();
+  findings.push(...classFindings(model, spans), ...resolverFindings(model, spans), ...expressionFindings(model, spans));
+  if (!input.skipDrivers) findings.push(...requirementFindings(model, spans, input.requirements));
+  const { graph, knowledge } = staticGraph(model, spans);
   const linked = linkSqlFiles(
     input.files.filter((file) => isSqlFile(file.path)),
     graph,

@@ -50,7 +50,7 @@ function missing(kind: string, item: Described, rules: MetadataPolicy["feature"]
     if (item[name].length > 0) return [];
     const what = name === "tags" ? "has no tags" : `has no ${name}`;
     const label = name === "tags" ? "no tags" : `needs ${name === "owner" ? "an" : "a"} ${name}`;
-    const said = MISSING_METADATA.missing({ fqn: item.fqn, what, kind, cure: cure[name], label });
-    return [finding({ ...said, severity: severity === "warn" ? "warning" : "error" }, item.span)];
+    const problem = MISSING_METADATA.missing({ fqn: item.fqn, what, kind, cure: cure[name], label });
+    return [finding({ ...problem, severity: severity === "warn" ? "warning" : "error" }, item.span)];
   });
 }

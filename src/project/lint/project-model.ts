@@ -4,7 +4,7 @@
  */
 
 import { namespaceOf, parseWindow } from "../../domain/name.ts";
-import type { Expression, Keyword } from "./python-expression.ts";
+import type { Expression, Keyword, TextRange } from "./python-expression.ts";
 import type { ClassField, Decorator, PythonClass, PythonFunction, PythonModule } from "./python-module.ts";
 
 /** A feature of a class. */
@@ -22,12 +22,6 @@ export interface FieldModel {
    * not written so.
    */
   readonly windows: readonly number[] | undefined;
-}
-
-/** A part of a module's text. */
-interface TextRange {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** A feature class. */

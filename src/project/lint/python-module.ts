@@ -331,10 +331,10 @@ function readModuleImport(item: readonly string[]): [string, Import][] {
   return path[0] ? [[path[0], { module: path[0], name: undefined }]] : [];
 }
 
-function splitAt(words: readonly string[], sign: string): string[][] {
+function splitAt(words: readonly string[], separator: string): string[][] {
   const parts: string[][] = [[]];
   for (const word of words) {
-    if (word === sign) parts.push([]);
+    if (word === separator) parts.push([]);
     else parts.at(-1)?.push(word);
   }
   return parts.filter((part) => part.length > 0);

@@ -45,14 +45,14 @@ export function suggestionsAt(vocabulary: Vocabulary, path: string, text: string
 function members(
   vocabulary: Vocabulary,
   set: FeatureSet,
-  spelled: (feature: FeatureSet["features"][number]) => string,
+  nameOf: (feature: FeatureSet["features"][number]) => string,
   keep: (feature: FeatureSet["features"][number]) => boolean = () => true,
 ): Suggestion[] {
   const found = new Map<string, Suggestion>();
   for (const feature of set.features) {
-    if (!keep(feature) || found.has(spelled(feature))) continue;
+    if (!keep(feature) || found.has(nameOf(feature))) continue;
     const kind = vocabulary.target(feature) ? "relation" : "feature";
-    found.set(spelled(feature), { label: spelled(feature), kind, meaning: { kind: "feature", set, feature } });
+    found.set(nameOf(feature), { label: nameOf(feature), kind, meaning: { kind: "feature", set, feature } });
   }
   return [...found.values()];
 }
@@ -62,10 +62,10 @@ function members(
  * through its module.
  */
 function pythonPath(vocabulary: Vocabulary, text: string, names: readonly string[]): Meaning | undefined {
-  const spelled = (feature: FeatureSet["features"][number]) => vocabulary.attribute(feature);
+  const nameOf = (feature: FeatureSet["features"][number]) => vocabulary.attribute(feature);
   for (const [at, name] of names.entries()) {
     const set = vocabulary.classNamed(name) ?? vocabulary.classNamed(aliased(text, name));
-    if (set) return vocabulary.follow(set, names.slice(at + 1), spelled);
+    if (set) return vocabulary.follow(set, names.slice(at + 1), nameOf);
     if (!new RegExp(`\\bimport\\b[^\\n#]*${wholeName(name)}`, "u").test(text)) return undefined;
   }
   return undefined;

@@ -4,7 +4,7 @@
 const QUIET_MS = 150;
 
 /** What is done then. */
-export interface CatchUpWork {
+export interface DebouncedWork {
   /** Reads the texts that are at hand. */
   readText(): void;
   /** Reads the disk, and then the texts. */
@@ -13,15 +13,15 @@ export interface CatchUpWork {
 }
 
 /** Waits and works; never two at once. */
-export class CatchUp {
+export class Debouncer {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #diskChanged = false;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(private readonly work: CatchUpWork) {}
+  constructor(private readonly work: DebouncedWork) {}
 
   /** Begins the quiet time anew. */
-  soon(changed: "text" | "disk"): void {
+  schedule(changed: "text" | "disk"): void {
     this.#diskChanged ||= changed === "disk";
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
