@@ -1,7 +1,7 @@
 /**
- * What can be computed from what: the AND/OR structure of a graph, without regard to any one query.
- * Goals are features by FQN; a path through relations needs the join keys on its way and the
- * feature at its end.
+ * Derivability of features: the AND/OR structure of a graph, without regard to any one query. Any
+ * provider of a feature is enough, and a provider needs all of its needs. Goals are features by
+ * FQN; a path through relations needs the join keys on its way and the feature at its end.
  */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";
@@ -10,7 +10,7 @@ import { readPaths } from "./expressions/read-paths.ts";
 import { GraphIndex } from "./graph-index.ts";
 import type { Recursion } from "./recursion.ts";
 
-/** One need of a consumer. */
+/** A feature that a step needs. */
 export interface Need {
   /** FQN of the feature at the path's end. */
   readonly feature: string;
@@ -33,14 +33,17 @@ export interface Step {
   /** Absent for an expression. */
   readonly resolver: Resolver | undefined;
   readonly needs: readonly Need[];
-  /** What its optional inputs read. */
+  /** Features that its optional inputs read. */
   readonly optionalNeeds: readonly Need[];
   readonly outputs: readonly string[];
 }
 
-/** What a closure leaves out. */
+/** Options of a closure. */
 export interface ClosureOptions {
-  /** Taken to be underivable: a goal that is being worked on does not help itself. */
+  /**
+   * FQN of a feature that counts as underivable: a goal that is being worked on does not help
+   * itself.
+   */
   readonly without?: string;
   readonly onlineOnly?: boolean;
   /**
@@ -88,7 +91,8 @@ export class Derivation {
   }
 
   /**
-   * What following a path needs; empty for a path that does not exist (a finding of another rule).
+   * The features that following a path needs; empty for a path that does not exist (a finding of
+   * another rule).
    */
   needsOf(path: string): Need[] {
     const resolved = this.index.resolvePath(path);

@@ -1,22 +1,22 @@
 /**
  * Rules about the graph as a whole, once the SQL files are linked.
  *
- * A query may give any feature as an input, through relations too. So a feature that nothing
- * computes is no mistake in itself; what is, by rule:
+ * A query may give any feature as an input, through relations too, so a feature that nothing
+ * computes is no mistake in itself. The rules:
  * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from
  *   them (nor from the primary keys of its root class). Warning: a resolver reads a feature through
  *   a relation that nothing computes: only queries that give it can run the resolver.
- * - 161 error: features that are computed only from each other, so that every way to one of them
- *   goes in a circle, and no named query gives one. Where the circle goes through relations, from
- *   row to row, defaults and optional inputs do not end it.
+ * - 161 error: features that are computed only from each other, in a cycle, and no named query
+ *   gives one. Where the cycle goes through relations, from row to row, defaults and optional inputs
+ *   do not end it.
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment,
  *   tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
  * - 165 warning: a resolver has a schedule, which nothing runs.
- * - 170 error: a named query has a planner option that there is not, or a value that it cannot
- *   have: no query by that name could be planned.
+ * - 170 error: a named query has an unknown planner option, or a bad value of one: no query by that
+ *   name could be planned.
  */
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
@@ -36,9 +36,7 @@ import {
   UNUSED_FEATURE,
 } from "./rules/graph.ts";
 
-/**
- * Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103).
- */
+/** Findings about a linked graph; none while parts of the project could not be read. */
 export function checkGraph(graph: Graph): Diagnostic[] {
   const derivation = new Derivation(graph);
   if (derivation.index.isPartial) return [];
@@ -55,7 +53,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
   ]);
 }
 
-/** 161. */
+/** Rule 161: features that are computed only from each other. */
 function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; features: Set<string> } {
   const given = [...derivation.index.features.values()]
     .filter((feature) => !derivation.providers.has(feature.fqn))
@@ -105,7 +103,7 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
   return { diagnostics, features: onCycle };
 }
 
-/** 160 for named queries that name their inputs. */
+/** Rule 160 about named queries that name their inputs. */
 function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>): Diagnostic[] {
   return derivation.graph.namedQueries.flatMap((query) => {
     if (query.inputs.length === 0) return [];
@@ -137,8 +135,8 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
 }
 
 /**
- * The way from a feature that cannot be computed to one for which nothing is left; undefined when
- * it can be computed.
+ * The missing features from a path that cannot be computed to the first cause; undefined when it
+ * can be computed.
  */
 function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path: string): string[] | undefined {
   const chain: string[] = [];
@@ -151,7 +149,7 @@ function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path
   }
 }
 
-/** 160 as a warning: a feature read through a relation that nothing computes. */
+/** Rule 160 as a warning: a feature read through a relation that nothing computes. */
 function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
   const queryInputs = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
   return derivation.steps.flatMap((step) =>
@@ -176,7 +174,7 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
   );
 }
 
-/** 162. */
+/** Rule 162: two online resolvers give the same feature. */
 function ambiguityFindings(derivation: Derivation): Diagnostic[] {
   const reported = new Set<string>();
   return [...derivation.providers].flatMap(([fqn, steps]) => {
@@ -215,7 +213,7 @@ function isPartialScan({ resolver }: Step): boolean {
 }
 
 /**
- * What `total` can do about two resolvers: only those that give rows, and SQL files, may have it.
+ * Advice about `total` for two resolvers; only those that give rows, and SQL files, may have it.
  */
 function totalCure(first: Step, second: Step): string {
   if (isTotal(first.resolver)) return "take `total` from one that has not all rows, ";
@@ -236,7 +234,7 @@ function areSeparate(first: Resolver | undefined, second: Resolver | undefined):
   return left.size !== right.size || [...left].some((tag) => !right.has(tag));
 }
 
-/** 163. */
+/** Rule 163: features that nothing computes and nothing uses. */
 function orphanFindings(derivation: Derivation): Diagnostic[] {
   const used = new Set<string>();
   const use = (path: string): void => {
@@ -265,7 +263,7 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
   });
 }
 
-/** 164. */
+/** Rule 164: features that only offline resolvers compute. */
 function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   const isOfflineOnly = (fqn: string): boolean => {
     const feature = derivation.index.features.get(fqn);
@@ -298,7 +296,7 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   return [...resolvers, ...queries];
 }
 
-/** 165. */
+/** Rule 165: schedules. */
 function scheduleFindings({ graph }: Derivation): Diagnostic[] {
   return graph.resolvers.flatMap(({ fqn, schedule, span }) => {
     if (schedule === "") return [];
@@ -307,7 +305,7 @@ function scheduleFindings({ graph }: Derivation): Diagnostic[] {
   });
 }
 
-/** 170 for planner options. */
+/** Rule 170 about planner options. */
 function plannerOptionFindings({ graph }: Derivation): Diagnostic[] {
   return graph.namedQueries.flatMap((query) =>
     readPlannerOptions(query.plannerOptions).problems.map((problem) =>
@@ -323,8 +321,8 @@ function unique(needs: readonly Need[]): string[] {
 }
 
 /**
- * What a query need not compute when it is given a path: the feature at its end, and the keys on
- * the way to it.
+ * The features that a query need not compute when it is given a path: the one at its end, and the
+ * keys on the way to it.
  */
 function givenBy(derivation: Derivation, path: string): string[] {
   return [endOf(derivation, path), ...derivation.needsOf(path).map((need) => need.feature)];

@@ -129,7 +129,7 @@ export function formatTimestamp(epochMs: number): string {
   return withoutZeros(new Date(epochMs).toISOString());
 }
 
-/** The same of microseconds since 1970. */
+/** As `formatTimestamp`, for microseconds since 1970. */
 export function formatInstant(micros: bigint): string {
   return withoutZeros(formatMicros(micros));
 }

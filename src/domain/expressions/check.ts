@@ -20,7 +20,7 @@ import type { ExpressionScope } from "./scope.ts";
 import { isNullType, typeWords, widening } from "./types.ts";
 import { type TypedExpression, typeExpression } from "./typing.ts";
 
-/** What is known of an expression before any row is. */
+/** The type and the findings of an expression, known before any row is. */
 export interface CheckedExpression {
   /** Its type; absent when there are errors. */
   readonly type?: DataType;
@@ -36,8 +36,8 @@ export function checkExpression(expression: Expression, scope: ExpressionScope, 
 }
 
 /**
- * Checks the expressions of all features and of what resolvers take. Windows of one feature that
- * say the same say it once.
+ * Findings about the expressions of all features and the filters of resolvers' inputs. Equal
+ * findings about the windows of one feature are reported once.
  */
 export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   const index = new GraphIndex(graph);

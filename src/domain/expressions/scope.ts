@@ -1,5 +1,6 @@
 /**
- * What the names in an expression mean: paths from the class of the row that it is computed for.
+ * Resolution of the names in an expression: paths from the class of the row that it is computed
+ * for.
  */
 
 import type { Feature, FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
@@ -33,7 +34,7 @@ export interface FoundValue {
   readonly nullable: boolean;
 }
 
-/** A path that leads to no value, and why. */
+/** A path that leads to no value, with the problem to report. */
 export interface NoValue {
   readonly found: false;
   readonly problem: RuleProblem;
@@ -45,7 +46,7 @@ export interface FoundRelation {
   readonly path: string;
   readonly relation: Feature;
   readonly child: FeatureSet;
-  /** Whether an optional has-one relation lies on the way. */
+  /** Whether an optional has-one relation is part of the path. */
   readonly isOptional: boolean;
 }
 
@@ -90,7 +91,7 @@ function unknown(name: string, set: FeatureSet): NoValue {
   return { found: false, problem };
 }
 
-/** Finds the value at the end of a path. */
+/** The value at the end of a path. */
 export function resolveValue(scope: ExpressionScope, path: readonly string[]): FoundValue | NoValue {
   const walked = walk(scope, path);
   if ("found" in walked) return walked;
@@ -123,7 +124,7 @@ export function resolveValue(scope: ExpressionScope, path: readonly string[]): F
   return { found: true, feature, column, fields: walked.rest, type, nullable };
 }
 
-/** Finds the has-many relation at the end of a path. */
+/** The has-many relation at the end of a path. */
 export function resolveRelation(scope: ExpressionScope, path: readonly string[]): FoundRelation | NoValue {
   const walked = walk(scope, path);
   if ("found" in walked) return walked;

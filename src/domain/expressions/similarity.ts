@@ -1,8 +1,11 @@
-/** How alike two texts are, by code points. */
+/** Similarity of two texts or sets, texts by code points. */
 
 import { codePoints } from "./text.ts";
 
-/** Insertions, deletions and substitutions that make one text of the other. */
+/**
+ * The Levenshtein distance: the fewest insertions, deletions and substitutions that turn one text
+ * into the other.
+ */
 export function levenshtein(a: string, b: string): number {
   const [left, right] = [codePoints(a), codePoints(b)];
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -49,7 +52,10 @@ export function jaroWinkler(a: string, b: string): number {
   return similarity + prefix * 0.1 * (1 - similarity);
 }
 
-/** Elements that both have, of those that one has; two without any are alike. */
+/**
+ * The Jaccard similarity, 0 to 1: how many elements both have, of those that either has; 1 when
+ * both are empty.
+ */
 export function jaccard(a: readonly string[], b: readonly string[]): number {
   const [left, right] = [new Set(a), new Set(b)];
   const common = [...left].filter((element) => right.has(element)).length;
@@ -72,7 +78,7 @@ function ratio(left: readonly string[], right: readonly string[]): number {
 }
 
 /**
- * The best likeness, 0 to 100, of the shorter text with a part of the longer one that is as long,
+ * The best similarity, 0 to 100, of the shorter text with a part of the longer one that is as long,
  * or shorter at the ends.
  */
 export function partialRatio(a: string, b: string): number {

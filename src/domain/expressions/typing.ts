@@ -1,6 +1,6 @@
 /**
- * Giving every part of an expression its type. What does not fit is a finding; the evaluator is
- * made from the typed tree.
+ * The type checker of expressions: every part gets its type, and what does not fit is a finding.
+ * The evaluator is made from the typed tree.
  */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
@@ -28,7 +28,7 @@ interface Typed {
 export type TypedExpression = Typed &
   (
     | { readonly kind: "literal"; readonly value: FeatureValue }
-    /** `scope`: how many brackets out the row lies. */
+    /** `scope`: how many brackets outside the row's scope is. */
     | {
         readonly kind: "reference";
         readonly column: string;
@@ -75,8 +75,8 @@ export interface TypingResult {
 }
 
 /**
- * Types an expression.
- * @param span where findings are put for parts that do not know their span
+ * The typed tree of an expression, with its findings.
+ * @param span the span of findings about parts that have none of their own
  */
 export function typeExpression(expression: Expression, scope: ExpressionScope, span?: Span): TypingResult {
   const checker = new TypeChecker();
@@ -207,8 +207,8 @@ class TypeChecker {
 }
 
 /**
- * `_.x == None` asks whether it is null, as in Python; comparisons with values that turn out to be
- * null are null.
+ * The null test that `_.x == None` stands for, as in Python; undefined for other calls. Comparisons
+ * with values that turn out to be null are null.
  */
 function nullTest(name: string, typed: readonly TypedExpression[]): TypedExpression | undefined {
   if (name !== "eq" && name !== "ne") return undefined;

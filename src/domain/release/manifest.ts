@@ -1,8 +1,8 @@
 /**
- * The manifest of a release: what was built, and the size and SHA-256 of every file, so that
- * whoever has checked its signature can check all the rest. Its ideas are those of The Update
- * Framework (theupdateframework.github.io/specification): an expiry against being held back, a
- * version against being rolled back, sizes against endless downloads.
+ * The manifest of a release: its builds, with the size and SHA-256 of every file, so that a checked
+ * signature of the manifest vouches for all files. Its ideas are those of The Update Framework
+ * (theupdateframework.github.io/specification): an expiry against being held back, a version
+ * against being rolled back, sizes against endless downloads.
  */
 
 /** A file beside the manifest. */
@@ -73,7 +73,7 @@ export interface ReleaseFeed {
   readonly releases: readonly ReleaseEntry[];
 }
 
-/** A manifest or feed cannot be read; the message says which field. */
+/** The error of a manifest or feed that cannot be read; the message names the field. */
 export class ReleaseFormatError extends Error {
   override readonly name = "ReleaseFormatError";
 }

@@ -22,7 +22,9 @@ export interface SecretKey {
   readonly seed: Uint8Array<ArrayBuffer>;
 }
 
-/** A signature is not what it should be; the message says what differs. */
+/**
+ * The error of a key or signature that is malformed or does not fit; the message says what differs.
+ */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
   constructor(
@@ -46,7 +48,7 @@ export function parsePublicKey(text: string): PublicKey {
   return { id: bytes.subarray(2, 10), key: bytes.subarray(10) };
 }
 
-/** Makes a key. */
+/** A new secret key. */
 export async function createSecretKey(): Promise<SecretKey> {
   const seed = crypto.getRandomValues(new Uint8Array(32));
   return { seed, public: { id: crypto.getRandomValues(new Uint8Array(8)), key: await publicHalf(seed) } };
@@ -108,7 +110,7 @@ export async function verify(data: Uint8Array, signatureFile: string, publicKey:
   return trusted;
 }
 
-/** How minisign prints a key's id: 64 bits, little-endian, in hex. */
+/** The name of a key as minisign prints it: the id as 64 bits, little-endian, in hex. */
 export function keyName(id: Uint8Array): string {
   return Buffer.from(id).reverse().toString("hex").toUpperCase();
 }

@@ -1,5 +1,5 @@
 /**
- * Which features a query's columns fill: shared by the static reading of a SQL file and by the
+ * The features that a query's columns fill, for the static reading of a SQL file and for the
  * server, which learns the columns of `*`.
  */
 

@@ -8,7 +8,7 @@ import type { RuleProblem } from "../rules/rule.ts";
 /** Errors that one file shows at most: a generated file can have any number. */
 const SHOWN_ERRORS = 200;
 
-/** Collects findings. Offsets "in the body" count from the first line behind the header. */
+/** A collector of findings. Offsets "in the body" count from the first line behind the header. */
 export class FileReport {
   readonly findings: Diagnostic[] = [];
 
@@ -32,12 +32,12 @@ export class FileReport {
     if (this.findings.length < SHOWN_ERRORS) this.findings.push(diagnostic);
   }
 
-  /** A finding at offsets of the file. */
+  /** Adds a finding at offsets of the file. */
   addAt(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
     this.add(finding(problem, this.lines.span(start, end), details));
   }
 
-  /** A finding at offsets of the body. */
+  /** Adds a finding at offsets of the body. */
   addInBody(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
     this.add(finding(problem, this.spanInBody(start, end), details));
   }

@@ -19,12 +19,12 @@ import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
 import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
 
-/** What a file gives. */
+/** The result of linking a SQL file. */
 export interface LinkedFile {
   /** The resolver; undefined when there are errors, or when its class is not known. */
   readonly resolver: Resolver | undefined;
   readonly diagnostics: Diagnostic[];
-  /** The place that stands for the resolver's name. */
+  /** The span that stands for the resolver's name. */
   readonly nameSpan: Span;
 }
 
@@ -129,8 +129,8 @@ export class SqlFileLinker {
   }
 
   /**
-   * Bytes that are no UTF-8 were read as the sign that stands for them: the database would be sent
-   * another text than is written.
+   * Reports bytes that are no UTF-8, which were read as U+FFFD, and zero bytes: the database would
+   * be sent another text than is written.
    */
   #checkEncoding(): void {
     const at = this.file.text.search(/[\ufffd\0]/);

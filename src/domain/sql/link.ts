@@ -18,8 +18,9 @@ export interface SqlFile {
 }
 
 /**
- * How far the graph can be trusted for what it does not hold. The analyzer's graph is whole unless
- * its findings say otherwise; a graph made from Python text alone may be open in places.
+ * The completeness of a graph: whether what is not in it does not exist. The analyzer's graph is
+ * complete unless its findings say otherwise; a graph made from Python text alone may be incomplete
+ * in parts.
  */
 export interface Knowledge {
   /** Whether a class that is not in the graph does not exist. */

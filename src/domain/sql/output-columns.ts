@@ -25,7 +25,7 @@ export class ColumnReader {
     readonly fields: NonNullable<SqlSettings["fields"]>,
   ) {}
 
-  /** Checks that the file is one query. Without that there are no columns to speak of. */
+  /** Whether the file is one query, of which columns can be read; a finding is added otherwise. */
   checkStatement(): boolean {
     const { list, report } = this;
     const indent = report.body.length - report.body.trimStart().length;
@@ -53,7 +53,7 @@ export class ColumnReader {
   }
 
   /**
-   * The columns that fill features of a class. `fieldsNode` is the header's `fields`, for places.
+   * The columns that fill features of a class. `fieldsNode` is the header's `fields`, for spans.
    */
   read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
     for (const item of this.list.items) if (!item.star) this.#readItem(item, set);

@@ -76,7 +76,7 @@ export class PlaceholderReader {
     return resolved.found ? resolved.path : undefined;
   }
 
-  /** What is wrong with a path; undefined when it is right, "not known" when it may be. */
+  /** The problem with a path; undefined when it is right, "not known" when it may be. */
   #check(written: string): BadPlaceholder | "not known" | undefined {
     if (!/^[\w.]+$/.test(written)) return { problem: BAD_PLACEHOLDER.notPath({ written: written.slice(0, SHOWN_NAME) }) };
     const placeholder = `\${${written}}`;

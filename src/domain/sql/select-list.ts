@@ -18,20 +18,20 @@ export interface SelectItem {
   /** Where the name stands: the alias, or the column's own name. */
   readonly nameStart: number;
   readonly nameEnd: number;
-  /** The name was in quotes, so that its case counts. */
+  /** Whether the name was in quotes, so that its case counts. */
   readonly quoted: boolean;
   /**
-   * The name is not written as a name but derived from a function or a cast, as PostgreSQL does;
-   * other databases may name it otherwise.
+   * Whether the name is derived from a function or a cast, as PostgreSQL does; other databases may
+   * name the column otherwise.
    */
   readonly derived: boolean;
 }
 
-/** What is known of a query's columns. */
+/** The output columns of a query, as far as its text tells. */
 export interface SelectList {
   readonly items: readonly SelectItem[];
   /**
-   * True when there are columns that the items do not tell: a `*`, or a statement without a select
+   * Whether there are columns that the items do not tell: a `*`, or a statement without a select
    * list that was understood.
    */
   readonly star: boolean;
@@ -70,7 +70,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** Finds the output columns of a query. */
+/** The output columns of a query. */
 export function selectList(text: string, dialect?: SqlDialect): SelectList {
   return new SelectListReader(text, dialect).read();
 }

@@ -1,15 +1,16 @@
 /**
- * Tokens of SQL, of whatever dialect: enough to find placeholders and output columns, and not more.
- * It never throws, takes any text, and its work is linear in the text.
+ * Tokens of SQL in any dialect, enough to find placeholders and output columns. The tokenizer never
+ * throws, takes any text, and its work is linear in the text.
  */
 
 /**
- * What a token is. `word` is a keyword or an unquoted identifier; `quoted` an identifier in quotes.
+ * The kind of a token. `word` is a keyword or an unquoted identifier; `quoted` an identifier in
+ * quotes.
  */
 export type TokenKind = "word" | "quoted" | "string" | "number" | "placeholder" | "comment" | "punctuation";
 
 /**
- * Dialects whose quoting differs. Without one the reading is PostgreSQL's, and what other dialects
+ * Dialects whose quoting differs. Without one, PostgreSQL's quoting holds, with what other dialects
  * add to it.
  */
 export type SqlDialect = "postgresql" | "mysql" | "sqlite";
@@ -29,8 +30,8 @@ const DOLLAR_TAG = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]{0,62})?\$/y;
 const STRING_PREFIX = /^(?:e|n|b|x|u&)$/i;
 
 /**
- * Reads one token after the other; nothing is kept, so that a text of any length costs its own size
- * only.
+ * A reader of one token after the other; nothing is kept, so that a text of any length costs its
+ * own size only.
  */
 export class SqlScanner {
   kind: TokenKind = "punctuation";
