@@ -7,8 +7,8 @@
  *   them (nor from the primary keys of its root class). Warning: a resolver reads a feature through
  *   a relation that nothing computes: only queries that give it can run the resolver.
  * - 161 error: features that are computed only from each other, in a cycle, and no named query
- *   gives one. Where the cycle goes through relations, from row to row, defaults and optional inputs
- *   do not end it.
+ *   gives one. Where the cycle goes through relations, from row to row, defaults and optional
+ *   inputs do not end it.
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment,
  *   tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.

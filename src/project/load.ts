@@ -19,7 +19,7 @@ import { refuseForeign } from "./trust.ts";
 /** Names of the project file, in the order in which they are looked for. */
 export const PROJECT_FILES = ["svc.yaml", "svc.yml"] as const;
 
-/** What loading a project may be told. */
+/** Dependencies of loading a project. */
 export interface ProjectDeps {
   /** Environment variables: they say which projects of other users are trusted. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -94,7 +94,7 @@ class LoadedProject implements Project {
     return { files, secrets: secrets.sort() };
   }
 
-  /** Says each thing once, however often the folder is read. */
+  /** Passes each text to `note` once, however often the folder is read. */
   #note(text: string): void {
     if (this.#noted.has(text)) return;
     this.#noted.add(text);
@@ -139,7 +139,7 @@ function brokenYaml(lines: LineMap, configPath: string, { message, start, end }:
   );
 }
 
-/** 190 for files that the project file names and that do not exist. */
+/** Findings 190 about files that the project file names and that do not exist. */
 async function missingFiles(root: string, environments: readonly ProjectEnvironment[], lines: LineMap): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
   for (const environment of environments) {

@@ -1,4 +1,4 @@
-/** What the project file says (finding 190 about what it says wrongly). */
+/** The content of the project file; mistakes in it are findings 190. */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { didYouMean } from "../domain/closest.ts";

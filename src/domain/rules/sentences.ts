@@ -10,7 +10,7 @@ export const NO_SUCH_FEATURE = message("{owner} has no feature '{name}'{near}", 
 /** The message that a windowed feature lacks a window. */
 export const NO_SUCH_WINDOW = message("{owner}.{name} has no window '{window}'; its windows are: {windows}", "no such window");
 
-/** The message that a path of a list or DataFrame goes through a feature that is no relation. */
+/** The message that an item of `DataFrame[...]` is no column. */
 export const NO_COLUMN = message(
   "'{type}' is no column: write DataFrame[User.id, User.name], or DataFrame[User] for all of it",
   "no column",

@@ -1,4 +1,4 @@
-/** What an editor is answered when it asks about a position: suggestions, a hover, a definition. */
+/** Answers about a position in a document: suggestions, a hover, a definition. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { ruleOf } from "../../domain/rules/rules.ts";
@@ -37,7 +37,7 @@ export function completionsAt(position: DocumentPosition | undefined): unknown[]
   }));
 }
 
-/** What is known of the name at the position, and what the rules mean whose findings are there. */
+/** The description of the name at the position, and of the rules whose findings are there. */
 export function hoverAt(position: DocumentPosition | undefined, findings: readonly Diagnostic[]): unknown {
   if (!position) return undefined;
   const { offset, path, text, vocabulary } = position;
@@ -52,7 +52,7 @@ function isWithin(offset: number, { from, to }: TextRange): boolean {
   return from <= offset && offset <= to;
 }
 
-/** Where the name at the position is defined. */
+/** The definition of the name at the position. */
 export function definitionAt(
   position: DocumentPosition | undefined,
   uriOf: (path: string) => string,

@@ -1,6 +1,6 @@
 /**
- * The language server: one project, live findings, completion, hover, names and their places,
- * renaming. It speaks through `send` and hears through `receive`.
+ * The language server of one project: live findings, completion, hover, references, renaming.
+ * Messages leave through `send` and arrive through `receive`.
  */
 
 import { dirname } from "node:path";
@@ -50,7 +50,7 @@ export interface Analysis {
   readonly source: SourceText;
 }
 
-/** What the server works with. */
+/** Dependencies of the server. */
 export interface LanguageServerDeps {
   readonly version: string;
   send(message: unknown): void;
@@ -62,7 +62,7 @@ export interface LanguageServerDeps {
   readText(path: string): Promise<string | undefined>;
   /** Folder to look for the project in when the editor names none. */
   readonly dir: string;
-  /** Environment whose settings hold. */
+  /** Environment whose settings apply. */
   readonly environment: string | undefined;
   /** A line for the log. */
   log(text: string): void;
@@ -72,7 +72,7 @@ export interface LanguageServerDeps {
 const WHOLE_TEXT = 1;
 /** Files whose changes on the disk count. */
 const WATCHED = ["**/*.py", "**/*.svc.sql", "**/svc.{yaml,yml}"];
-/** What the editor itself does with files and folders, of which some tell nothing else. */
+/** File operations in the editor; some editors report changes of files in no other way. */
 const OPERATIONS = { filters: [{ scheme: "file", pattern: { glob: "**/*" } }] };
 
 /** A running language server. */
@@ -82,9 +82,9 @@ export class LanguageServer {
   private state: "new" | "running" | "shut down" = "new";
   private texts: ProjectTexts | undefined;
   private written: ProjectText | undefined;
-  /** Which revision of the texts that is. */
+  /** Revision of the texts that `written` was read from. */
   private revision: number | undefined;
-  /** Where names are written in the text that was read last; made when it is asked for. */
+  /** Occurrences of names in the text that was read last; made on first use. */
   private occurrences: Occurrences | undefined;
   private vocabulary: Vocabulary | undefined;
   private analyzed: AnalyzedFindings | undefined;
@@ -118,7 +118,7 @@ export class LanguageServer {
     this.deps.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
-  /** Takes one message; resolves when it was dealt with. */
+  /** Takes one message; resolves when it was handled. */
   receive(text: string): Promise<void> {
     return this.rpc.receive(text);
   }
@@ -164,7 +164,7 @@ export class LanguageServer {
     "textDocument/references": (params) =>
       this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, includesDefinition(params))),
     "textDocument/documentHighlight": (params) => this.named(params, ({ texts, occurrences, at }) => highlightsOf(texts, occurrences, at)),
-    "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => orRefusal(() => renamableAt(text, at))),
+    "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => refusalAsRpcError(() => renamableAt(text, at))),
     "textDocument/rename": (params) => this.rename(params),
     "textDocument/codeAction": (params) => this.fix(params),
     "textDocument/documentSymbol": (params) =>
@@ -213,7 +213,7 @@ export class LanguageServer {
     if (!this.texts || roots.size < 2) return;
     const { root } = this.texts.project;
     const others = [...roots].filter((other) => other !== root).join(", ");
-    this.tell(new Error(`svc serves one project of this workspace, ${root}; for ${others} open a window of its own`));
+    this.showError(new Error(`svc serves one project of this workspace, ${root}; for ${others} open a window of its own`));
   }
 
   private async load(dir: string): Promise<void> {
@@ -223,7 +223,7 @@ export class LanguageServer {
       await this.texts.reload();
       this.read();
     } catch (error) {
-      this.tell(error);
+      this.showError(error);
     }
   }
 
@@ -263,7 +263,7 @@ export class LanguageServer {
     this.debouncer.schedule("disk");
   }
 
-  /** After a change on the disk: reads it all, and lets the analyzer look. */
+  /** Reads everything again after a change on the disk, and starts an analysis. */
   private async reread(): Promise<void> {
     const { texts } = this;
     if (!texts) await this.load(this.dir);
@@ -274,14 +274,14 @@ export class LanguageServer {
         texts.project = project;
         await texts.reload();
       } catch (error) {
-        this.tell(error);
+        this.showError(error);
       }
     this.readAndPublish();
     this.startAnalysis();
   }
 
-  /** Shows what is wrong with the project as a whole. */
-  private tell(error: unknown): void {
+  /** Shows an error that concerns the project as a whole. */
+  private showError(error: unknown): void {
     const message = errorText(error);
     this.deps.log(message);
     this.rpc.notify("window/showMessage", { type: 2, message });
@@ -292,7 +292,10 @@ export class LanguageServer {
     this.publish();
   }
 
-  /** Reads the text as it stands. What cannot be parsed keeps the names that it had. */
+  /**
+   * Reads the current text. While a file cannot be parsed, the classes of the last reading stay
+   * known.
+   */
   private read(): void {
     this.debouncer.textIsRead();
     const { texts } = this;
@@ -355,7 +358,7 @@ export class LanguageServer {
     return currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path));
   }
 
-  /** The project, read as it stands; undefined when there is none. */
+  /** The project with its current text; undefined when there is none. */
   private current(): Current | undefined {
     const { texts } = this;
     if (texts?.revision !== this.revision) this.readAndPublish();
@@ -386,7 +389,7 @@ export class LanguageServer {
     const newName = textIn(params, "newName");
     return this.named(params, ({ texts, written, occurrences, at }) => {
       const readText = (files: LintInput["files"]) => this.readText(texts.project, files, new Map(this.known));
-      const edits = orRefusal(() => renameEdits(at, newName, { occurrences, read: written, readText }));
+      const edits = refusalAsRpcError(() => renameEdits(at, newName, { occurrences, read: written, readText }));
       return workspaceEdit(texts, edits, this.editor.takesVersions);
     });
   }
@@ -412,7 +415,7 @@ export class LanguageServer {
     return current ? workspaceSymbols(current.texts, current.occurrences, query) : [];
   }
 
-  /** The place that a request is about, in the text as it stands. */
+  /** The position that a request is about, in the current text. */
   private async at(params: Params): Promise<DocumentPosition | undefined> {
     const { texts } = this;
     const path = await texts?.pathOf(documentOf(params).uri);
@@ -424,7 +427,7 @@ export class LanguageServer {
   }
 }
 
-/** A project as its text stands. */
+/** A project with its current text. */
 interface Current {
   readonly texts: ProjectTexts;
   readonly written: ProjectText;
@@ -438,8 +441,8 @@ interface CurrentDocument extends Current {
   readonly text: string;
 }
 
-/** What renaming gives; what it refuses is the answer of a request that failed. Throws RpcError. */
-function orRefusal<T>(work: () => T): T {
+/** The result of `work`. Throws RpcError for a renaming that is refused. */
+function refusalAsRpcError<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * What a document defines, and what a project does: feature classes with their features, and
- * resolvers.
+ * Outlines: the feature classes with their features, and the resolvers, that a document or a
+ * project defines.
  */
 
 import { isSqlFile, sqlResolverFqn } from "../../domain/source-file.ts";
@@ -13,7 +13,7 @@ import { rangesOf } from "./text-position.ts";
 
 /** SymbolKind of the protocol. */
 const KINDS: Readonly<Record<ProjectSymbol["kind"], number>> = { class: 5, feature: 8, resolver: 12 };
-/** An editor shows no longer list of a workspace's symbols. */
+/** Most symbols of a workspace in one answer; editors show no longer list. */
 const MOST_SYMBOLS = 500;
 
 /** A `DocumentSymbol` of the protocol. */

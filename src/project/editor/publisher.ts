@@ -1,20 +1,22 @@
-/** What an editor was last told of each file, so that it is told again only what changed. */
+/**
+ * Publication of findings: an editor is sent the findings of a file only when they have changed.
+ */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { lspDiagnostic } from "../../output/diagnostic.ts";
 import type { ProjectTexts } from "./project-texts.ts";
 
-/** Tells an editor the findings. */
+/** A publisher of findings to one editor. */
 export class Publisher {
-  /** By path, what was said of it. */
+  /** The parameters that were sent last, as JSON, by path. */
   readonly #published = new Map<string, string>();
 
   /** @param send takes the parameters of `textDocument/publishDiagnostics` */
   constructor(private readonly send: (params: unknown) => void) {}
 
   /**
-   * Tells the findings of all files, and of files that had some that there are none. A finding
-   * without a place is the project file's.
+   * Sends the findings of each file; a file that had some and has none now gets an empty list. A
+   * finding without a span is the project file's.
    */
   publish(texts: ProjectTexts, findings: readonly Diagnostic[]): void {
     const { root, configPath } = texts.project;

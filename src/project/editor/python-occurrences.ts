@@ -1,4 +1,4 @@
-/** Where a Python file names classes, features and resolvers of its project. */
+/** Occurrences of a project's classes, features and resolvers in a Python file. */
 
 import { parser } from "@lezer/python";
 import { type ClassModel, literalText, type Meaning, type ProjectModel } from "../lint/project-model.ts";
@@ -6,9 +6,9 @@ import type { PythonNode, TextRange } from "../lint/python-expression.ts";
 import { type BoundImports, type Import, type PythonModule, readImports } from "../lint/python-module.ts";
 import { type Occurrence, type ProjectSymbol, pathOccurrences, type SymbolIndex } from "./symbol.ts";
 
-/** What an expression stands for, as far as names can be looked up in it. */
+/** The meaning of an expression, as far as names can be looked up in it. */
 type Denotation =
-  /** A dotted name that nothing of the project is yet, such as that of a module. */
+  /** A dotted name that nothing of the project has so far, such as that of a module. */
   | { readonly kind: "names"; readonly path: readonly string[] }
   /** A class, or its row `_`. */
   | { readonly kind: "class"; readonly owner: ClassModel; readonly isRow: boolean }
@@ -19,7 +19,7 @@ type Denotation =
   /** A DataFrame of the rows of a class. */
   | { readonly kind: "rows"; readonly owner: ClassModel };
 
-/** What surrounds a node. */
+/** The context of a node. */
 interface Surroundings {
   /** The names of the file, and over them those that the functions around import. */
   readonly module: PythonModule;
@@ -46,7 +46,9 @@ const QUERY_FEATURES = new Set(["input", "output", "staleness"]);
 /** Parts of a scope that are scopes of their own, or bind nothing in it. */
 const OWN_SCOPE = /^(?:FunctionDefinition|ClassDefinition|LambdaExpression|ImportStatement)$|Comprehension/;
 
-/** The occurrences in one file; those of a file that is nested too deeply are not all. */
+/**
+ * The occurrences in one file; `isWhole` is false when it is nested too deeply to be read in full.
+ */
 export function pythonOccurrences(index: SymbolIndex, module: PythonModule): { occurrences: Occurrence[]; isWhole: boolean } {
   const reader = new OccurrenceReader(index, module);
   try {
@@ -139,7 +141,7 @@ class OccurrenceReader {
     }
   }
 
-  /** Visits the children; what the last of them stands for. */
+  /** Visits the children; gives the meaning of the last of them. */
   #children(node: PythonNode, around: Surroundings): Denotation | undefined {
     let last: Denotation | undefined;
     for (let child = node.firstChild; child; child = child.nextSibling) last = this.#visit(child, around) ?? last;
@@ -154,7 +156,7 @@ class OccurrenceReader {
       const alias = child.nextSibling?.name === "as" ? child.nextSibling.nextSibling : undefined;
       const name = textOf(alias ?? child, text);
       const item = bound.get(name);
-      const symbol = item && this.#symbolOf(this.#model.meaning(importing(module, name, item), [name]));
+      const symbol = item && this.#symbolOf(this.#model.meaning(withImport(module, name, item), [name]));
       for (const each of alias ? [child, alias] : [child]) if (symbol) this.#use(symbol, each, textOf(each, text));
       child = alias ?? child;
     }
@@ -168,7 +170,7 @@ class OccurrenceReader {
       return owner && { kind: "rows", owner };
     }
     if (name === "_") return row && { kind: "class", owner: row, isRow: true };
-    const range = moved(node, around);
+    const range = rangeInFile(node, around);
     const found = this.#meaning([name], range, module);
     if (found?.kind !== "names" || !isAnnotation || this.#model.meaning(module, [name]).kind !== "undefined") return found;
     const owner = this.index.onlyClass(name);
@@ -177,7 +179,7 @@ class OccurrenceReader {
     return { kind: "class", owner, isRow: false };
   }
 
-  /** What a dotted name of a module stands for; the place is that of its last part. */
+  /** The meaning of a dotted name of a module; `range` is that of its last part. */
   #meaning(path: readonly string[], range: TextRange, module: PythonModule): Denotation | undefined {
     if (path.length > LONGEST_PATH) return undefined;
     const meaning = this.#lookUp(path, module);
@@ -188,13 +190,16 @@ class OccurrenceReader {
     return meaning.kind === "unknown" || meaning.kind === "undefined" ? { kind: "names", path } : undefined;
   }
 
-  /** As the model does; and what `import *` brings, about which lint says nothing. */
+  /**
+   * The meaning of a dotted name by the model, or else by `import *`, which the model does not
+   * follow.
+   */
   #lookUp(path: readonly string[], module: PythonModule): Meaning {
     const meaning = this.#model.meaning(module, path);
     const [name = ""] = path;
     const isBound = module.imports.has(name) || module.definitions.some((own) => own.name === name);
     if (meaning.kind !== "unknown" || path.length > 1 || isBound) return meaning;
-    const found = module.stars.map((star) => this.#model.meaning(importing(module, name, { module: star, name }), [name]));
+    const found = module.stars.map((star) => this.#model.meaning(withImport(module, name, { module: star, name }), [name]));
     return found.findLast((each) => each.kind === "class" || each.kind === "resolver" || each.kind === "sdk") ?? meaning;
   }
 
@@ -220,10 +225,10 @@ class OccurrenceReader {
     return found;
   }
 
-  /** What a name behind a dot stands for. */
+  /** The meaning of a name behind a dot. */
   #property(object: Denotation | undefined, property: PythonNode, around: Surroundings): Denotation | undefined {
     const name = textOf(property, around.text);
-    const range = moved(property, around);
+    const range = rangeInFile(property, around);
     if (object?.kind === "names") return this.#meaning([...object.path, name], range, around.module);
     if (object?.kind !== "class" && object?.kind !== "feature") return undefined;
     const owner = object.kind === "class" ? object.owner : object.target;
@@ -276,7 +281,7 @@ class OccurrenceReader {
       else {
         keyword = textOf(child, around.text);
         const field = owner && this.index.attribute(owner, keyword);
-        const { from } = moved(child, around);
+        const { from } = rangeInFile(child, around);
         if (field) this.#emit(this.index.ofFeature(owner, field), from, from + field.attribute.length, "python");
       }
     }
@@ -357,13 +362,13 @@ function textOf({ from, to }: PythonNode, text: string): string {
   return text.slice(from, to);
 }
 
-/** A module in which one name is an import, whatever else it is there. */
-function importing(module: PythonModule, name: string, item: Import): PythonModule {
+/** The module with a name bound by an import alone. */
+function withImport(module: PythonModule, name: string, item: Import): PythonModule {
   return { ...module, imports: new Map([[name, item]]), definitions: [] };
 }
 
-/** The place of a node in its file. */
-function moved({ from, to }: PythonNode, { shift }: Surroundings): TextRange {
+/** The range of a node in its file. */
+function rangeInFile({ from, to }: PythonNode, { shift }: Surroundings): TextRange {
   return { from: from + shift, to: to + shift };
 }
 
@@ -405,7 +410,7 @@ function boundIn(node: PythonNode, text: string): Map<string, undefined> {
   return bound;
 }
 
-/** What the statements of a function import. */
+/** The names that import statements of a function bind. */
 function importsIn(node: PythonNode, path: string, text: string): BoundImports["bound"] {
   const found: BoundImports["bound"] = [];
   const visit = (parent: PythonNode): void => {

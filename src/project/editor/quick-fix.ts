@@ -1,4 +1,4 @@
-/** Quick fixes: findings that know what could stand in their range. */
+/** Quick fixes: edits for findings that have replacements. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { lspDiagnostic } from "../../output/diagnostic.ts";
@@ -9,7 +9,7 @@ import { workspaceEdit } from "./workspace-edit.ts";
 /** CodeActionKind of the protocol. */
 export const QUICK_FIX = "quickfix";
 
-/** What is asked for. */
+/** A request for the quick fixes of a part of a file. */
 export interface QuickFixRequest {
   readonly path: string;
   /** Offsets in the file. */
@@ -20,7 +20,7 @@ export interface QuickFixRequest {
 }
 
 /**
- * The code actions for the findings that touch a part of a file. One that has no rival is
+ * The code actions for the findings that touch a part of a file. The only fix of a finding is
  * preferred.
  */
 export function quickFixes(

@@ -1,6 +1,6 @@
 /**
- * Renaming a class, a feature or a resolver everywhere at once. What could change anything but the
- * name is refused.
+ * The renaming of a class, a feature or a resolver everywhere at once. It is refused when it could
+ * change anything but the name.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -14,7 +14,7 @@ import type { Occurrence, ProjectSymbol } from "./symbol.ts";
 import { positionOf } from "./text-position.ts";
 import { type Edit, withEdits } from "./workspace-edit.ts";
 
-/** Why a name cannot be changed, in words for the user. */
+/** The error of a name that cannot be changed; its message is for the user. */
 export class RenameRefused extends Error {
   override readonly name = "RenameRefused";
 }
@@ -22,9 +22,9 @@ export class RenameRefused extends Error {
 /** A project before it is changed. */
 export interface RenameInput {
   readonly occurrences: Occurrences;
-  /** What the text shows now. */
+  /** The content of the current text. */
   readonly read: ProjectText;
-  /** What the deployed files would show with other texts. */
+  /** The content that the deployed files would have with other texts. */
   readText(files: readonly NamedText[]): ProjectText;
 }
 
@@ -37,7 +37,7 @@ interface Names {
 const IDENTIFIER = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 const WINDOW_END = /__\d+__$/;
-/** Characters of `__600__`, for whatever window. */
+/** Most characters of a window in a name, such as `__600__`. */
 const LONGEST_WINDOW = 30;
 /** Words that SQL reads otherwise than as a name, in at least one of the databases. */
 const SQL_WORDS = new Set(
@@ -46,7 +46,7 @@ const SQL_WORDS = new Set(
   ),
 );
 
-/** Throws RenameRefused when what stands at a place cannot be renamed there. */
+/** A check of an occurrence: throws RenameRefused when its symbol cannot be renamed there. */
 export function checkRenamable({ symbol, nameKind }: Occurrence, text: string): void {
   const { kind, name, nameOption, queryName } = symbol;
   if (nameKind === "alias")
@@ -60,8 +60,8 @@ export function checkRenamable({ symbol, nameKind }: Occurrence, text: string): 
 }
 
 /**
- * The edits by file that give what stands at a place another name. The project with them has no
- * finding that it has not now, and the same places name the symbol. Throws RenameRefused.
+ * The edits by file that rename the symbol of an occurrence. With them the project has no new
+ * finding, and the same occurrences name the symbol. Throws RenameRefused.
  */
 export function renameEdits(at: Occurrence, newName: string, input: RenameInput): Map<string, Edit[]> {
   const { occurrences } = input;
@@ -97,7 +97,7 @@ function newNames({ symbol, nameKind }: Occurrence, newName: string): Names {
   return { python: newName, query: nameOption ? queryName : kind === "class" ? namespaceOf(newName) : newName };
 }
 
-/** Refuses names that something else has. */
+/** Refuses names that are taken. */
 function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, own: readonly Occurrence[]): void {
   const taken = (what: string, other: { readonly module: { readonly path: string } }) =>
     new RenameRefused(`${what} already: it is defined in ${other.module.path}`);
@@ -124,7 +124,10 @@ function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, o
       throw new RenameRefused(`${module.path} has a name '${names.python}' already`);
 }
 
-/** Without a marked feature time, the datetime that is called `ts` is it. */
+/**
+ * Refuses to change which feature is the feature time: where none is marked, it is the datetime
+ * called `ts`.
+ */
 function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { model }: ProjectText): void {
   if (!owner || (name !== "ts" && names.python !== "ts") || name === names.python) return;
   const fields = [...owner.fields.values()];
@@ -137,8 +140,8 @@ function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { m
 }
 
 /**
- * Refuses what cannot be seen in whole: names that are bound in several ways, files that are not
- * read, and what may mean something else.
+ * Refuses symbols whose occurrences cannot all be known: names that are bound in several ways,
+ * files that cannot be read, and names that may mean something else.
  */
 function checkOccurrences(
   { definition, module, name, owner, queryName = name }: ProjectSymbol,
@@ -163,7 +166,7 @@ function checkOccurrences(
   );
 }
 
-/** The edit of one place; undefined when its name stays. */
+/** The edit of one occurrence; undefined when its name stays. */
 function editOf({ aliasAt, from, isColumn, path, nameKind, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
   if (nameKind === "alias" || names[nameKind] === (nameKind === "python" ? symbol.name : symbol.queryName)) return undefined;
   const newText = names[nameKind];
@@ -174,7 +177,7 @@ function editOf({ aliasAt, from, isColumn, path, nameKind, symbol, to }: Occurre
   return { from: aliasAt, to: aliasAt, newText: ` as ${newText}${window}` };
 }
 
-/** Refuses edits with which a name would mean something else somewhere, or a finding would come. */
+/** Refuses edits that would change the meaning of a name, or cause a finding. */
 function checkOutcome(symbol: ProjectSymbol, names: Names, input: RenameInput, edits: ReadonlyMap<string, readonly Edit[]>): void {
   const { occurrences, read } = input;
   const files = occurrences.files.map(({ path, text }) => ({ path, text: withEdits(text, edits.get(path) ?? []) }));

@@ -1,4 +1,7 @@
-/** Where a SQL file names classes and features: its header, its placeholders, its columns. */
+/**
+ * Occurrences of classes and features in a SQL file: in its header, its placeholders and its
+ * columns.
+ */
 
 import type { GraphIndex } from "../../domain/graph-index.ts";
 import { featureOfColumn } from "../../domain/sql/columns.ts";
@@ -58,7 +61,7 @@ class SqlReader {
     return this.#header.entries.find(({ known }) => known === key)?.value;
   }
 
-  /** Offset of a text that stands between two offsets. */
+  /** Offset of a text between two offsets. */
   #offsetIn(start: number, end: number, written: string): number {
     return start + Math.max(0, this.text.slice(start, end).indexOf(written));
   }
@@ -134,8 +137,8 @@ class SqlReader {
   }
 
   /**
-   * Where the query may use names that its select list gives: surely in `order by`, perhaps in
-   * `group by` and conditions.
+   * Adds the names of the select list that the rest of the query uses: certain ones in `order by`,
+   * uncertain ones in `group by` and conditions.
    */
   #uses(aliases: ReadonlyMap<string, ProjectSymbol>, items: readonly SelectItem[]): void {
     const { bodyStart } = this.#header;

@@ -1,6 +1,6 @@
 /**
- * Places in a text as editors say them: 0-based lines and UTF-16 units, which JavaScript counts
- * too.
+ * Positions in a text as editors state them: 0-based lines and UTF-16 units, which JavaScript
+ * counts too.
  */
 
 import type { Span } from "../../../gen/svc/v1/error_pb.ts";

@@ -1,4 +1,4 @@
-/** Reading annotations by the project model. */
+/** The meaning of annotations, by the project model. */
 
 import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import type { Expression } from "./python-expression.ts";
@@ -17,7 +17,7 @@ export interface FeaturePath {
   readonly expression: Expression;
 }
 
-/** What an annotation's core is. */
+/** The meaning of an annotation without its wrappers. */
 export type Core =
   | { readonly kind: "feature"; readonly path: FeaturePath }
   | { readonly kind: "class"; readonly model: ClassModel }
@@ -35,7 +35,7 @@ export type Core =
   | { readonly kind: "value" }
   | { readonly kind: "unknown" };
 
-/** An annotation taken apart. */
+/** The parts of an annotation. */
 export interface Reading {
   readonly core: Core;
   readonly primary: boolean;

@@ -37,7 +37,7 @@ function isReplaced(item: ClassModel): boolean {
   return same.at(-1) !== item.definition;
 }
 
-/** 112: feature classes and resolvers that a later definition of the file replaces. */
+/** Rule 112: feature classes and resolvers that a later definition of the file replaces. */
 function redefinitions(model: ProjectModel, spans: Spans): Diagnostic[] {
   return [...model.classes, ...model.resolvers].flatMap(({ module, definition }) => {
     if (definition.conditional) return [];
@@ -54,7 +54,7 @@ function redefinitions(model: ProjectModel, spans: Spans): Diagnostic[] {
   });
 }
 
-/** 111. */
+/** Rule 111: classes of one namespace. */
 function namespaceFindings(classes: readonly ClassModel[], spans: Spans): Diagnostic[] {
   const first = new Map<string, ClassModel>();
   return classes.flatMap((item) => {
@@ -71,7 +71,7 @@ function namespaceFindings(classes: readonly ClassModel[], spans: Spans): Diagno
   });
 }
 
-/** 110, 113, 117: only where every annotation is understood. */
+/** Rules 110, 113 and 117, only where every annotation is understood. */
 function keyFindings(model: ProjectModel, item: ClassModel, spans: Spans): Diagnostic[] {
   const keys: FieldModel[] = [];
   const times: FieldModel[] = [];
@@ -103,7 +103,7 @@ function keyFindings(model: ProjectModel, item: ClassModel, spans: Spans): Diagn
   return findings;
 }
 
-/** 119, 124, 125, 142, 146. */
+/** Rules 119, 124, 125, 142 and 146. */
 function fieldFindings(model: ProjectModel, item: ClassModel, spans: Spans): Diagnostic[] {
   const { module, definition } = item;
   const findings = optionFindings(module, spans, definition.name, "class", item.decorator.call);
@@ -133,7 +133,7 @@ function fieldFindings(model: ProjectModel, item: ClassModel, spans: Spans): Dia
   return findings;
 }
 
-/** 125: `DataFrame["X"]`, which cannot be evaluated when the class is made. */
+/** Rule 125: `DataFrame["X"]`, which cannot be evaluated when the class is made. */
 export function quoteFindings(model: ProjectModel, module: PythonModule, spans: Spans, annotation: Expression): Diagnostic[] {
   if (annotation.kind === "union")
     return [...quoteFindings(model, module, spans, annotation.left), ...quoteFindings(model, module, spans, annotation.right)];
@@ -144,7 +144,7 @@ export function quoteFindings(model: ProjectModel, module: PythonModule, spans: 
   return [finding(PARTLY_QUOTED.inner({ whole }), spans.of(module, inner.from, inner.to))];
 }
 
-/** 124 and 142 about a name that an annotation reads. */
+/** Rules 124 and 142 about a name that an annotation reads. */
 export function nameFindings(model: ProjectModel, module: PythonModule, spans: Spans, core: Core): Diagnostic[] {
   if (core.kind === "missing") {
     const owner = core.model.definition.name;

@@ -28,7 +28,7 @@ export function expressionFindings(model: ProjectModel, spans: Spans): Diagnosti
   ];
 }
 
-/** 180. */
+/** Rule 180: windows. */
 function windowFindings(model: ProjectModel, module: PythonModule, field: FieldModel, spans: Spans): Diagnostic[] {
   const { value, annotation } = field.source;
   const feature = field.attribute;
@@ -58,7 +58,7 @@ function windowFindings(model: ProjectModel, module: PythonModule, field: FieldM
   });
 }
 
-/** Walks a module; one that is nested too deeply only in part. */
+/** A walk over a module; one that is nested too deeply is walked in part. */
 class ExpressionLinter {
   readonly #findings: Diagnostic[] = [];
   readonly #hasRow: boolean;
@@ -109,7 +109,7 @@ class ExpressionLinter {
     });
   }
 
-  /** 133. */
+  /** Rule 133: unknown functions. */
   #functions(node: PythonNode, context: Context): void {
     const property = node.name === "MemberExpression" ? node.getChild("PropertyName") : null;
     if (property && !context.inResolver) {
@@ -139,7 +139,7 @@ class ExpressionLinter {
     return dotted.join(".") === "svc.functions";
   }
 
-  /** 134. */
+  /** Rule 134: operators that Python evaluates at import. */
   #operators(node: PythonNode): void {
     if (node.name === "UnaryExpression" && node.firstChild?.name === "not") {
       if (this.#isExpression(node.lastChild)) this.#decided("not", node.firstChild);
@@ -172,7 +172,7 @@ class ExpressionLinter {
     this.#findings.push(finding(problem, this.spans.of(this.module, from.from, to.to)));
   }
 
-  /** 135. */
+  /** Rule 135: expressions in resolvers. */
   #inResolver(node: PythonNode): void {
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     if (callee?.name === "MemberExpression" && this.model.isFunction(this.module, readExpression(callee, this.module.text))) {
@@ -183,7 +183,7 @@ class ExpressionLinter {
     if (this.#hasRow && object.name === "VariableName" && this.#text(object) === "_") this.#report(node, EXPRESSION_IN_RESOLVER.row());
   }
 
-  /** Whether something is surely an expression of `_`. */
+  /** Whether a node is surely an expression of `_`. */
   #isExpression(node: PythonNode | null): boolean {
     if (!node) return false;
     switch (node.name) {
@@ -223,11 +223,11 @@ class ExpressionLinter {
 }
 
 interface Context {
-  /** In the body of a feature class. */
+  /** Whether it is in the body of a feature class. */
   readonly isClassBody: boolean;
-  /** In brackets, where the SDK makes these operators visible. */
+  /** Whether it is in brackets, where the SDK makes these operators visible. */
   readonly inBrackets: boolean;
-  /** In the body of a resolver that does not use `_` as a name of its own. */
+  /** Whether it is in the body of a resolver that does not use `_` as a name of its own. */
   readonly inResolver: boolean;
 }
 
@@ -244,7 +244,7 @@ function isComparison(node: PythonNode): boolean {
   return node.name === "BinaryExpression" && node.getChild("CompareOp") !== null;
 }
 
-/** Whether something is `a and b` or `a or b`, about which there is a finding of its own. */
+/** Whether a node is `a and b` or `a or b`, about which there is a finding of its own. */
 function isBoolean(node: PythonNode): boolean {
   return node.name === "BinaryExpression" && (node.getChild("and") !== null || node.getChild("or") !== null);
 }

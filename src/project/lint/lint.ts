@@ -1,7 +1,7 @@
 /**
- * Lint without Python: what the text of a project's files proves. It reads every Python and SQL
- * file, and keeps silent about what only running the code could tell, so that an error it reports
- * is one.
+ * Lint without Python: the findings that the text of a project's files proves. It reads every
+ * Python and SQL file, and reports nothing that only running the code could tell, so that every
+ * error it reports is one.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -23,7 +23,7 @@ import { resolverFindings } from "./resolver-rules.ts";
 import { Spans } from "./spans.ts";
 import { staticGraph } from "./static-graph.ts";
 
-/** What is linted. */
+/** The input of the static lint. */
 export interface LintInput {
   /**
    * The project's files by path relative to the root; what is neither Python nor SQL is passed
@@ -39,8 +39,8 @@ export interface LintInput {
   /** Metadata that must be there (rule 192). */
   readonly policy?: MetadataPolicy;
   /**
-   * What earlier runs with the same runtime have read; files whose text is the same are not read
-   * again.
+   * Files that earlier runs with the same runtime have read; those whose text is the same are not
+   * read again.
    */
   readonly known?: Map<string, ReadFile>;
 }
@@ -63,7 +63,7 @@ export function lintStatically(input: LintInput): Diagnostic[] {
   return readProjectText(input).diagnostics;
 }
 
-/** What the text of a project's files shows. */
+/** The content of a project, as the text of its files shows it. */
 export interface ProjectText {
   /** Findings in the order of file and line. */
   readonly diagnostics: Diagnostic[];
@@ -71,7 +71,7 @@ export interface ProjectText {
   readonly model: ProjectModel;
 }
 
-/** Lints a project's files, and gives what their text shows beside the findings. Never throws. */
+/** The content of a project's files, with the findings. Never throws. */
 export function readProjectText(input: LintInput): ProjectText {
   const findings: Diagnostic[] = [];
   const modules: PythonModule[] = [];

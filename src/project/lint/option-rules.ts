@@ -13,10 +13,10 @@ import type { Arguments, Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 import type { Spans } from "./spans.ts";
 
-/** What the options belong to. */
+/** The kind of definition that has the options. */
 export type OptionOwner = "class" | "feature" | "resolver";
 
-/** Says what is wrong with a literal; undefined when it is right, or no literal. */
+/** A check of a literal: its problem in words; undefined when it is right, or no literal. */
 type Check = (value: Expression) => string | undefined;
 
 /** Options that say which fresh values are stored where. */

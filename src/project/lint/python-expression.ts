@@ -39,7 +39,7 @@ export type Expression = TextRange &
 export interface Arguments {
   readonly positional: readonly Expression[];
   readonly keywords: readonly Keyword[];
-  /** It has `*` or `**`, so that more may be given than is written. */
+  /** Whether it has `*` or `**`, so that more may be given than is written. */
   readonly open: boolean;
 }
 

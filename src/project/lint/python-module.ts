@@ -1,10 +1,10 @@
-/** What a Python file defines at its top level, as its text says. */
+/** The definitions at the top level of a Python file, as its text shows them. */
 
 import { parser } from "@lezer/python";
 import { moduleOf } from "../../domain/source-file.ts";
 import { type Arguments, type Expression, NO_ARGUMENTS, type PythonNode, readArguments, readExpression } from "./python-expression.ts";
 
-/** A name that an import brings. */
+/** A name that an import binds. */
 export interface Import {
   /** Absolute dotted module. */
   readonly module: string;
@@ -21,13 +21,13 @@ export interface Decorator {
   readonly call: Arguments;
 }
 
-/** A definition, its place being that of its name. */
+/** A definition; its range is that of its name. */
 interface Definition {
   readonly name: string;
   readonly from: number;
   readonly to: number;
   readonly decorators: readonly Decorator[];
-  /** Under an `if`, a `try` or the like, so that it may not exist. */
+  /** Whether it is under an `if`, a `try` or the like, so that it may not exist. */
   readonly conditional: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface PythonClass extends Definition {
   readonly open: boolean;
 }
 
-/** A parameter; the place is that of its name. */
+/** A parameter; its range is that of its name. */
 export interface Parameter {
   readonly name: string;
   readonly from: number;
@@ -85,8 +85,8 @@ export interface PythonModule {
   /** Modules that all names are taken from, with `import *`. */
   readonly stars: readonly string[];
   /**
-   * More names may exist than are written: a star import, `globals()`, `exec`, or text that was not
-   * understood.
+   * Whether more names may exist than are written: a star import, `globals()`, `exec`, or text that
+   * was not understood.
    */
   readonly open: boolean;
   /** The tree of the file; its offsets are those of the text. */
@@ -173,7 +173,7 @@ class ModuleReader {
     }
   }
 
-  /** A statement with blocks: what it defines may or may not exist. */
+  /** Reads a statement with blocks, whose definitions are conditional. */
   #block(node: PythonNode): void {
     for (let child = node.firstChild; child; child = child.nextSibling) {
       if (child.name === "Body") this.statements(child, true);
@@ -287,7 +287,7 @@ class ModuleReader {
   }
 }
 
-/** What an import statement binds. */
+/** The names that an import statement binds. */
 export interface BoundImports {
   /** By name, in order. */
   readonly bound: [string, Import][];

@@ -1,4 +1,4 @@
-/** Where Python's string literals end. */
+/** The ends of Python's string literals. */
 
 const BACKSLASH = 92;
 
@@ -15,11 +15,12 @@ export function stringEnd(text: string, from: number, quote: string): number | u
   return undefined;
 }
 
-/** How a formatted string ended. */
+/** The end of a formatted string. */
 export interface FormattedEnd {
   readonly end: number;
   /**
-   * It holds its own quotes again inside of a replacement field, which Python reads from 3.12 on.
+   * Whether it holds its own quotes again inside of a replacement field, which Python reads from
+   * 3.12 on.
    */
   readonly reusesQuotes: boolean;
 }

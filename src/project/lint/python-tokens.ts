@@ -1,11 +1,11 @@
 /**
- * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Whatever it
- * reports, Python 3.10 to 3.13 refuse too; much that they refuse it does not see.
+ * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Python 3.10 to
+ * 3.13 refuse everything that is reported here, and much more.
  */
 
 import { formattedEnd, stringEnd } from "./python-string.ts";
 
-/** What a token is. `newline` ends a logical line. */
+/** The kind of a token. `newline` ends a logical line. */
 export type PythonTokenKind = "name" | "keyword" | "number" | "string" | "operator" | "newline" | "indent" | "dedent";
 
 /** A token; offsets in UTF-16 units. Comments are kept apart. */

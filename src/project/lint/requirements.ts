@@ -49,7 +49,7 @@ export function requirementFindings(model: ProjectModel, spans: Spans, requireme
 
 /**
  * Names of a requirements file, normalized, extras of the SDK as `svc[x]`; undefined when it
- * includes what is not at hand.
+ * includes a file that is not given.
  */
 export function requirementNames(text: string): Set<string> | undefined {
   const names = new Set<string>();

@@ -54,7 +54,7 @@ function signatureFindings(model: ProjectModel, spans: Spans, resolver: Resolver
   return findings;
 }
 
-/** 140, and what is wrong with the names in the annotation. */
+/** Rule 140, and problems of the names in the annotation. */
 function parameterFindings(model: ProjectModel, spans: Spans, module: PythonModule, parameter: Parameter): Diagnostic[] {
   const { name, star, annotation } = parameter;
   const atName = spans.of(module, parameter.from, parameter.to);
@@ -77,7 +77,7 @@ function parameterFindings(model: ProjectModel, spans: Spans, module: PythonModu
   return [finding(BAD_INPUT.value({ parameter: name, written }), span)];
 }
 
-/** The outputs that are understood; 143 and 142 about the others. */
+/** The outputs that are understood; findings 143 and 142 about the others are added. */
 function readOutputs(
   model: ProjectModel,
   spans: Spans,
@@ -112,8 +112,8 @@ function readOutputs(
 }
 
 /**
- * What 143 says of an output; nothing where the text does not show what to do about it, because the
- * analyzer says both.
+ * The problem of an output by rule 143; undefined where the text does not show what to do about it,
+ * because the analyzer's finding says both.
  */
 function outputProblem(
   core: ReturnType<typeof readAnnotation>["core"],
@@ -136,7 +136,7 @@ function outputProblem(
   return instead === undefined ? undefined : BAD_OUTPUT.value({ written, advice: instead });
 }
 
-/** 141. */
+/** Rule 141: parameters of several classes. */
 function rootFindings(model: ProjectModel, spans: Spans, module: PythonModule, inputs: readonly Input[]): Diagnostic[] {
   const first = inputs[0];
   if (!first) return [];
@@ -158,7 +158,7 @@ function advice(model: ProjectModel, root: ClassModel, path: FeaturePath): strin
   return "; relate the two classes and go through the relation";
 }
 
-/** 144. */
+/** Rule 144: outputs that are inputs. */
 function overlapFindings(spans: Spans, module: PythonModule, inputs: readonly Input[], outputs: readonly FeaturePath[]): Diagnostic[] {
   return outputs.flatMap((output) => {
     const input = inputs.find(({ path }) => path.root === output.root && path.attributes.join(".") === output.attributes.join("."));
@@ -173,7 +173,7 @@ function overlapFindings(spans: Spans, module: PythonModule, inputs: readonly In
   });
 }
 
-/** 148 between Python resolvers of different files, or of one file under `name=`. */
+/** Rule 148 between Python resolvers of different files, or of one file under `name=`. */
 function sameNames(model: ProjectModel, spans: Spans): Diagnostic[] {
   const first = new Map<string, ResolverModel>();
   return model.resolvers.flatMap((resolver) => {
@@ -187,7 +187,7 @@ function sameNames(model: ProjectModel, spans: Spans): Diagnostic[] {
   });
 }
 
-/** 142 about the features that named queries list. */
+/** Rule 142 about the features that named queries list. */
 function namedQueryFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   return model.modules.flatMap((module) =>
     module.calls.flatMap(({ call }) => {

@@ -4,7 +4,7 @@ import type { Span } from "../../../gen/svc/v1/error_pb.ts";
 import { LineMap } from "../../domain/line-map.ts";
 import type { PythonModule } from "./python-module.ts";
 
-/** Line maps, made when a file has its first finding. */
+/** Spans of definitions; the line map of a file is made on first use. */
 export class Spans {
   readonly #lines = new Map<string, LineMap>();
 

@@ -1,6 +1,6 @@
 /**
- * A graph of what the text of the Python files shows, enough to link SQL files and to check
- * metadata; and how far it can be trusted.
+ * The graph of a project as the text of its Python files shows it, enough to link SQL files and to
+ * check metadata, and how complete it is.
  */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -24,10 +24,10 @@ const SOURCES: Readonly<Record<string, SourceKind>> = {
   PostgreSQLSource: SourceKind.POSTGRESQL,
   MySQLSource: SourceKind.MYSQL,
 };
-/** Stands for metadata that only running the code tells. */
+/** The stand-in for metadata that only running the code tells. */
 const COMPUTED = "(computed)";
 
-/** Makes the graph. Classes whose namespace is computed are left out of it. */
+/** The graph and its completeness. Classes whose namespace is computed are left out of it. */
 export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; knowledge: Knowledge } {
   const featureSets: MessageInitShape<typeof FeatureSetSchema>[] = [];
   const open = new Set<string>();
