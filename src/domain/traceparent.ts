@@ -27,7 +27,7 @@ export function parseTraceparent(header: string | null): TraceParent | undefined
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Writes a header. */
+/** The text of a header. */
 export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }

@@ -498,12 +498,12 @@ export function tagged(value: FeatureValue): unknown {
   }
 }
 
-/** Reads what `encodeStored` wrote. */
+/** The value that `encodeStored` encoded. */
 export function decodeStored(text: string): FeatureValue {
   return untagged(JSON.parse(text));
 }
 
-/** Reads what `tagged` made. */
+/** The value of an object that `tagged` made. */
 export function untagged(value: unknown): FeatureValue {
   if (value === null || typeof value !== "object") return value as FeatureValue;
   if (Array.isArray(value)) return value.map(untagged);

@@ -3,10 +3,10 @@
 const NUMBERED = /^v?(\d+(?:\.\d+)*)(?:-([^+]+))?(?:\+.*)?$/i;
 
 /**
- * Compares two versions: below zero when `a` is the older. Numbers parted by dots come in the order
- * of Semantic Versioning, `1.9.0` before `1.10.0` and `2.0.0-rc.1` before `2.0.0`; a part that is
- * missing is 0. All other versions are older than these, in the order of their characters. Only
- * equal texts give 0.
+ * The order of two versions: below zero when `a` is the older. Numbers separated by dots come in
+ * the order of Semantic Versioning, `1.9.0` before `1.10.0` and `2.0.0-rc.1` before `2.0.0`; a part
+ * that is missing is 0. All other versions are older than these, in the order of their characters.
+ * Only equal texts give 0.
  */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [NUMBERED.exec(a), NUMBERED.exec(b)];

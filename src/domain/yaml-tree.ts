@@ -63,7 +63,7 @@ export function yamlMessage(error: Error): string {
   return /call stack/i.test(error.message) ? TOO_DEEP : (error.message.split("\n")[0] ?? "");
 }
 
-/** Reads a YAML document. Never throws; an empty document has no root. */
+/** The root of a YAML document, or its problems. Never throws; an empty document has no root. */
 export function readYaml(text: string): { root: YamlNode | undefined; problems: YamlProblem[] } {
   const yaml = require("yaml") as typeof Yaml;
   try {

@@ -16,7 +16,9 @@ const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_ver
 const METADATA = ["owner", "description", "tags"] as const;
 type Missing = NonNullable<MetadataPolicy["feature"]>[number];
 
-/** Reads the tree of a project file. `fallbackName` is taken when it names no project. */
+/**
+ * The content of a project file, from its tree. `fallbackName` is taken when it names no project.
+ */
 export function readProjectFile(
   tree: YamlNode | undefined,
   lines: LineMap,

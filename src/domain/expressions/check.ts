@@ -29,7 +29,10 @@ export interface CheckedExpression {
   readonly diagnostics: Diagnostic[];
 }
 
-/** Checks an expression by itself: rules 130 to 133. */
+/**
+ * The type and the findings of an expression by itself: rules 130 to 133. A `span` is for findings
+ * about parts that have none.
+ */
 export function checkExpression(expression: Expression, scope: ExpressionScope, span?: Span): CheckedExpression {
   const { typed, diagnostics } = typeExpression(expression, scope, span);
   return { ...(typed && { type: typed.type }), nullable: typed?.nullable ?? true, diagnostics: [...diagnostics] };

@@ -8,7 +8,7 @@ import { type DataType, DataTypeSchema, ListTypeSchema, PrimitiveType } from "..
 import { type FeatureValue, typeName } from "../value.ts";
 
 /**
- * Types of parameters and results as the table writes them: a type, `any`, a variable such as `T`,
+ * Types of parameters and results in the table's notation: a type, `any`, a variable such as `T`,
  * or a list of one of these.
  */
 export type Pattern =
@@ -61,8 +61,8 @@ export function typeWords(type: DataType): string {
 }
 
 /**
- * Reads a signature: parameters with commas between them, `->`, the result. `...` behind the last
- * parameter repeats it.
+ * The signature of a text: parameters with commas between them, `->`, the result. `...` behind the
+ * last parameter repeats it.
  */
 export function parseSignature(text: string): Signature {
   const [left = "", right = ""] = text.split("->").map((side) => side.trim());
@@ -105,7 +105,7 @@ interface Binding {
   readonly nullable: boolean;
 }
 
-/** Matches arguments with a signature; undefined when they do not fit. */
+/** The match of arguments with a signature; undefined when they do not fit. */
 export function matchSignature(signature: Signature, argumentTypes: readonly DataType[]): Match | undefined {
   const { parameters, rest } = signature;
   if (argumentTypes.length < parameters.length || (argumentTypes.length > parameters.length && !rest)) return undefined;

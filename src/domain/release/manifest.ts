@@ -53,7 +53,7 @@ export interface ReleaseManifest {
 /** One line of the release feed. */
 export interface ReleaseEntry {
   readonly version: string;
-  /** What was released: `svc` is the binary. */
+  /** The released component: `svc` is the binary. */
   readonly component: string;
   /** RFC 3339, UTC. */
   readonly published_at: string;
@@ -91,8 +91,8 @@ export function releaseVersion(text: string): string | undefined {
 }
 
 /**
- * Reads a manifest strictly. Throws ReleaseFormatError. Whether to believe it is for the caller:
- * check the signature first.
+ * The manifest that a text holds, read strictly. Throws ReleaseFormatError. The signature is not
+ * checked here: callers check it first.
  */
 export function parseManifest(text: string): ReleaseManifest {
   const fields = parseObject(text, "manifest");
@@ -113,7 +113,7 @@ export function parseManifest(text: string): ReleaseManifest {
   };
 }
 
-/** Reads a feed strictly. Throws ReleaseFormatError. */
+/** The feed that a text holds, read strictly. Throws ReleaseFormatError. */
 export function parseFeed(text: string): ReleaseFeed {
   const fields = parseObject(text, "feed");
   checkFormat(fields, "feed");

@@ -40,7 +40,9 @@ export function publicKeyText({ id, key }: PublicKey): string {
   return Buffer.concat([Buffer.from("Ed"), id, key]).toString("base64");
 }
 
-/** Reads a public key: its line, or a `.pub` file with a comment above. Throws SignatureError. */
+/**
+ * The public key of a text: its line, or a `.pub` file with a comment above. Throws SignatureError.
+ */
 export function parsePublicKey(text: string): PublicKey {
   const bytes = Buffer.from(lastLine(text), "base64");
   if (bytes.length !== 42 || bytes.toString("latin1", 0, 2) !== "Ed")
@@ -60,7 +62,10 @@ export function secretKeyText({ public: { id, key }, seed }: SecretKey): string 
   return `untrusted comment: minisign secret key\n${bytes.toString("base64")}\n`;
 }
 
-/** Reads a key's file or its last line. Throws SignatureError, also for keys with a password. */
+/**
+ * The secret key of a key's file or its last line. Throws SignatureError, also for keys with a
+ * password.
+ */
 export async function parseSecretKey(text: string): Promise<SecretKey> {
   const bytes = Buffer.from(lastLine(text), "base64");
   if (bytes.length !== 158 || bytes.toString("latin1", 0, 2) !== "Ed")
@@ -88,7 +93,7 @@ export async function sign(data: Uint8Array, secret: SecretKey, trustedComment: 
   ].join("\n");
 }
 
-/** Checks a signature and its comment. Returns the trusted comment. Throws SignatureError. */
+/** The trusted comment of a signature, once both are checked. Throws SignatureError. */
 export async function verify(data: Uint8Array, signatureFile: string, publicKey: PublicKey): Promise<string> {
   const [, head, comment, tail] = signatureFile.split(/\r?\n/);
   const bytes = Buffer.from(head ?? "", "base64");

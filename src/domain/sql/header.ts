@@ -71,7 +71,7 @@ interface Line {
   readonly offset: number;
 }
 
-/** Reads the header of a SQL file. Never throws. */
+/** The header of a SQL file. Never throws. */
 export function readHeader(file: string): SqlHeader {
   const { lines, start, bodyStart } = commentLines(file);
   const { yaml, origins, doc } = splitYaml(lines);

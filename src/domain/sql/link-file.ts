@@ -28,7 +28,7 @@ export interface LinkedFile {
   readonly nameSpan: Span;
 }
 
-/** Reads and checks one SQL file. */
+/** The linker of one SQL file, which gives its resolver and findings. */
 export class SqlFileLinker {
   readonly #header: SqlHeader;
   readonly #report: FileReport;
@@ -167,7 +167,7 @@ export class SqlFileLinker {
     return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));
   }
 
-  /** Reports that a key is not there or empty; what is wrong with a value is said by rule 146. */
+  /** Reports that a key is absent or empty; rule 146 reports bad values. */
   #missing(key: HeaderKey, meaning: string): void {
     const entry = this.#entry(key);
     if (entry && !isEmptyText(entry.value)) return;

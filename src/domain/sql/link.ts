@@ -30,7 +30,7 @@ export interface Knowledge {
 }
 
 /**
- * Reads SQL files as resolvers of a graph and checks them: rules 146, 148, 149, 150, 151, 152, 153,
+ * The resolvers of SQL files, checked against a graph: rules 146, 148, 149, 150, 151, 152, 153,
  * 155, 157, 158. A file with errors gives no resolver. `graph.resolvers` are the Python ones, whose
  * names may not be taken again.
  */

@@ -12,7 +12,7 @@ import type { Knowledge } from "./link.ts";
 import type { SelectItem, SelectList } from "./select-list.ts";
 import type { SqlSettings } from "./settings.ts";
 
-/** Reads the columns of one file. */
+/** A reader of one file's output columns. */
 export class ColumnReader {
   readonly #columns: SqlColumn[] = [];
   readonly #first = new Map<string, SelectItem>();

@@ -24,7 +24,7 @@ interface BadPlaceholder {
   readonly replacements?: readonly string[];
 }
 
-/** Finds and checks the placeholders of one file. */
+/** A reader of one file's placeholders, which checks them. */
 export class PlaceholderReader {
   constructor(
     readonly report: FileReport,

@@ -15,7 +15,7 @@ export interface SelectItem {
   readonly star: boolean;
   /** The column's name as written; undefined for an expression without one. */
   readonly name?: string;
-  /** Where the name stands: the alias, or the column's own name. */
+  /** Start of the name: of the alias, or of the column's own name. */
   readonly nameStart: number;
   readonly nameEnd: number;
   /** Whether the name was in quotes, so that its case counts. */
@@ -195,8 +195,8 @@ class SelectListReader {
 }
 
 /**
- * Reads one item of the list: keeps its first and last pieces at the list's own depth, not what is
- * inside of brackets.
+ * A reader of one item of the list: it keeps the first and last pieces at the list's own depth, not
+ * what is inside of brackets.
  */
 class ItemReader {
   #start = -1;

@@ -37,7 +37,7 @@ export const ENVIRONMENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u;
 /** Longest timeout: a day. */
 const LONGEST_TIMEOUT_MS = 86_400_000;
 
-/** Reads the settings of a header; a bad value is reported and left at its default. */
+/** The settings of a header; a bad value is reported and left at its default. */
 export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
   const nodeOf = (key: HeaderKey): YamlNode | undefined => header.entries.find((entry) => entry.known === key)?.value;
   const text = (key: HeaderKey): string | undefined => {

@@ -18,8 +18,8 @@ export interface ArchiveLimits {
   /** Bytes of all files, unpacked. */
   readonly maxBytes: number;
   /**
-   * Take names that differ in case for the same, and refuse those that Windows reads in another way
-   * (`CON`, `a:b`, `a.`). Default false.
+   * Whether names that differ in case are the same, and those are refused that Windows reads in
+   * another way (`CON`, `a:b`, `a.`). Default false.
    */
   readonly portableNames?: boolean;
 }
@@ -56,7 +56,7 @@ const REFUSED_KINDS: Readonly<Record<string, string>> = {
   "6": "a named pipe",
 };
 
-/** Reads the entries of a tar archive in order. Throws ArchiveRefused. */
+/** The entries of a tar archive in order. Throws ArchiveRefused. */
 export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: ArchiveLimits = ARCHIVE_LIMITS): AsyncIterable<ArchiveEntry> {
   const bytes = new ByteSource(chunks);
   const seen = new Entries(limits);

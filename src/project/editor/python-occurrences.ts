@@ -27,9 +27,11 @@ interface Surroundings {
   readonly locals: ReadonlyMap<string, ClassModel | undefined>;
   /** The class whose row `_` is. */
   readonly row: ClassModel | undefined;
-  /** In an annotation: strings hold Python, and names are looked up late. */
+  /** Whether it is in an annotation: strings hold Python, and names are looked up late. */
   readonly isAnnotation: boolean;
-  /** In the features of a named query: a string may be the name of a class alone. */
+  /**
+   * Whether it is among the features of a named query: a string may be the name of a class alone.
+   */
   readonly isQuery: boolean;
   /** The text that the nodes are of, and its offset in the file. */
   readonly text: string;

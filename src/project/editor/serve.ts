@@ -7,7 +7,8 @@ import { FrameReader, frame } from "./framing.ts";
 import { type Analysis, LanguageServer } from "./language-server.ts";
 
 /**
- * Serves until the editor ends it or goes away. Resolves with whether it ended in order.
+ * Serves an editor on the process's streams, until the editor ends it or goes away. Resolves with
+ * whether it ended in order.
  * @param analyze imports the project of a context, without output; rejects when the context's
  *    signal is aborted
  */

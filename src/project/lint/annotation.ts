@@ -59,7 +59,7 @@ const CONTAINERS = new Set([
   "Literal",
 ]);
 
-/** Reads an annotation. `quoted` tells that it is text whose names are looked up late. */
+/** The meaning of an annotation. `quoted`: it is text whose names Python looks up late. */
 export function readAnnotation(model: ProjectModel, module: PythonModule, expression: Expression, quoted = false, depth = 0): Reading {
   const plain = (core: Core): Reading => ({ core, primary: false, time: false });
   const read = (inner: Expression, asQuoted = quoted): Reading => readAnnotation(model, module, inner, asQuoted, depth + 1);
@@ -175,7 +175,7 @@ function rootOf(expression: Expression): Expression {
   return at;
 }
 
-/** Follows the last `count` attributes of a dotted expression from a class. */
+/** The meaning of the last `count` attributes of a dotted expression, followed from a class. */
 function followPath(model: ProjectModel, root: ClassModel, expression: Expression, count: number): Core {
   const members: Extract<Expression, { kind: "member" }>[] = [];
   for (let at = expression; at.kind === "member" && members.length < count; at = at.object) members.unshift(at);

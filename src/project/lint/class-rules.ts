@@ -21,7 +21,7 @@ import type { Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 import type { Spans } from "./spans.ts";
 
-/** Checks every feature class by itself, and their namespaces against each other. */
+/** Findings about every feature class by itself, and about their namespaces against each other. */
 export function classFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   const current = model.classes.filter((item) => !isReplaced(item));
   return [

@@ -20,7 +20,7 @@ import type { Spans } from "./spans.ts";
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
-/** Checks the expressions of all modules. */
+/** Findings about the expressions of all modules. */
 export function expressionFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   return [
     ...model.modules.flatMap((module) => new ExpressionLinter(model, module, spans).run()),

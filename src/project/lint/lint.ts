@@ -58,7 +58,7 @@ export interface ReadFile {
  */
 const LARGEST_FILE = 1_048_576;
 
-/** Lints a project's files. Never throws; the findings are in the order of file and line. */
+/** The findings about a project's files, in the order of file and line. Never throws. */
 export function lintStatically(input: LintInput): Diagnostic[] {
   return readProjectText(input).diagnostics;
 }
@@ -97,7 +97,10 @@ export function readProjectText(input: LintInput): ProjectText {
   return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph, model };
 }
 
-/** Reads one Python file, unless it is known with this text. Never throws. */
+/**
+ * The content and the findings of one Python file; a file in `known` with the same text is not read
+ * again. Never throws.
+ */
 export function readPythonFile(path: string, text: string, { known, runtime }: Pick<LintInput, "known" | "runtime">): ReadFile {
   const before = known?.get(path);
   const read = before?.text === text ? before : { text, ...readFile(path, text, runtime) };

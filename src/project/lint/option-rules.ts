@@ -31,7 +31,7 @@ const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
 /** Characters of a value that a message shows. */
 const SHOWN_VALUE = 60;
 
-/** Checks the keywords of a call. */
+/** Findings about the keywords of a call. */
 export function optionFindings(module: PythonModule, spans: Spans, owner: string, kind: OptionOwner, call: Arguments): Diagnostic[] {
   return call.keywords.flatMap((keyword) => {
     const problem = CHECKS[kind][keyword.name]?.(keyword.value);

@@ -34,7 +34,7 @@ const SQL_CURE: Readonly<Record<Field, string>> = {
   tags: "write '-- tags: [a, b]' in its header",
 };
 
-/** Checks the metadata of a graph's features and resolvers. */
+/** Findings about the metadata of a graph's features and resolvers. */
 export function policyFindings(graph: Graph, policy: MetadataPolicy): Diagnostic[] {
   const features = policy.feature ? graph.featureSets.flatMap((set) => set.features) : [];
   return [

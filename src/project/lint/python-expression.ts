@@ -57,8 +57,8 @@ const LONGEST_QUOTED = 2000;
 const PUNCTUATION = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp", "*", "**"]);
 
 /**
- * Reads a node. `shift` is added to offsets: the text of a quoted annotation stands elsewhere in
- * the file.
+ * The expression of a node. `shift` is added to offsets: the text of a quoted annotation is
+ * elsewhere in the file.
  */
 export function readExpression(node: PythonNode, text: string, shift = 0, depth = 0): Expression {
   const range = { from: node.from + shift, to: node.to + shift };
@@ -135,7 +135,7 @@ function significant(node: PythonNode): PythonNode[] {
   return found;
 }
 
-/** Reads an `ArgList`. */
+/** The arguments of an `ArgList`. */
 export function readArguments(list: PythonNode, text: string, shift = 0, depth = 0): Arguments {
   const positional: Expression[] = [];
   const keywords: Keyword[] = [];

@@ -95,7 +95,9 @@ export interface PythonModule {
 
 const DYNAMIC = /\b(?:globals|exec|eval|setattr|__getattr__|vars|import_module|__import__|type)\s*\(|sys\.modules/;
 
-/** Reads a file that has no syntax error. `text` and `parseable` have the same offsets. */
+/**
+ * The definitions of a file without syntax errors. `text` and `parseable` have the same offsets.
+ */
 export function readPythonModule(path: string, text: string, parseable: string): PythonModule {
   const tree = parser.parse(parseable);
   let hasErrors = false;
@@ -295,7 +297,7 @@ export interface BoundImports {
   readonly star?: string;
 }
 
-/** Reads an import statement of the file with that path, which relative imports start from. */
+/** The names that an import statement binds; relative imports start from the path of the file. */
 export function readImports(node: PythonNode, path: string, text: string): BoundImports {
   const words: string[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling)

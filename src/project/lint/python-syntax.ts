@@ -31,7 +31,7 @@ const NEEDS_RIGHT = new Set("= == != < > <= >= += -= *= /= //= %= &= |= ^= >>= <
 const NO_OPERAND = new Set(") ] } , : = == != <= >= += -= *= /= //= %= &= |= ^= >>= <<= / // % ^ & | << >>".split(" "));
 const ENDS_YIELD = new Set(") ] } , : = ;".split(" "));
 
-/** Checks a file. Never throws. */
+/** The syntax of a file. Never throws. */
 export function checkPythonSyntax(text: string): PythonSyntax {
   const read = tokenizePython(text);
   const problem = read.problem ?? findProblem(read.tokens);

@@ -52,7 +52,7 @@ class Refused extends Error {
   }
 }
 
-/** Reads a file. Never throws. */
+/** The tokens of a file, up to its first syntax error. Never throws. */
 export function tokenizePython(text: string): PythonTokens {
   const reader = new PythonTokenizer(text);
   try {

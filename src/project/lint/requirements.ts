@@ -28,7 +28,7 @@ const DRIVERS: Readonly<Record<string, Driver>> = {
 };
 
 /**
- * Checks the sources that the project makes.
+ * Findings about the drivers of the sources that the project makes.
  * @param requirements text of the requirements file; undefined when the environment names none
  */
 export function requirementFindings(model: ProjectModel, spans: Spans, requirements: string | undefined): Diagnostic[] {

@@ -19,8 +19,8 @@ interface Input {
 }
 
 /**
- * Checks every resolver by itself, their names against each other, and the features that named
- * queries name.
+ * Findings about every resolver by itself, about their names against each other, and about the
+ * features that named queries name.
  */
 export function resolverFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   return [
