@@ -196,7 +196,7 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
         return [
           finding(AMBIGUOUS_RESOLVERS.both({ first: first.name, second: second.name, features: both, why }), second.span, {
             related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
-            hint: `Give one of them a tag or an environment, ${totalCure(first, second)}or remove one.`,
+            hint: `Give one of them a tag or an environment, ${totalAdvice(first, second)}or remove one.`,
           }),
         ];
       }
@@ -215,7 +215,7 @@ function isPartialScan({ resolver }: Step): boolean {
 /**
  * Advice about `total` for two resolvers; only those that give rows, and SQL files, may have it.
  */
-function totalCure(first: Step, second: Step): string {
+function totalAdvice(first: Step, second: Step): string {
   if (isTotal(first.resolver)) return "take `total` from one that has not all rows, ";
   const isScan = ({ resolver }: Step) => resolver?.outputShape === OutputShape.ROWS || resolver?.body.case === "sql";
   return isScan(first) || isScan(second) ? "mark the one that has all rows with `total`, " : "";

@@ -13,7 +13,7 @@ import { scalarText } from "../yaml-tree.ts";
 import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
 import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
-import type { Knowledge, SqlFile } from "./link.ts";
+import type { Completeness, SqlFile } from "./link.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
@@ -36,7 +36,7 @@ export class SqlFileLinker {
   constructor(
     readonly file: SqlFile,
     readonly index: GraphIndex,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
   ) {
     this.#header = readHeader(file.text);
     this.#report = new FileReport(new LineMap(file.path, file.text), this.#header.bodyStart);
@@ -55,8 +55,8 @@ export class SqlFileLinker {
     if (!source && this.#mayMiss("source")) this.#missing("source", "the data source it reads, for example `-- source: pg`");
     const dialect = source ? dialectOf(source, this.index.graph) : undefined;
     const list = selectList(report.body, dialect);
-    const parameters = new PlaceholderReader(report, this.index, this.known, set).read(dialect);
-    const reader = new ColumnReader(report, this.known, list, settings.fields ?? []);
+    const parameters = new PlaceholderReader(report, this.index, this.completeness, set).read(dialect);
+    const reader = new ColumnReader(report, this.completeness, list, settings.fields ?? []);
     const isQuery = reader.checkStatement();
     const nameSpan = this.#nameSpan();
     if (!set || !isQuery) return { resolver: undefined, diagnostics: report.findings, nameSpan };
@@ -196,7 +196,7 @@ export class SqlFileLinker {
       return undefined;
     }
     const set = this.index.set(written);
-    if (!set && this.known.allClasses) {
+    if (!set && this.completeness.allClasses) {
       const names = [...this.index.sets.values()].map((known) => known.className).sort();
       const candidates = /[A-Z]/.test(written) ? names : [...this.index.sets.keys()];
       const problem = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });

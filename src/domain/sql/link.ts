@@ -22,7 +22,7 @@ export interface SqlFile {
  * complete unless its findings say otherwise; a graph made from Python text alone may be incomplete
  * in parts.
  */
-export interface Knowledge {
+export interface Completeness {
   /** Whether a class that is not in the graph does not exist. */
   readonly allClasses: boolean;
   /** Whether the features of a class in the graph are all that it has. */
@@ -37,17 +37,17 @@ export interface Knowledge {
 export function linkSqlFiles(
   files: readonly SqlFile[],
   graph: Graph,
-  knowledge?: Knowledge,
+  completeness?: Completeness,
 ): { resolvers: Resolver[]; diagnostics: Diagnostic[] } {
   const index = new GraphIndex(graph);
-  const known = knowledge ?? { allClasses: !index.isPartial, allFeatures: () => true };
+  const complete = completeness ?? { allClasses: !index.isPartial, allFeatures: () => true };
   const resolvers: Resolver[] = [];
   const diagnostics: Diagnostic[] = [];
   const taken = new Map<string, Span | undefined>();
   for (const resolver of graph.resolvers) taken.set(resolver.fqn, resolver.span);
   for (const file of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
     if (!isSqlFile(file.path)) continue;
-    const linked = new SqlFileLinker(file, index, known).link();
+    const linked = new SqlFileLinker(file, index, complete).link();
     diagnostics.push(...linked.diagnostics);
     const fqn = sqlResolverFqn(file.path);
     if (taken.has(fqn)) {

@@ -8,7 +8,7 @@ import { BAD_HEADER, BAD_SELECT_LIST, STAR_COLUMNS } from "../rules/sql-files.ts
 import { entryOf, type YamlNode } from "../yaml-tree.ts";
 import { featureOfColumn, noSuchOutput } from "./columns.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Knowledge } from "./link.ts";
+import type { Completeness } from "./link.ts";
 import type { SelectItem, SelectList } from "./select-list.ts";
 import type { SqlSettings } from "./settings.ts";
 
@@ -20,7 +20,7 @@ export class ColumnReader {
 
   constructor(
     readonly report: FileReport,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
     readonly list: SelectList,
     readonly fields: NonNullable<SqlSettings["fields"]>,
   ) {}
@@ -83,7 +83,7 @@ export class ColumnReader {
     const wanted = target?.feature ?? item.name;
     const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
     if (feature?.kind.case !== "scalar") {
-      if (!this.known.allFeatures(set.namespace)) return;
+      if (!this.completeness.allFeatures(set.namespace)) return;
       if (wanted === undefined || (!target && item.derived && !feature)) report.addInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
       else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
       else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
@@ -114,7 +114,7 @@ export class ColumnReader {
         const span = report.lines.span(keyStart, keyEnd);
         if (feature?.kind.case === "scalar")
           this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn, span }));
-        else if (this.known.allFeatures(set.namespace))
+        else if (this.completeness.allFeatures(set.namespace))
           report.add(noSuchOutput(field.feature, set, report.lines.span(field.start, field.end)));
         continue;
       }

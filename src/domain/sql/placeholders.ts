@@ -13,7 +13,7 @@ import type { BrokenPath, GraphIndex } from "../graph-index.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_PLACEHOLDER } from "../rules/sql-files.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Knowledge } from "./link.ts";
+import type { Completeness } from "./link.ts";
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 const SHOWN_NAME = 60;
@@ -29,7 +29,7 @@ export class PlaceholderReader {
   constructor(
     readonly report: FileReport,
     readonly index: GraphIndex,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
     /** The class that the file resolves, if that is known. */
     readonly set: FeatureSet | undefined,
   ) {}
@@ -98,7 +98,7 @@ export class PlaceholderReader {
   }
 
   #broken(written: string, { within, segment, index }: BrokenPath): BadPlaceholder | "not known" {
-    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return "not known";
+    if (within ? !this.completeness.allFeatures(within.namespace) : !this.completeness.allClasses) return "not known";
     const placeholder = `\${${written}}`;
     if (!within && index > 0) return { problem: BAD_PLACEHOLDER.throughValue({ placeholder }) };
     const names = within ? within.features.map((feature) => feature.name) : [...this.index.sets.keys(), "now"];

@@ -20,7 +20,7 @@ type Denotation =
   | { readonly kind: "rows"; readonly owner: ClassModel };
 
 /** The context of a node. */
-interface Surroundings {
+interface NodeContext {
   /** The names of the file, and over them those that the functions around import. */
   readonly module: PythonModule;
   /** Names that functions around bind, with the class whose rows they hold. */
@@ -105,52 +105,52 @@ class OccurrenceReader {
     this.found.push({ symbol, path: this.module.path, from, to, nameKind, isDefinition });
   }
 
-  #visit(node: PythonNode, around: Surroundings): Denotation | undefined {
+  #visit(node: PythonNode, context: NodeContext): Denotation | undefined {
     switch (node.name) {
       case "PropertyName":
       case "Comment":
         return undefined;
       case "ImportStatement":
-        return this.#import(node, around);
+        return this.#import(node, context);
       case "VariableName":
-        return this.#name(node, around);
+        return this.#name(node, context);
       case "String":
-        return this.#string(node, around);
+        return this.#string(node, context);
       case "ParenthesizedExpression":
-        return this.#children(node, around);
+        return this.#children(node, context);
       case "MemberExpression":
-        return this.#member(node, around);
+        return this.#member(node, context);
       case "AttributePattern":
-        return this.#path(node, around);
+        return this.#path(node, context);
       case "CallExpression":
       case "ClassPattern":
-        return this.#call(node, around);
+        return this.#call(node, context);
       case "Decorator":
       case "KeywordPattern":
-        return this.#arguments(node, around);
+        return this.#arguments(node, context);
       case "TypeDef":
-        return this.#children(node, { ...around, isAnnotation: true });
+        return this.#children(node, { ...context, isAnnotation: true });
       case "ClassDefinition":
-        return this.#class(node, around);
+        return this.#class(node, context);
       case "FunctionDefinition":
       case "LambdaExpression":
-        return this.#function(node, around);
+        return this.#function(node, context);
       case "AssignStatement":
-        return this.#assign(node, around);
+        return this.#assign(node, context);
       default:
-        this.#children(node, COMPREHENSION.test(node.name) ? withLocals(around, boundIn(node, around.text)) : around);
+        this.#children(node, COMPREHENSION.test(node.name) ? withLocals(context, boundIn(node, context.text)) : context);
         return undefined;
     }
   }
 
   /** Visits the children; gives the meaning of the last of them. */
-  #children(node: PythonNode, around: Surroundings): Denotation | undefined {
+  #children(node: PythonNode, context: NodeContext): Denotation | undefined {
     let last: Denotation | undefined;
-    for (let child = node.firstChild; child; child = child.nextSibling) last = this.#visit(child, around) ?? last;
+    for (let child = node.firstChild; child; child = child.nextSibling) last = this.#visit(child, context) ?? last;
     return last;
   }
 
-  #import(node: PythonNode, { module, text }: Surroundings): undefined {
+  #import(node: PythonNode, { module, text }: NodeContext): undefined {
     if (node.firstChild?.name !== "from") return;
     const bound = new Map(readImports(node, module.path, text).bound);
     for (let child = node.getChild("import")?.nextSibling; child; child = child.nextSibling) {
@@ -164,15 +164,15 @@ class OccurrenceReader {
     }
   }
 
-  #name(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const { isAnnotation, locals, module, row } = around;
-    const name = textOf(node, around.text);
+  #name(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const { isAnnotation, locals, module, row } = context;
+    const name = textOf(node, context.text);
     if (locals.has(name)) {
       const owner = locals.get(name);
       return owner && { kind: "rows", owner };
     }
     if (name === "_") return row && { kind: "class", owner: row, isRow: true };
-    const range = rangeInFile(node, around);
+    const range = rangeInFile(node, context);
     const found = this.#meaning([name], range, module);
     if (found?.kind !== "names" || !isAnnotation || this.#model.meaning(module, [name]).kind !== "undefined") return found;
     const owner = this.index.onlyClass(name);
@@ -214,24 +214,24 @@ class OccurrenceReader {
     this.#emit(symbol, from, to, written === symbol.name ? "python" : "alias");
   }
 
-  #member(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const object = node.firstChild ? this.#visit(node.firstChild, around) : undefined;
+  #member(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const object = node.firstChild ? this.#visit(node.firstChild, context) : undefined;
     const property = node.getChild("PropertyName");
-    return property ? this.#property(object, property, around) : this.#brackets(node, around, object);
+    return property ? this.#property(object, property, context) : this.#brackets(node, context, object);
   }
 
   /** `pkg.models.User` in a pattern. */
-  #path(node: PythonNode, around: Surroundings): Denotation | undefined {
-    let found = node.firstChild ? this.#visit(node.firstChild, around) : undefined;
-    for (const property of node.getChildren("PropertyName")) found = this.#property(found, property, around);
+  #path(node: PythonNode, context: NodeContext): Denotation | undefined {
+    let found = node.firstChild ? this.#visit(node.firstChild, context) : undefined;
+    for (const property of node.getChildren("PropertyName")) found = this.#property(found, property, context);
     return found;
   }
 
   /** The meaning of a name behind a dot. */
-  #property(object: Denotation | undefined, property: PythonNode, around: Surroundings): Denotation | undefined {
-    const name = textOf(property, around.text);
-    const range = rangeInFile(property, around);
-    if (object?.kind === "names") return this.#meaning([...object.path, name], range, around.module);
+  #property(object: Denotation | undefined, property: PythonNode, context: NodeContext): Denotation | undefined {
+    const name = textOf(property, context.text);
+    const range = rangeInFile(property, context);
+    if (object?.kind === "names") return this.#meaning([...object.path, name], range, context.module);
     if (object?.kind !== "class" && object?.kind !== "feature") return undefined;
     const owner = object.kind === "class" ? object.owner : object.target;
     const field = owner && this.index.attribute(owner, name);
@@ -241,84 +241,84 @@ class OccurrenceReader {
   }
 
   /** `_.flights[_.delay > 15]`, `User.fails["10m"]`, `frame["amount"]`, `DataFrame[User]`. */
-  #brackets(node: PythonNode, around: Surroundings, object: Denotation | undefined): Denotation | undefined {
+  #brackets(node: PythonNode, context: NodeContext, object: Denotation | undefined): Denotation | undefined {
     const written = object?.kind === "names" ? object.path.at(-1) : undefined;
-    if (around.isAnnotation && written === "Literal") return undefined;
-    const row = object?.kind === "feature" && object.isRow && object.target ? object.target : around.row;
+    if (context.isAnnotation && written === "Literal") return undefined;
+    const row = object?.kind === "feature" && object.isRow && object.target ? object.target : context.row;
     let inner: Denotation | undefined;
     for (let child = node.firstChild?.nextSibling; child; child = child.nextSibling) {
-      if (around.isAnnotation && written === "Annotated" && child.name === ",") break;
-      const column = object?.kind === "rows" && child.name === "String" ? this.#column(child, around, object.owner) : false;
-      if (!column) inner = this.#visit(child, { ...around, row }) ?? inner;
+      if (context.isAnnotation && written === "Annotated" && child.name === ",") break;
+      const column = object?.kind === "rows" && child.name === "String" ? this.#column(child, context, object.owner) : false;
+      if (!column) inner = this.#visit(child, { ...context, row }) ?? inner;
     }
     if (object?.kind !== "sdk" || object.name !== "DataFrame") return object;
     return inner?.kind === "class" ? { kind: "rows", owner: inner.owner } : undefined;
   }
 
   /** A column of a DataFrame by its name alone. */
-  #column(node: PythonNode, around: Surroundings, owner: ClassModel): boolean {
-    const string = stringOf(node, around);
+  #column(node: PythonNode, context: NodeContext, owner: ClassModel): boolean {
+    const string = stringOf(node, context);
     const field = string && this.index.queried(owner, string.value);
     if (!string || field?.name === undefined) return false;
     this.#emit(this.index.ofFeature(owner, field), string.from, string.from + field.name.length, "query");
     return true;
   }
 
-  #call(node: PythonNode, around: Surroundings): undefined {
+  #call(node: PythonNode, context: NodeContext): undefined {
     const callee = node.firstChild;
-    const found = callee ? this.#visit(callee, around) : undefined;
+    const found = callee ? this.#visit(callee, context) : undefined;
     const list = callee?.nextSibling;
     const owner = found?.kind === "class" && !found.isRow ? found.owner : undefined;
-    if (list) this.#arguments(list, around, owner, found?.kind === "sdk" && found.name === "NamedQuery");
+    if (list) this.#arguments(list, context, owner, found?.kind === "sdk" && found.name === "NamedQuery");
   }
 
   /** Arguments; the keywords of `User(name="Ada")` are features of the class. */
-  #arguments(node: PythonNode, around: Surroundings, owner?: ClassModel, isQuery = false): undefined {
+  #arguments(node: PythonNode, context: NodeContext, owner?: ClassModel, isQuery = false): undefined {
     let keyword = "";
     for (let child = node.firstChild; child; child = child.nextSibling) {
       const isKeyword = node.name === "KeywordPattern" ? !child.prevSibling : child.nextSibling?.name === "AssignOp";
       if (child.name === ",") keyword = "";
-      if (child.name === "ArgList" || child.name === "KeywordPattern") this.#arguments(child, around, owner);
-      else if (!isKeyword) this.#visit(child, isQuery ? { ...around, isQuery: QUERY_FEATURES.has(keyword) } : around);
+      if (child.name === "ArgList" || child.name === "KeywordPattern") this.#arguments(child, context, owner);
+      else if (!isKeyword) this.#visit(child, isQuery ? { ...context, isQuery: QUERY_FEATURES.has(keyword) } : context);
       else {
-        keyword = textOf(child, around.text);
+        keyword = textOf(child, context.text);
         const field = owner && this.index.attribute(owner, keyword);
-        const { from } = rangeInFile(child, around);
+        const { from } = rangeInFile(child, context);
         if (field) this.#emit(this.index.ofFeature(owner, field), from, from + field.attribute.length, "python");
       }
     }
   }
 
-  #class(node: PythonNode, around: Surroundings): undefined {
+  #class(node: PythonNode, context: NodeContext): undefined {
     const name = node.getChild("VariableName");
     const own = this.index.classesIn(this.module).find(({ definition }) => definition.from === name?.from);
     const isRow = own && this.#model.sdkName(this.module, ["_"]) === "_";
     for (let child = node.firstChild; child; child = child.nextSibling)
-      if (child.name === "Body") this.#children(child, { ...around, row: isRow ? own : undefined });
-      else if (child.name === "ArgList") this.#arguments(child, around);
+      if (child.name === "Body") this.#children(child, { ...context, row: isRow ? own : undefined });
+      else if (child.name === "ArgList") this.#arguments(child, context);
   }
 
   /** A function or a lambda: its parameters and what it binds are names of its body alone. */
-  #function(node: PythonNode, around: Surroundings): undefined {
-    const { module, text } = around;
+  #function(node: PythonNode, context: NodeContext): undefined {
+    const { module, text } = context;
     const locals: Map<string, ClassModel | undefined> = boundIn(node, text);
     const list = node.getChild("ParamList");
     for (let child = list?.firstChild; child; child = child.nextSibling) {
       if (child.name !== "VariableName" || child.prevSibling?.name === "AssignOp") {
-        if (child.name !== "TypeDef") this.#visit(child, around);
+        if (child.name !== "TypeDef") this.#visit(child, context);
         continue;
       }
       const type = child.nextSibling?.name === "TypeDef" ? child.nextSibling : undefined;
-      const found = type && this.#visit(type, around);
+      const found = type && this.#visit(type, context);
       const rows = found?.kind === "rows" ? found.owner : found?.kind === "feature" ? found.target : undefined;
       const name = textOf(child, text);
       locals.set(name, locals.has(name) ? undefined : rows);
     }
     const returns = node.getChild("TypeDef");
-    if (returns) this.#visit(returns, around);
+    if (returns) this.#visit(returns, context);
     const imports = importsIn(node, module.path, text);
     for (const [name] of imports) locals.delete(name);
-    const inner = withLocals(around, locals);
+    const inner = withLocals(context, locals);
     const names = new Map(imports);
     const definitions = module.definitions.filter(({ name }) => !names.has(name));
     const seen = names.size > 0 ? { ...module, imports: new Map([...module.imports, ...names]), definitions } : module;
@@ -326,33 +326,33 @@ class OccurrenceReader {
       if (child.name !== "TypeDef") this.#visit(child, { ...inner, module: seen });
   }
 
-  #assign(node: PythonNode, around: Surroundings): undefined {
+  #assign(node: PythonNode, context: NodeContext): undefined {
     const target = node.firstChild;
     const isField = node.parent?.parent?.name === "ClassDefinition" && target?.name === "VariableName";
-    const exports = !isField && target?.name === "VariableName" && textOf(target, around.text) === "__all__";
+    const exports = !isField && target?.name === "VariableName" && textOf(target, context.text) === "__all__";
     for (let child = isField || exports ? target?.nextSibling : target; child; child = child.nextSibling)
-      if (exports) this.#exports(child, around);
-      else this.#visit(child, around);
+      if (exports) this.#exports(child, context);
+      else this.#visit(child, context);
   }
 
   /** The names in `__all__`. */
-  #exports(node: PythonNode, around: Surroundings): void {
-    const string = node.name === "String" ? stringOf(node, around) : undefined;
-    if (string) this.#meaning([string.value], { from: string.from, to: string.from + string.value.length }, around.module);
-    for (let child = node.firstChild; child; child = child.nextSibling) this.#exports(child, around);
+  #exports(node: PythonNode, context: NodeContext): void {
+    const string = node.name === "String" ? stringOf(node, context) : undefined;
+    if (string) this.#meaning([string.value], { from: string.from, to: string.from + string.value.length }, context.module);
+    for (let child = node.firstChild; child; child = child.nextSibling) this.#exports(child, context);
   }
 
   /** A quoted annotation, or a text that is a whole path of features. */
-  #string(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const string = stringOf(node, around);
+  #string(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const string = stringOf(node, context);
     if (!string || string.value.length > LONGEST_QUOTED) return undefined;
-    if (around.isAnnotation) {
+    if (context.isAnnotation) {
       const lead = string.value.length - string.value.trimStart().length;
       const text = string.value.slice(lead);
       const expression = parser.parse(text).topNode.getChild("ExpressionStatement")?.firstChild;
-      return expression ? this.#visit(expression, { ...around, text, shift: string.from + lead }) : undefined;
+      return expression ? this.#visit(expression, { ...context, text, shift: string.from + lead }) : undefined;
     }
-    if (!around.isQuery && !PATH.test(string.value)) return undefined;
+    if (!context.isQuery && !PATH.test(string.value)) return undefined;
     const owner = this.index.classOf(string.value.split(".")[0] as string);
     const found = owner && pathOccurrences(this.index, this.module.path, string.from, string.value, { owner, nameKind: "query" });
     this.found.push(...(found ?? []));
@@ -370,19 +370,19 @@ function withImport(module: PythonModule, name: string, item: Import): PythonMod
 }
 
 /** The range of a node in its file. */
-function rangeInFile({ from, to }: PythonNode, { shift }: Surroundings): TextRange {
+function rangeInFile({ from, to }: PythonNode, { shift }: NodeContext): TextRange {
   return { from: from + shift, to: to + shift };
 }
 
 /** The value of a plain string literal, and its offset in the file. */
-function stringOf(node: PythonNode, around: Surroundings): { readonly value: string; readonly from: number } | undefined {
-  const [, prefix = "", quote = "", value] = STRING.exec(textOf(node, around.text)) ?? [];
+function stringOf(node: PythonNode, context: NodeContext): { readonly value: string; readonly from: number } | undefined {
+  const [, prefix = "", quote = "", value] = STRING.exec(textOf(node, context.text)) ?? [];
   if (value === undefined || (value.includes("\\") && !/r/i.test(prefix))) return undefined;
-  return { value, from: node.from + around.shift + prefix.length + quote.length };
+  return { value, from: node.from + context.shift + prefix.length + quote.length };
 }
 
-function withLocals(around: Surroundings, locals: ReadonlyMap<string, ClassModel | undefined>): Surroundings {
-  return locals.size > 0 ? { ...around, locals: new Map([...around.locals, ...locals]) } : around;
+function withLocals(context: NodeContext, locals: ReadonlyMap<string, ClassModel | undefined>): NodeContext {
+  return locals.size > 0 ? { ...context, locals: new Map([...context.locals, ...locals]) } : context;
 }
 
 /**

@@ -87,11 +87,11 @@ export function readProjectText(input: LintInput): ProjectText {
   const spans = new Spans();
   findings.push(...classFindings(model, spans), ...resolverFindings(model, spans), ...expressionFindings(model, spans));
   if (!input.skipDrivers) findings.push(...requirementFindings(model, spans, input.requirements));
-  const { graph, knowledge } = staticGraph(model, spans);
+  const { graph, completeness } = staticGraph(model, spans);
   const linked = linkSqlFiles(
     input.files.filter((file) => isSqlFile(file.path)),
     graph,
-    knowledge,
+    completeness,
   );
   graph.resolvers.push(...linked.resolvers);
   return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph, model };

@@ -12,7 +12,7 @@ import {
   type ResolverSchema,
   SourceKind,
 } from "../../../gen/svc/v1/graph_pb.ts";
-import type { Knowledge } from "../../domain/sql/link.ts";
+import type { Completeness } from "../../domain/sql/link.ts";
 import { readAnnotation } from "./annotation.ts";
 import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, type ResolverModel } from "./project-model.ts";
 import type { Arguments, Expression } from "./python-expression.ts";
@@ -28,7 +28,7 @@ const SOURCES: Readonly<Record<string, SourceKind>> = {
 const COMPUTED = "(computed)";
 
 /** The graph and its completeness. Classes whose namespace is computed are left out of it. */
-export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; knowledge: Knowledge } {
+export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; completeness: Completeness } {
   const featureSets: MessageInitShape<typeof FeatureSetSchema>[] = [];
   const open = new Set<string>();
   let allClasses = !model.mayHoldMoreClasses;
@@ -46,7 +46,7 @@ export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; 
     resolvers: model.resolvers.flatMap((resolver) => (resolver.fqn === undefined ? [] : [resolverOf(resolver, resolver.fqn, spans)])),
     sources: sourcesOf(model),
   });
-  return { graph, knowledge: { allClasses, allFeatures: (namespace) => !open.has(namespace) } };
+  return { graph, completeness: { allClasses, allFeatures: (namespace) => !open.has(namespace) } };
 }
 
 function featureSet(model: ProjectModel, item: ClassModel, namespace: string, spans: Spans): MessageInitShape<typeof FeatureSetSchema> {

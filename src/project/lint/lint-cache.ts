@@ -14,7 +14,7 @@ const SVC = sourceFingerprint();
 const LIMITS = { maxBytes: 16 * 1024 * 1024, maxFiles: 64 };
 
 /** The cached findings of one input, kept as a graph that has nothing else. */
-export class KnownLint {
+export class LintCache {
   readonly #cache: ResultCache;
   readonly #key: string;
 
