@@ -1,7 +1,7 @@
 /**
- * Derivability of features: the AND/OR structure of a graph, without regard to any one query. Any
- * provider of a feature is enough, and a provider needs all of its needs. Goals are features by
- * FQN; a path through relations needs the join keys on its way and the feature at its end.
+ * Derivability of features: the AND/OR structure of a graph, without regard to any one query. One
+ * provider of a feature is enough; a provider requires all of its needs. Goals are features by FQN;
+ * a path through relations needs the join keys on its way and the feature at its end.
  */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";

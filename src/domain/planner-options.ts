@@ -15,7 +15,7 @@ export interface PlannerOptions {
   readonly disableCacheWrites: boolean;
   /** Python runs also where a resolver was translated to an expression. */
   readonly disableTranslation: boolean;
-  /** Databases are not asked to leave out rows that filters leave out. */
+  /** Filters are not pushed down to databases. */
   readonly disablePushdown: boolean;
   /** Rows of one call of a Python resolver, at most. */
   readonly maxBatchRows: number;

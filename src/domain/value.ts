@@ -337,7 +337,7 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
   }
 }
 
-/** Floats that JSON has no number for, and the one that it may lose the sign of. */
+/** Floats that JSON has no number for, and -0, whose sign it may lose. */
 const SPECIAL_FLOATS: ReadonlySet<string> = new Set(["NaN", "Infinity", "-Infinity", "-0"]);
 
 /** Whether a date is one that Python's calendar has: year 1 to 9999. */

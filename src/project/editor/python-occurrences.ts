@@ -21,9 +21,9 @@ type Denotation =
 
 /** The context of a node. */
 interface NodeContext {
-  /** The names of the file, and over them those that the functions around import. */
+  /** The names of the file, overlaid by those that enclosing functions import. */
   readonly module: PythonModule;
-  /** Names that functions around bind, with the class whose rows they hold. */
+  /** Names that enclosing functions bind, with the class whose rows they hold. */
   readonly locals: ReadonlyMap<string, ClassModel | undefined>;
   /** The class whose row `_` is. */
   readonly row: ClassModel | undefined;
