@@ -87,8 +87,8 @@ export function typeExpression(expression: Expression, scope: ExpressionScope, s
 class TypeChecker {
   readonly diagnostics: Diagnostic[] = [];
 
-  type(expression: Expression, scope: ExpressionScope, around: Span | undefined): TypedExpression | undefined {
-    const span = expression.span ?? around;
+  type(expression: Expression, scope: ExpressionScope, enclosing: Span | undefined): TypedExpression | undefined {
+    const span = expression.span ?? enclosing;
     const { node } = expression;
     switch (node.case) {
       case "literal":
