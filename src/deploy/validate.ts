@@ -178,8 +178,8 @@ async function readFiles(context: Context, project: Project, environment: Projec
  * The findings of the static lint, which are taken from an earlier run when the input is the same.
  */
 async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
-  const [{ KnownLint }, folder] = await Promise.all([import("../project/lint/known-lint.ts"), context.python().cacheFolder()]);
-  const known = new KnownLint(join(folder, "lint"), input);
+  const [{ LintCache }, folder] = await Promise.all([import("../project/lint/lint-cache.ts"), context.python().cacheFolder()]);
+  const known = new LintCache(join(folder, "lint"), input);
   const before = known.get();
   if (before) return before;
   const found = (await import("../project/lint/lint.ts")).lintStatically(input);

@@ -1,4 +1,4 @@
-/** Finding the names that a user may have meant. */
+/** Names that a user may have meant. */
 
 /**
  * Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and

@@ -1,7 +1,7 @@
 /** Strongly connected components of directed graphs, by Tarjan's algorithm. */
 
 /**
- * The strongly connected components that hold a circle, by node: in each, every node leads to every
+ * The strongly connected components that hold a cycle, by node: in each, every node leads to every
  * other. Nodes that do not lead back to themselves are left out. Takes time linear in nodes and
  * edges, and no recursion.
  */

@@ -6,8 +6,8 @@ import { parseDuration } from "./duration.ts";
 export const SCHEDULE_GRAMMAR = 'a cron expression of five fields such as "30 2 * * *", or a duration such as 15m or 1d';
 
 /**
- * When something runs: every so many milliseconds (above zero, finite), or at the times of a cron
- * expression.
+ * The times at which something runs: every so many milliseconds (above zero, finite), or those of a
+ * cron expression.
  */
 export type ScheduleTimes =
   | { readonly everyMs: number }
@@ -43,10 +43,10 @@ const NAMED: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *",
 };
 
-/** A part of a schedule is not understood. */
+/** The error of a schedule that is not understood; its message says what is wrong. */
 class NotUnderstood extends Error {}
 
-/** Says what is wrong with a schedule; undefined when it is one. */
+/** The problem of a text that should be a schedule, for messages; undefined when it is one. */
 export function scheduleProblem(text: string): string | undefined {
   try {
     readSchedule(text);
@@ -57,7 +57,7 @@ export function scheduleProblem(text: string): string | undefined {
   }
 }
 
-/** The times of a schedule. Throws what `scheduleProblem` would say of it. */
+/** The times of a schedule. Throws an error with the message that `scheduleProblem` gives. */
 export function readSchedule(text: string): ScheduleTimes {
   const source = text.trim().toLowerCase();
   if (source === "") throw new NotUnderstood("it is empty");

@@ -1,7 +1,7 @@
 /**
- * What can be computed from what: the AND/OR structure of a graph, without regard to any one query.
- * Goals are features by FQN; a path through relations needs the join keys on its way and the
- * feature at its end.
+ * Derivability of features: the AND/OR structure of a graph, without regard to any one query. One
+ * provider of a feature is enough; a provider requires all of its needs. Goals are features by FQN;
+ * a path through relations needs the join keys on its way and the feature at its end.
  */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";
@@ -10,7 +10,7 @@ import { readPaths } from "./expressions/read-paths.ts";
 import { GraphIndex } from "./graph-index.ts";
 import type { Recursion } from "./recursion.ts";
 
-/** One need of a consumer. */
+/** A feature that a step needs. */
 export interface Need {
   /** FQN of the feature at the path's end. */
   readonly feature: string;
@@ -33,14 +33,17 @@ export interface Step {
   /** Absent for an expression. */
   readonly resolver: Resolver | undefined;
   readonly needs: readonly Need[];
-  /** What its optional inputs read. */
-  readonly wishes: readonly Need[];
+  /** Features that its optional inputs read. */
+  readonly optionalNeeds: readonly Need[];
   readonly outputs: readonly string[];
 }
 
-/** What a closure leaves out. */
+/** Options of a closure. */
 export interface ClosureOptions {
-  /** Taken to be underivable: a goal that is being worked on does not help itself. */
+  /**
+   * FQN of a feature that counts as underivable: a goal that is being worked on does not help
+   * itself.
+   */
   readonly without?: string;
   readonly onlineOnly?: boolean;
   /**
@@ -88,7 +91,8 @@ export class Derivation {
   }
 
   /**
-   * What following a path needs; empty for a path that does not exist (a finding of another rule).
+   * The features that following a path needs; empty for a path that does not exist (a finding of
+   * another rule).
    */
   needsOf(path: string): Need[] {
     const resolved = this.index.resolvePath(path);
@@ -122,7 +126,7 @@ export class Derivation {
       before = waiting.length;
       waiting = waiting.filter((step) => {
         if (!step.needs.every((need) => derived.has(need.feature))) return true;
-        if (endless?.steps.has(step) && step.wishes.some((wish) => endless.features.has(wish.feature) && !derived.has(wish.feature)))
+        if (endless?.steps.has(step) && step.optionalNeeds.some((need) => endless.features.has(need.feature) && !derived.has(need.feature)))
           return true;
         for (const output of step.outputs) if (output !== options.without) derived.add(output);
         return false;
@@ -157,7 +161,7 @@ export class Derivation {
   #step(resolver: Resolver): Step {
     const required = new Set(this.pathsOf(resolver, { onlyRequired: true }));
     const needs = [...required].flatMap((path) => this.needsOf(path));
-    const wishes = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
+    const optionalNeeds = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
     if (resolver.body.case === "sql" && resolver.body.value.star) {
       const namespace = resolver.inputs.flatMap((input) =>
         input.kind.case === "feature" ? (input.kind.value.path.split(".")[0] as string) : [],
@@ -167,7 +171,7 @@ export class Derivation {
       if (set) this.#starSets.add(set);
     }
     const { fqn: name, span, outputs } = resolver;
-    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, wishes, outputs };
+    return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, optionalNeeds, outputs };
   }
 
   #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
@@ -175,7 +179,7 @@ export class Derivation {
     const { expression, windowedBase } = feature.kind.value;
     const { fqn, span } = feature;
     const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
-    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, wishes: [], outputs: [fqn] };
+    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, optionalNeeds: [], outputs: [fqn] };
   }
 }
 

@@ -18,9 +18,9 @@ const PART = /(\d+(?:\.\d+)?)\s*(ms|us|w|d|h|m|s)/gy;
 export const DURATION_GRAMMAR = "a duration such as 90s, 5m, 1h30m, 7d or 2w";
 
 /**
- * Reads a duration: numbers with the units w d h m s ms us, joined or separated by blanks, or
- * `infinity`. A bare number is no duration, except `0`. Returns milliseconds, or undefined when the
- * text is not a duration.
+ * The milliseconds of a duration: numbers with the units w d h m s ms us, joined or separated by
+ * blanks, or `infinity`. A bare number is no duration, except `0`. Undefined when the text is not a
+ * duration.
  */
 export function parseDuration(text: string): number | undefined {
   const source = text.trim().toLowerCase();
@@ -42,7 +42,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * Writes milliseconds greedily in d, h, m, s, ms: `7d`, `1h30m`, `1.5ms`; `0s` for zero and
+ * The text of milliseconds, greedily in d, h, m, s, ms: `7d`, `1h30m`, `1.5ms`; `0s` for zero and
  * `infinity` for Infinity. What is below a microsecond is rounded. `parseDuration` reads it back to
  * the same number for whole microseconds; it reads no negative ones, which get a `-`.
  */

@@ -1,21 +1,23 @@
-/** Making findings of lint. */
+/** Findings of lint. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema, type RelatedSpanSchema, Severity, type Span } from "../../gen/svc/v1/error_pb.ts";
-import type { Said } from "./rules/rule.ts";
+import type { RuleProblem } from "./rules/rule.ts";
 
-/** What a finding may carry beside what its rule says, and its place. */
+/** The parts that not every finding has. */
 export interface FindingDetails {
   readonly related?: readonly { readonly span: Span; readonly message: string }[];
   readonly hint?: string;
-  /** What could stand at the finding's place instead, best first. */
+  /** Texts that could replace the finding's span, best first. */
   readonly replacements?: readonly string[];
 }
 
-/** A finding: what a rule says of a place. Without a place it is about the project. */
-export function finding(said: Said, span: Span | undefined, details: FindingDetails = {}): Diagnostic {
-  const { code, label, message } = said;
-  const severity = said.severity === "warning" ? Severity.WARNING : Severity.ERROR;
+/**
+ * A finding: a problem that a rule states, with its span. Without a span it is about the project.
+ */
+export function finding(problem: RuleProblem, span: Span | undefined, details: FindingDetails = {}): Diagnostic {
+  const { code, label, message } = problem;
+  const severity = problem.severity === "warning" ? Severity.WARNING : Severity.ERROR;
   const related = (details.related ?? []) as MessageInitShape<typeof RelatedSpanSchema>[];
   const { hint = "", replacements = [] } = details;
   return create(DiagnosticSchema, { severity, code, span, message, label, hint, related, replacements: [...replacements] });
@@ -27,9 +29,9 @@ export function isError(diagnostic: Diagnostic): boolean {
 }
 
 /**
- * Findings of several passes in the order of file, line, column and rule. What a pass says of a
- * rule, file and line that an earlier pass has spoken of already is dropped; within a pass only the
- * very same finding is.
+ * Findings of several passes in the order of file, line, column and rule. A finding is dropped when
+ * an earlier pass has one of the same rule, file and line; within a pass only repetitions are
+ * dropped.
  */
 export function mergeFindings(...passes: readonly (readonly Diagnostic[])[]): Diagnostic[] {
   const merged: Diagnostic[] = [];

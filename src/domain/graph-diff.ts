@@ -1,6 +1,6 @@
 /**
- * What a graph changes against another: resolvers and features that are added, changed or removed,
- * with the changes in words.
+ * The difference of two graphs: resolvers and features that are added, changed or removed, with the
+ * changes in words.
  */
 
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
@@ -28,7 +28,9 @@ export interface ResolverVersions {
   readonly after: ReadonlyMap<string, number>;
 }
 
-/** Compares two graphs; without a first one everything is added. Lists are sorted by FQN. */
+/**
+ * The difference of two graphs; without a first one everything is added. Lists are sorted by FQN.
+ */
 export function diffGraphs(before: Graph | undefined, after: Graph, versions: ResolverVersions): DeploymentDiff {
   return create(DeploymentDiffSchema, {
     resolvers: diffResolvers(before?.resolvers ?? [], after.resolvers, versions),
@@ -42,9 +44,9 @@ export function featuresOf(graph: Graph | undefined): Feature[] {
 }
 
 /**
- * Features whose cached values are those of resolvers that a deployment of `after` changes or
- * replaces: what was computed before is served until it is as old as `max_staleness`. Features that
- * are new have no values yet.
+ * Features with cached values of resolvers that a deployment of `after` changes or replaces: the
+ * old values are served until they are as old as `max_staleness`. New features have no values yet
+ * and are left out.
  */
 export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after: Graph): Feature[] {
   const changed = new Set(resolvers.filter(({ oldVersion, newVersion }) => oldVersion !== newVersion).map(({ fqn }) => fqn));
@@ -67,13 +69,13 @@ function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], 
 function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
   if (!old || !now) return false;
   if (old.sourceSha256 !== now.sourceSha256) return false;
-  return sameButPlaces(old, now) || equalBytes(bareResolver(old), bareResolver(now));
+  return sameButSpans(old, now) || equalBytes(bareResolver(old), bareResolver(now));
 }
 
 /**
- * What a resolver says, wherever it stands in its file. Why it is not translated follows from its
- * source. What the database adds to a `select *` does not count: it is known only once it was
- * asked.
+ * The encoded content of a resolver, wherever its text is in the file. Left out are the reason why
+ * it is not translated, which follows from the source, and what the database adds to a `select *`,
+ * which is known only after the database was asked.
  */
 function bareResolver(resolver: Resolver): Uint8Array {
   const bare = withoutSpans({ ...resolver, untranslated: "" });
@@ -86,11 +88,11 @@ function bareResolver(resolver: Resolver): Uint8Array {
 }
 
 /**
- * Whether two messages, or parts of them, hold the same members apart from the places where things
- * are written. It is quick and may say no of what is the same, such as a member that is absent in
- * one and has its default in the other.
+ * Whether two messages, or parts of them, have equal members apart from spans. The test is quick
+ * and may say no of equal ones, such as when a member is absent in one and has its default in the
+ * other.
  */
-function sameButPlaces(one: unknown, other: unknown): boolean {
+function sameButSpans(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (one instanceof Uint8Array || other instanceof Uint8Array)
@@ -102,14 +104,14 @@ function sameButPlaces(one: unknown, other: unknown): boolean {
 }
 
 function sameMember(one: unknown, other: unknown): boolean {
-  return sameButPlaces(one, other) || (isPlace(one) && isPlace(other));
+  return sameButSpans(one, other) || (isSpan(one) && isSpan(other));
 }
 
-function isPlace(part: unknown): boolean {
+function isSpan(part: unknown): boolean {
   return isMessage(part, SpanSchema);
 }
 
-/** A copy of a message, or of what it consists of, without the places where things are written. */
+/** A copy of a message, or of a part of one, without spans. */
 function withoutSpans<T>(part: T): T {
   if (typeof part !== "object" || part === null || part instanceof Uint8Array) return part;
   if (Array.isArray(part)) return part.map(withoutSpans) as T;
@@ -127,7 +129,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
-  if (sameButPlaces(old, now)) return [];
+  if (sameButSpans(old, now)) return [];
   if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
   const facts = [factsOf(old), factsOf(now)] as const;
   const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {

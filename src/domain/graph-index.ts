@@ -1,4 +1,4 @@
-/** Looking things up in a graph. */
+/** Look-up of classes, features and paths in a graph. */
 
 import type { Feature, FeatureSet, Graph } from "../../gen/svc/v1/graph_pb.ts";
 
@@ -25,13 +25,10 @@ export interface BrokenPath {
   readonly within: FeatureSet | undefined;
 }
 
-/**
- * Names that are known whatever else is: findings 101 to 103 say that a part of the project was not
- * read.
- */
+/** Codes of findings that say that a part of the project could not be read. */
 const UNREAD_CODES = new Set([101, 102, 103, 191]);
 
-/** A graph by name. */
+/** A graph with look-up by names. */
 export class GraphIndex {
   readonly sets = new Map<string, FeatureSet>();
   readonly features = new Map<string, Feature>();
@@ -57,7 +54,7 @@ export class GraphIndex {
     return this.#byClass.get(name) ?? this.sets.get(name);
   }
 
-  /** Follows a dotted path from a namespace (or class name) through relations. */
+  /** The feature that a dotted path from a namespace (or class name) leads to through relations. */
   resolvePath(path: string): FoundPath | BrokenPath {
     const segments = path.split(".");
     const root = this.set(segments[0] as string);

@@ -1,22 +1,22 @@
 /**
  * Rules about the graph as a whole, once the SQL files are linked.
  *
- * A query may give any feature as an input, through relations too. So a feature that nothing
- * computes is no mistake in itself; what is, by rule:
+ * A query may give any feature as an input, through relations too, so a feature that nothing
+ * computes is no mistake in itself. The rules:
  * - 160 error: a named query that names its inputs asks for a feature that cannot be computed from
  *   them (nor from the primary keys of its root class). Warning: a resolver reads a feature through
  *   a relation that nothing computes: only queries that give it can run the resolver.
- * - 161 error: features that are computed only from each other, so that every way to one of them
- *   goes in a circle, and no named query gives one. Where the circle goes through relations, from
- *   row to row, defaults and optional inputs do not end it.
+ * - 161 error: features that are computed only from each other, in a cycle, and no named query
+ *   gives one. Where the cycle goes through relations, from row to row, defaults and optional
+ *   inputs do not end it.
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment,
  *   tag or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
  * - 165 warning: a resolver has a schedule, which nothing runs.
- * - 170 error: a named query has a planner option that there is not, or a value that it cannot
- *   have: no query by that name could be planned.
+ * - 170 error: a named query has an unknown planner option, or a bad value of one: no query by that
+ *   name could be planned.
  */
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
@@ -36,9 +36,7 @@ import {
   UNUSED_FEATURE,
 } from "./rules/graph.ts";
 
-/**
- * Checks a linked graph. Silent while parts of the project could not be read (findings 101 to 103).
- */
+/** Findings about a linked graph; none while parts of the project could not be read. */
 export function checkGraph(graph: Graph): Diagnostic[] {
   const derivation = new Derivation(graph);
   if (derivation.index.isPartial) return [];
@@ -55,19 +53,19 @@ export function checkGraph(graph: Graph): Diagnostic[] {
   ]);
 }
 
-/** 161. */
+/** Rule 161: features that are computed only from each other. */
 function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; features: Set<string> } {
   const given = [...derivation.index.features.values()]
     .filter((feature) => !derivation.providers.has(feature.fqn))
     .map((feature) => feature.fqn);
-  const asked = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
+  const queryInputs = derivation.graph.namedQueries.flatMap((query) => query.inputs.flatMap((path) => givenBy(derivation, path)));
   const recursion = findRecursion(derivation);
-  const derived = derivation.closure([...given, ...asked], { endless: recursion });
+  const derived = derivation.closure([...given, ...queryInputs], { endless: recursion });
   const stuck = new Map<string, { next: string[]; via: Step }>();
   for (const [fqn, steps] of derivation.providers) {
     if (derived.has(fqn)) continue;
     const next = steps.flatMap((step) => {
-      const needs = recursion.steps.has(step) ? [...step.needs, ...step.wishes] : step.needs;
+      const needs = recursion.steps.has(step) ? [...step.needs, ...step.optionalNeeds] : step.needs;
       return needs.map((need) => need.feature).filter((need) => !derived.has(need));
     });
     const via = steps[0] as Step;
@@ -105,7 +103,7 @@ function findCycles(derivation: Derivation): { diagnostics: Diagnostic[]; featur
   return { diagnostics, features: onCycle };
 }
 
-/** 160 for named queries that name their inputs. */
+/** Rule 160 about named queries that name their inputs. */
 function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>): Diagnostic[] {
   return derivation.graph.namedQueries.flatMap((query) => {
     if (query.inputs.length === 0) return [];
@@ -119,7 +117,7 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
       const [provider] = derivation.providers.get(missing) ?? [];
       const reason = provider && `its ${provider.resolver ? "resolver cannot run" : "expression cannot be computed"}`;
       const cause = reason ?? `no resolver or default computes ${named}`;
-      const said = NOT_COMPUTABLE.query({
+      const problem = NOT_COMPUTABLE.query({
         query: queryName(query),
         output: readableName(output),
         chain: needs,
@@ -127,7 +125,7 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
         missing: named,
       });
       return [
-        finding(said, query.span, {
+        finding(problem, query.span, {
           related: relatedFeature(derivation, missing),
           hint: `Add a resolver or a default for ${named}, or take it into the query's inputs.`,
         }),
@@ -137,8 +135,8 @@ function namedQueryFindings(derivation: Derivation, onCycle: ReadonlySet<string>
 }
 
 /**
- * The way from a feature that cannot be computed to one for which nothing is left; undefined when
- * it can be computed.
+ * The missing features from a path that cannot be computed to the first cause; undefined when it
+ * can be computed.
  */
 function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path: string): string[] | undefined {
   const chain: string[] = [];
@@ -151,13 +149,19 @@ function missingChain(derivation: Derivation, derived: ReadonlySet<string>, path
   }
 }
 
-/** 160 as a warning: a feature read through a relation that nothing computes. */
+/** Rule 160 as a warning: a feature read through a relation that nothing computes. */
 function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
-  const asked = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
+  const queryInputs = new Set(derivation.graph.namedQueries.flatMap((query) => query.inputs.map((path) => endOf(derivation, path))));
   return derivation.steps.flatMap((step) =>
     step.needs.flatMap((need) => {
       const feature = derivation.index.features.get(need.feature);
-      if (!need.foreign || !feature || derivation.hasProvider(feature) || derivation.isPrimary(need.feature) || asked.has(need.feature))
+      if (
+        !need.foreign ||
+        !feature ||
+        derivation.hasProvider(feature) ||
+        derivation.isPrimary(need.feature) ||
+        queryInputs.has(need.feature)
+      )
         return [];
       const needed = readableName(need.feature);
       return [
@@ -170,9 +174,9 @@ function foreignNeedFindings(derivation: Derivation): Diagnostic[] {
   );
 }
 
-/** 162. */
+/** Rule 162: two online resolvers give the same feature. */
 function ambiguityFindings(derivation: Derivation): Diagnostic[] {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return [...derivation.providers].flatMap(([fqn, steps]) => {
     const online = steps.filter((step) => step.isOnline);
     if (online.length < 2 || online.some((step) => !step.resolver)) return [];
@@ -181,9 +185,9 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
     for (const [position, first] of runnable.entries())
       for (const second of runnable.slice(position + 1)) {
         const pair = `${first.name} ${second.name}`;
-        if (areSeparate(first.resolver, second.resolver) || said.has(pair)) continue;
+        if (areSeparate(first.resolver, second.resolver) || reported.has(pair)) continue;
         if (derivation.isPrimary(fqn) && [first, second].every(isPartialScan)) continue;
-        said.add(pair);
+        reported.add(pair);
         const both = first.outputs
           .filter((output) => second.outputs.includes(output))
           .map(readableName)
@@ -192,7 +196,7 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
         return [
           finding(AMBIGUOUS_RESOLVERS.both({ first: first.name, second: second.name, features: both, why }), second.span, {
             related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
-            hint: `Give one of them a tag or an environment, ${totalCure(first, second)}or remove one.`,
+            hint: `Give one of them a tag or an environment, ${totalAdvice(first, second)}or remove one.`,
           }),
         ];
       }
@@ -209,9 +213,9 @@ function isPartialScan({ resolver }: Step): boolean {
 }
 
 /**
- * What `total` can do about two resolvers: only those that give rows, and SQL files, may have it.
+ * Advice about `total` for two resolvers; only those that give rows, and SQL files, may have it.
  */
-function totalCure(first: Step, second: Step): string {
+function totalAdvice(first: Step, second: Step): string {
   if (isTotal(first.resolver)) return "take `total` from one that has not all rows, ";
   const isScan = ({ resolver }: Step) => resolver?.outputShape === OutputShape.ROWS || resolver?.body.case === "sql";
   return isScan(first) || isScan(second) ? "mark the one that has all rows with `total`, " : "";
@@ -230,7 +234,7 @@ function areSeparate(first: Resolver | undefined, second: Resolver | undefined):
   return left.size !== right.size || [...left].some((tag) => !right.has(tag));
 }
 
-/** 163. */
+/** Rule 163: features that nothing computes and nothing uses. */
 function orphanFindings(derivation: Derivation): Diagnostic[] {
   const used = new Set<string>();
   const use = (path: string): void => {
@@ -259,7 +263,7 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
   });
 }
 
-/** 164. */
+/** Rule 164: features that only offline resolvers compute. */
 function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   const isOfflineOnly = (fqn: string): boolean => {
     const feature = derivation.index.features.get(fqn);
@@ -292,7 +296,7 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
   return [...resolvers, ...queries];
 }
 
-/** 165. */
+/** Rule 165: schedules. */
 function scheduleFindings({ graph }: Derivation): Diagnostic[] {
   return graph.resolvers.flatMap(({ fqn, schedule, span }) => {
     if (schedule === "") return [];
@@ -301,7 +305,7 @@ function scheduleFindings({ graph }: Derivation): Diagnostic[] {
   });
 }
 
-/** 170 for planner options. */
+/** Rule 170 about planner options. */
 function plannerOptionFindings({ graph }: Derivation): Diagnostic[] {
   return graph.namedQueries.flatMap((query) =>
     readPlannerOptions(query.plannerOptions).problems.map((problem) =>
@@ -317,8 +321,8 @@ function unique(needs: readonly Need[]): string[] {
 }
 
 /**
- * What a query need not compute when it is given a path: the feature at its end, and the keys on
- * the way to it.
+ * The features that a query need not compute when it is given a path: the one at its end, and the
+ * keys on the way to it.
  */
 function givenBy(derivation: Derivation, path: string): string[] {
   return [endOf(derivation, path), ...derivation.needsOf(path).map((need) => need.feature)];

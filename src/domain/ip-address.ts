@@ -1,4 +1,4 @@
-/** Internet addresses as numbers: which network one is in, and whether it is this machine's own. */
+/** Internet addresses as numbers, with tests for a network and for this machine's own. */
 
 const IPV4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 /** IPv4 addresses are kept as IPv6 ones, `::ffff:a.b.c.d`. */

@@ -1,7 +1,7 @@
 /**
- * Latencies counted in buckets whose width grows with the value: exact below 2,048 units, within
- * 0.1 % beyond, in bounded memory however many are recorded. The unit is the caller's; load tests
- * use microseconds.
+ * Histograms of latencies: buckets whose width grows with the value, exact below 2,048 units,
+ * within 0.1 % beyond, in bounded memory however many values are recorded. The unit is the
+ * caller's; load tests use microseconds.
  */
 
 /** Buckets that each doubling of the value is divided into. */

@@ -1,6 +1,6 @@
 /**
- * Comparing two texts line by line, in the unified format of `diff -u`. Used where the system has
- * no diff tool.
+ * Differences of two texts line by line, in the unified format of `diff -u`. Used where the system
+ * has no diff tool.
  */
 
 /** Lines shown around a change. */

@@ -6,7 +6,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 
-/** A place in a text, 1-based. */
+/** A line and a column of a text, 1-based. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -30,7 +30,7 @@ export class LineMap {
     for (let pair = pairs.exec(text); pair; pair = pairs.exec(text)) this.#halves.push(pair.index + 1);
   }
 
-  /** The place of an offset; offsets outside of the text are taken to its ends. */
+  /** The position of an offset; offsets outside of the text are taken to its ends. */
   position(offset: number): Position {
     const at = Math.min(Math.max(offset, 0), this.text.length);
     const line = countUpTo(this.#starts, at);
@@ -51,7 +51,7 @@ export class LineMap {
   }
 }
 
-/** How many of the ascending `values` are at most `limit`. */
+/** The number of the ascending `values` that are at most `limit`. */
 function countUpTo(values: readonly number[], limit: number): number {
   let low = 0;
   let high = values.length;

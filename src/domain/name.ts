@@ -35,8 +35,8 @@ export function parseWindow(text: string): number | undefined {
 }
 
 /**
- * Rewrites a readable window at the end of a name to the raw one; other names, and windows that are
- * none, stay.
+ * The name with a readable window at its end made raw; other names, and windows that are none,
+ * stay.
  */
 export function rawName(name: string): string {
   const at = name.endsWith("]") ? name.lastIndexOf("[") : -1;
@@ -46,7 +46,7 @@ export function rawName(name: string): string {
 }
 
 /**
- * Rewrites a raw window at the end of a name to the readable one: `user.fails__600__` is
+ * The name with a raw window at its end made readable: `user.fails__600__` becomes
  * `user.fails[10m]`. Other names stay.
  */
 export function readableName(name: string): string {
@@ -57,7 +57,9 @@ export function readableName(name: string): string {
   return `${name.slice(0, match.index)}[${ms === ALL_WINDOW_MS ? "all" : formatDuration(ms)}]`;
 }
 
-/** Orders names as people expect: by text, and the windows of one feature by their length. */
+/**
+ * The order of names as people expect it: by text, and the windows of one feature by their length.
+ */
 export function compareNames(left: string, right: string): number {
   const [a, b] = [RAW_WINDOW.exec(left), RAW_WINDOW.exec(right)];
   const [leftBase, rightBase] = [left.slice(0, a?.index), right.slice(0, b?.index)];

@@ -1,19 +1,19 @@
-/** A part that is made when it is first wanted. */
+/** Values that are made on first use. */
 
 /**
- * Gives the part; the first call makes it, and the next one again when that failed. Calls that come
- * together wait for one making.
+ * A function that gives the value: the first call makes it, and the next call makes it again when
+ * that failed. Concurrent calls wait for the same value.
  */
 export interface Once<T> {
   (): Promise<T>;
   /**
-   * The part if it was made or is being made, without making it; undefined when nobody wanted it or
-   * it failed.
+   * The value if it was made or is being made, without making it; undefined when it was never
+   * requested or could not be made.
    */
   opened(): Promise<T | undefined>;
 }
 
-/** Makes a part on demand. */
+/** The value that `make` gives, made on first use. */
 export function once<T>(make: () => Promise<T>): Once<T> {
   let made: Promise<T> | undefined;
   const get = (): Promise<T> => {

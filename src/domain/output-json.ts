@@ -12,9 +12,9 @@ export interface JsonOutput {
 
 /**
  * The values of an output as plain JSON. Where one of them is an integer beyond 2^53, or a length
- * of time that is no exact number, all of them are text at that place: the values themselves, the
- * items of their lists, or one field of their structs. Rows of a relation whose structs are lists
- * keep the names of their columns: `{"columns": ["id", "price"], "values": [[1, 2], [9.5, 3]]}`.
+ * of time that is no exact number, all of them are text there: the values themselves, the items of
+ * their lists, or one field of their structs. Rows of a relation whose structs are lists keep the
+ * names of their columns: `{"columns": ["id", "price"], "values": [[1, 2], [9.5, 3]]}`.
  */
 export function outputToJson(values: readonly FeatureValue[], { type, isTable }: JsonOutput, form: JsonForm = {}): unknown[] {
   const texts = new Set<DataType>();
@@ -24,7 +24,9 @@ export function outputToJson(values: readonly FeatureValue[], { type, isTable }:
   return values.map((value) => toPlainJson(value, type, whole));
 }
 
-/** Adds the types, in `type`, of which a value is among these that a JSON number cannot hold. */
+/**
+ * Adds to `texts` the types within `type` that have a value here which a JSON number cannot hold.
+ */
 function findTexts(value: FeatureValue, type: DataType, form: JsonForm, texts: Set<DataType>): void {
   const { kind } = type;
   if (typeof value === "bigint" && primitiveOf(type) === PrimitiveType.INT64) {
@@ -63,7 +65,7 @@ const PRIMITIVES: Readonly<Record<PrimitiveType, string>> = {
   [PrimitiveType.JSON]: "json",
 };
 
-/** A type as `QueryMeta.types` in `query.proto` says that JSON has it. */
+/** A type as JSON, as `QueryMeta.types` in `query.proto` defines it. */
 export function typeToJson(type: DataType | undefined): unknown {
   switch (type?.kind.case) {
     case "list":

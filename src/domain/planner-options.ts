@@ -1,11 +1,11 @@
 /**
- * Planner options: what a query, or a named query, can tell the planner. `PLANNER_OPTIONS` is the
- * one table of them: flags' help, errors and the planner read it.
+ * Planner options of queries and named queries. `PLANNER_OPTIONS` is the one table of them: flags'
+ * help, errors and the planner read it.
  */
 
 import { didYouMean } from "./closest.ts";
 
-/** What the planner and the executor are told. */
+/** The values of all options, for the planner and the executor. */
 export interface PlannerOptions {
   /** Only resolvers that have all of these tags are considered. */
   readonly requiredResolverTags: readonly string[];
@@ -15,7 +15,7 @@ export interface PlannerOptions {
   readonly disableCacheWrites: boolean;
   /** Python runs also where a resolver was translated to an expression. */
   readonly disableTranslation: boolean;
-  /** Databases are not asked to leave out rows that filters leave out. */
+  /** Filters are not pushed down to databases. */
   readonly disablePushdown: boolean;
   /** Rows of one call of a Python resolver, at most. */
   readonly maxBatchRows: number;
@@ -24,7 +24,7 @@ export interface PlannerOptions {
 /** Most rows of one call of a Python resolver. */
 export const MAX_BATCH_ROWS = 1_000;
 
-/** What holds when nothing is said. */
+/** The options of a query that sets none. */
 export const DEFAULT_PLANNER_OPTIONS: PlannerOptions = {
   requiredResolverTags: [],
   disableCacheReads: false,
@@ -36,9 +36,9 @@ export const DEFAULT_PLANNER_OPTIONS: PlannerOptions = {
 
 /** One option. */
 export interface PlannerOption {
-  /** How its values look: `true|false`. */
+  /** The notation of its values: `true|false`. */
   readonly values: string;
-  /** What it does: lower case, no final dot. */
+  /** Its effect: lower case, no final dot. */
   readonly meaning: string;
   /**
    * The options with a value read into them; undefined when the text is no value of this option.
@@ -97,12 +97,11 @@ export function plannerOptionLines(): string[] {
   ]);
 }
 
-/** Unknown options for which others that were meant are looked for. */
+/** Most unknown options for which similar names are looked for. */
 const MAX_GUESSES = 20;
 
 /**
- * Reads options as texts. `problems` has a sentence for each that there is not, or whose value it
- * cannot be.
+ * The options that texts set. `problems` has a sentence for each unknown option and each bad value.
  */
 export function readPlannerOptions(given: Readonly<Record<string, string>>): {
   readonly options: PlannerOptions;

@@ -1,4 +1,4 @@
-/** Values on the wire (`svc.v1.Value`) and in memory (`FeatureValue`), one into the other. */
+/** Conversion of values between the wire (`svc.v1.Value`) and memory (`FeatureValue`). */
 
 import { type DataType, NullValue, PrimitiveType, type StructField, type Value } from "../../gen/svc/v1/value_pb.ts";
 import { durationToMicros, microsToDuration, microsToTimestamp, timestampToMicros } from "./proto-time.ts";

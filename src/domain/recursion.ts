@@ -1,6 +1,6 @@
 /**
- * Which steps of a graph lead to themselves through relations: computing them could go from row to
- * row without end.
+ * Recursion over rows: the steps of a graph that lead to themselves through relations, so that
+ * computing them could go from row to row without end.
  */
 
 import { findComponents } from "./components.ts";
@@ -11,16 +11,16 @@ export interface Recursion {
   readonly steps: ReadonlySet<Step>;
   /** FQNs of the features that they give. */
   readonly features: ReadonlySet<string>;
-  /** FQNs of the relations that the circles go through. */
+  /** FQNs of the relations that the cycles go through. */
   readonly relations: ReadonlySet<string>;
 }
 
 /**
- * Every step in a circle of steps that goes through a relation, whatever else provides the same
+ * Every step in a cycle of steps that goes through a relation, whatever else provides the same
  * features.
  */
 export function findRecursion({ steps, providers, index }: Derivation): Recursion {
-  const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.wishes];
+  const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.optionalNeeds];
   const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);
   const components = findComponents(steps, (step) => [...new Set(next(step))]);
   const relations = new Set<string>();

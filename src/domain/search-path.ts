@@ -1,4 +1,4 @@
-/** Where programs are looked for. */
+/** Folders in which programs are looked for. */
 
 /**
  * The folders of a `PATH`, in order. Relative and empty entries are left out: they would run what

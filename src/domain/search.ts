@@ -1,5 +1,5 @@
 /**
- * Finding names and texts by a pattern that people type: a glob when it has `*` or `?`, else
+ * Search of names and texts by a pattern that people type: a glob when it has `*` or `?`, else
  * letters that occur in order, or words of a text.
  */
 
@@ -55,7 +55,7 @@ const HIT = 1;
 const GAP = -0.2;
 
 /**
- * How well letters fit a name in order: a letter at the start of a word counts most, one that
+ * The score of letters in order in a name: a letter at the start of a word counts most, one that
  * follows the last hit next; letters that are skipped between hits and the rest of the name count
  * against it. Undefined when a letter is missing. The best placement is found, not the first.
  */

@@ -1,4 +1,4 @@
-/** Sizes in words. */
+/** Sizes of files as text for people. */
 
 /** Bytes as `42.7 MB`; below a tenth of one as `15 kB`, and from a thousand on as `1.5 GB`. */
 export function sizeText(bytes: number): string {

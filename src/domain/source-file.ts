@@ -1,6 +1,6 @@
 /**
- * Which files of a project the analyzer reads. Client and server must agree, or what was checked is
- * not what runs.
+ * The files of a project that the analyzer reads. Client and server must agree, or what was checked
+ * is not what runs.
  */
 
 /** Ending of the names of SQL file resolvers. */
@@ -29,8 +29,8 @@ export function isPythonModule(path: string): boolean {
 }
 
 /**
- * The files, of all of a project's, that `PythonToolchain.analyze` is given: Python modules and SQL
- * file resolvers, sorted.
+ * The files of a project that `PythonToolchain.analyze` is given: Python modules and SQL file
+ * resolvers, sorted.
  */
 export function analyzedFiles(paths: Iterable<string>): string[] {
   return [...paths].filter((path) => isPythonModule(path) || isSqlFile(path)).sort();

@@ -24,8 +24,8 @@ const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
 const LAST_MICROS = BigInt(Date.parse("9999-12-31T23:59:59.999Z")) * 1000n + 999n;
 
 /**
- * Reads an ISO 8601 date or date and time; a missing zone means UTC. Undefined when it is none,
- * when the date does not exist, and when in UTC it is outside of the years 1 to 9999.
+ * The instant of an ISO 8601 date or date and time; a missing zone means UTC. Undefined when the
+ * text is none, when the date does not exist, and when in UTC it is outside of the years 1 to 9999.
  */
 export function parseInstant(text: string): Instant | undefined {
   const match = RFC3339.exec(text.trim());
@@ -92,8 +92,8 @@ function isPlainUtc(text: string): boolean {
 }
 
 /**
- * Reads an instant as a flag takes it: ISO 8601, a date, `now`, or relative to now (`24h`, `-24h`,
- * `24h ago`). Returns epoch milliseconds, or undefined. With `requireZone` a time without zone and
+ * Epoch milliseconds of an instant as a flag takes it: ISO 8601, a date, `now`, or relative to now
+ * (`24h`, `-24h`, `24h ago`). Undefined for other text. With `requireZone` a time without zone and
  * the relative forms are refused.
  */
 export function parseTimestamp(text: string, options: { now: number; requireZone?: boolean }): number | undefined {
@@ -129,7 +129,7 @@ export function formatTimestamp(epochMs: number): string {
   return withoutZeros(new Date(epochMs).toISOString());
 }
 
-/** The same of microseconds since 1970. */
+/** As `formatTimestamp`, for microseconds since 1970. */
 export function formatInstant(micros: bigint): string {
   return withoutZeros(formatMicros(micros));
 }

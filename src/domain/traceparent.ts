@@ -1,9 +1,9 @@
 /**
- * The `traceparent` header of W3C Trace Context: which trace a request belongs to, which span it
- * comes from, and whether its spans are kept.
+ * The `traceparent` header of W3C Trace Context: the trace that a request belongs to, the span that
+ * it comes from, and whether its spans are kept.
  */
 
-/** What a `traceparent` header says. */
+/** The content of a `traceparent` header. */
 export interface TraceParent {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
@@ -16,8 +16,8 @@ export interface TraceParent {
 const HEADER = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * Reads a header; undefined when there is none, or none that counts: the standard has such a one
- * ignored.
+ * The content of a header; undefined when there is none, or an invalid one, which the standard says
+ * to ignore.
  */
 export function parseTraceparent(header: string | null): TraceParent | undefined {
   if (header === null) return undefined;
@@ -27,7 +27,7 @@ export function parseTraceparent(header: string | null): TraceParent | undefined
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Writes a header. */
+/** The text of a header. */
 export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }

@@ -16,10 +16,10 @@ import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { parseDuration } from "./duration.ts";
 import { canonicalInstant, formatMicros, parseInstant } from "./timestamp.ts";
 
-/** A value of a feature in memory; which of them it is, its type tells. */
+/** A value of a feature in memory; its type tells which of these it is. */
 export type FeatureValue = null | boolean | number | bigint | string | Uint8Array | FeatureValue[] | { [field: string]: FeatureValue };
 
-/** Says why a value does not fit a type: what was wanted and what was given, in words. */
+/** The error of a value that does not fit a type: what was wanted and what was given, in words. */
 export class TypeMismatch extends Error {
   override readonly name = "TypeMismatch";
   constructor(
@@ -102,30 +102,30 @@ export function describeBare(value: unknown): string {
   return describeValue(value).replace(/^(?:int|float|str|bool) /, "");
 }
 
-/** Takes a bigint to a number when that loses nothing. */
+/** The integer as a number when it is safe, else the bigint. */
 export function normalizeInt(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
 
 /**
- * How far a value may be from its type and still be taken.
- * - `strict`: what a resolver returns; int where float is wanted is widened, nothing else is
- *   converted.
- * - `key`: what a resolver returns for a key; as `strict`, but an int and the text that spells it
- *   stand for each other.
- * - `lenient`: what a user or a database gives; text that spells the type is read (`"5"` for int,
- *   `"true"` for bool, ISO 8601 for times), an integer becomes text where text is wanted, 0 and 1
- *   become bool.
+ * The strictness of a conversion to a type.
+ * - `strict`: for values that a resolver returns; int is widened where float is wanted, nothing
+ *   else is converted.
+ * - `key`: for keys that a resolver returns; as `strict`, but an int and its decimal text stand for
+ *   each other.
+ * - `lenient`: for values that a user or a database gives; text that holds a value of the type is
+ *   read (`"5"` for int, `"true"` for bool, ISO 8601 for times), an integer becomes text where text
+ *   is wanted, 0 and 1 become bool.
  */
 export type Leniency = "strict" | "key" | "lenient";
 
 /**
- * Brings values to a type, compiled once per type. Throws TypeMismatch. Never given null:
- * nullability is the caller's to check.
+ * A conversion of values to a type, compiled once per type. Throws TypeMismatch. Never given null:
+ * callers check nullability.
  */
 export type Coercer = (value: unknown) => FeatureValue;
 
-/** Compiles the coercion to a type. */
+/** The conversion to a type. */
 export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
   switch (type.kind.case) {
     case "primitive": {
@@ -190,10 +190,10 @@ export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
       const { name, base, members } = type.kind.value;
       const coerceBase = primitiveCoercer(base, leniency === "lenient");
       const legal = new Map(members.map((member) => [encodeStored(plainOf(member.value?.kind.value)), member.name]));
-      const spelled = members.map((member) => String(member.value?.kind.value)).join(", ");
+      const legalValues = members.map((member) => String(member.value?.kind.value)).join(", ");
       return (value) => {
         const taken = coerceBase(value);
-        if (!legal.has(encodeStored(taken))) throw new TypeMismatch(`${name} (one of ${spelled})`, describeValue(value));
+        if (!legal.has(encodeStored(taken))) throw new TypeMismatch(`${name} (one of ${legalValues})`, describeValue(value));
         return taken;
       };
     }
@@ -216,8 +216,8 @@ function at<T>(path: string, run: () => T): T {
 }
 
 /**
- * JSON with integers beyond 2^53 kept exactly, as bigints; those of more than 400 digits are no
- * number that there is, and infinite like other such numbers. Throws SyntaxError.
+ * The value of JSON text, with integers beyond 2^53 kept exactly, as bigints; those of more than
+ * 400 digits become infinite. Throws SyntaxError.
  */
 export function parseExactJson(text: string): unknown {
   return /\d{16}/.test(text) ? JSON.parse(text, keepInteger as (key: string, value: unknown) => unknown) : JSON.parse(text);
@@ -337,7 +337,7 @@ function primitiveCoercer(type: PrimitiveType, lenient: boolean): Coercer {
   }
 }
 
-/** Floats that JSON has no number for, and the one that it may lose the sign of. */
+/** Floats that JSON has no number for, and -0, whose sign it may lose. */
 const SPECIAL_FLOATS: ReadonlySet<string> = new Set(["NaN", "Infinity", "-Infinity", "-0"]);
 
 /** Whether a date is one that Python's calendar has: year 1 to 9999. */
@@ -374,7 +374,7 @@ function taggedMicros(tagged: unknown): bigint | undefined {
   return isWhole ? BigInt(tagged as string | number | bigint) : undefined;
 }
 
-/** A number times a whole one, rounded; what is before the point is multiplied exactly. */
+/** A number times an integer, rounded; what is before the point is multiplied exactly. */
 function whole(value: number, times: number): bigint | undefined {
   if (!Number.isFinite(value)) return undefined;
   const before = Math.trunc(value);
@@ -407,15 +407,15 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Stands for a number until `JSON.stringify`, which writes it as it is given here. */
+/** A stand-in for a number until `JSON.stringify`, which writes the number as it is given here. */
 function rawJson(number: string): unknown {
   return (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON(number);
 }
 
-/** `JSON.stringify` has no number for -0. */
+/** The stand-in for -0, for which `JSON.stringify` has no number. */
 const NEGATIVE_ZERO = rawJson("-0.0");
 
-/** What plain JSON is to be where it may be this or that. */
+/** Options of plain JSON. */
 export interface JsonForm {
   /** Whether integers beyond 2^53 are numbers all the same. */
   readonly largeNumbers?: boolean;
@@ -498,12 +498,12 @@ export function tagged(value: FeatureValue): unknown {
   }
 }
 
-/** Reads what `encodeStored` wrote. */
+/** The value that `encodeStored` encoded. */
 export function decodeStored(text: string): FeatureValue {
   return untagged(JSON.parse(text));
 }
 
-/** Reads what `tagged` made. */
+/** The value of an object that `tagged` made. */
 export function untagged(value: unknown): FeatureValue {
   if (value === null || typeof value !== "object") return value as FeatureValue;
   if (Array.isArray(value)) return value.map(untagged);

@@ -3,10 +3,10 @@
 const NUMBERED = /^v?(\d+(?:\.\d+)*)(?:-([^+]+))?(?:\+.*)?$/i;
 
 /**
- * Compares two versions: below zero when `a` is the older. Numbers parted by dots come in the order
- * of Semantic Versioning, `1.9.0` before `1.10.0` and `2.0.0-rc.1` before `2.0.0`; a part that is
- * missing is 0. All other versions are older than these, in the order of their characters. Only
- * equal texts give 0.
+ * The order of two versions: below zero when `a` is the older. Numbers separated by dots come in
+ * the order of Semantic Versioning, `1.9.0` before `1.10.0` and `2.0.0-rc.1` before `2.0.0`; a part
+ * that is missing is 0. All other versions are older than these, in the order of their characters.
+ * Only equal texts give 0.
  */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [NUMBERED.exec(a), NUMBERED.exec(b)];
@@ -23,7 +23,10 @@ function compareNumbers(a = "", b = ""): number {
   return 0;
 }
 
-/** What stands after the `-` of a version that precedes its release. */
+/**
+ * The order of two pre-release parts, which follow the `-` of a version; a version without one is
+ * the newer.
+ */
 function compareStages(a: string | undefined, b: string | undefined): number {
   if (a === undefined || b === undefined) return (a === undefined ? 1 : 0) - (b === undefined ? 1 : 0);
   const [left, right] = [a.split("."), b.split(".")];
@@ -36,7 +39,7 @@ function compareStages(a: string | undefined, b: string | undefined): number {
   return left.length - right.length;
 }
 
-/** Numbers of any length. */
+/** The order of two numbers of any length. */
 function compareDigits(a: string, b: string): number {
   const [left, right] = [BigInt(a), BigInt(b)];
   return left < right ? -1 : left > right ? 1 : 0;

@@ -5,7 +5,7 @@
 
 import { escapeControls } from "./name.ts";
 
-/** Escapes everything that `escapeControls` does, but for `\n` and `\t`. */
+/** The text with everything escaped that `escapeControls` escapes, but for `\n` and `\t`. */
 export function visibleLines(text: string): string {
   return text
     .split("\n")

@@ -1,5 +1,5 @@
 /**
- * YAML as a small tree in which every value knows its place. The `yaml` package is loaded with the
+ * YAML as a small tree in which every value has its offsets. The `yaml` package is loaded with the
  * first text that is read.
  */
 
@@ -40,7 +40,7 @@ export interface YamlEntry {
   readonly value: YamlNode;
 }
 
-/** What is wrong with a text that is no YAML. */
+/** A problem of a text that is no YAML. */
 export interface YamlProblem {
   /** The parser's words without its own position. */
   readonly message: string;
@@ -56,14 +56,14 @@ const MOST_NODES = 20_000;
 const TOO_DEEP = "it is nested too deeply or refers to itself";
 
 /**
- * What the parser says in words of its first line; it hands on the runtime's when it runs out of
- * stack.
+ * The first line of an error of the parser; when the parser ran out of stack, that the text is
+ * nested too deeply.
  */
 export function yamlMessage(error: Error): string {
   return /call stack/i.test(error.message) ? TOO_DEEP : (error.message.split("\n")[0] ?? "");
 }
 
-/** Reads a YAML document. Never throws; an empty document has no root. */
+/** The root of a YAML document, or its problems. Never throws; an empty document has no root. */
 export function readYaml(text: string): { root: YamlNode | undefined; problems: YamlProblem[] } {
   const yaml = require("yaml") as typeof Yaml;
   try {
@@ -102,7 +102,7 @@ class TreeBuilder {
   ) {}
 
   /**
-   * What each alias stands for: the last node before it with its anchor. Found in one walk; the
+   * The target of an alias: the last node before it with its anchor. All are found in one walk; the
    * package's own `resolve` walks the document for each alias.
    */
   #targetOf(alias: Yaml.Alias): Yaml.Node | undefined {

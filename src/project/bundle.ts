@@ -15,13 +15,13 @@ import type { ProjectFile, SourceBundle } from "./project.ts";
 
 /** Largest upload, before compression. */
 export const LARGEST_BUNDLE = 128 * 1024 * 1024;
-/** Size of a file, in bytes, from which on it is pointed out. */
+/** Size, in bytes, from which a file is pointed out as large. */
 const LARGE_FILE = 5e6;
 const NAMED_LARGE = 5;
 
 /**
- * Packs files of a folder. Throws a CliError that names the largest files when they are too many
- * bytes.
+ * The bundle of a folder's files. Throws a CliError that names the largest files when they are too
+ * many bytes.
  */
 export async function bundleFiles(root: string, files: readonly ProjectFile[], limit = LARGEST_BUNDLE): Promise<SourceBundle> {
   refuseUnpackable(files);
@@ -46,8 +46,8 @@ export async function bundleFiles(root: string, files: readonly ProjectFile[], l
 }
 
 /**
- * Throws a CliError when a server would refuse to unpack the files: for a name that means something
- * else elsewhere, or because they are too many.
+ * A check of files: throws a CliError when a server would refuse to unpack them, for a name that
+ * means something else elsewhere, or because they are too many.
  */
 export function refuseUnpackable(files: readonly ProjectFile[]): void {
   try {

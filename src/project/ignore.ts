@@ -1,6 +1,6 @@
 /**
- * Which files of a project are left out of a deployment: `.gitignore` and `.svcignore` files in
- * every folder, the ignore file of an environment, what looks like a secret, and what is never
+ * The files of a project that are left out of a deployment: `.gitignore` and `.svcignore` files in
+ * every folder, the ignore file of an environment, files that look like secrets, and what is never
  * uploaded. The rules are git's: a deeper file wins over a higher one, a later line over an earlier
  * one, `!` takes a file back in, and nothing below an ignored folder comes back. In one folder
  * `.svcignore` is read behind `.gitignore`, so that it can take back in what git ignores.
@@ -25,7 +25,7 @@ const NEVER_UPLOADED = [".git", "__pycache__", ".venv", "node_modules", "*.pyc"]
 /** Longest line that is a pattern, in UTF-16 units; no path is longer. */
 const LONGEST_PATTERN = 4096;
 
-/** What listing a project may be told. */
+/** Options of listing a project. */
 export interface ListOptions {
   /** Ignore file of the environment, relative to the root; read last. */
   readonly ignoreFile?: string;
@@ -38,15 +38,18 @@ export interface ListOptions {
   readonly onSecret?: (path: string) => void;
 }
 
-/** What holds in a folder. */
+/** The rules that apply in a folder. */
 interface Rules {
-  /** What the ignore files say. */
+  /** The rules of all ignore files. */
   readonly all: Ignore;
-  /** What those of svc take back in by name, which alone counts for secrets. */
+  /**
+   * The rules of svc's own ignore files that take files back in by name; only they take back
+   * secrets.
+   */
   readonly named: Ignore;
 }
 
-/** Something in a folder, by a name that is valid UTF-8. */
+/** An entry of a folder, whose name is valid UTF-8. */
 type Entry = Pick<Dirent, "name" | "isDirectory" | "isFile" | "isSymbolicLink">;
 
 /**
@@ -116,7 +119,7 @@ class Lister {
     throw new CliError(`The ignore file ${ignoreFile} named in the project file does not exist.`, { code: "ignore_file_missing" });
   }
 
-  /** `trail` holds the real folders on the way, against links that go in circles. */
+  /** Walks a folder. `trail` holds the real folders on the way, against links that form a cycle. */
   async #walk(prefix: string, folder: string, above: Rules, trail: readonly string[]): Promise<void> {
     const rules = this.#withRulesOf(folder, (this.#inside + prefix).slice(0, -1), above);
     for (const entry of await this.#entriesOf(prefix, folder)) {
@@ -153,8 +156,8 @@ class Lister {
   }
 
   /**
-   * What is in a folder. Names that are no text cannot be told apart once they are read as such, so
-   * they are looked for as bytes.
+   * The entries of a folder. Names that are not UTF-8 could not be told apart as text, so they are
+   * read as bytes and skipped.
    */
   async #entriesOf(prefix: string, folder: string): Promise<readonly Entry[]> {
     try {
@@ -181,7 +184,7 @@ class Lister {
     return looksLikeSecret(shown) && this.#withholds(shown, rules);
   }
 
-  /** Whether a secret stays out; says so when it does. */
+  /** Whether a secret is left out, which is then reported to `onSecret`. */
   #withholds(path: string, rules: Rules): boolean {
     if (rules.named.test(this.#inside + path).unignored) return false;
     this.options.onSecret?.(path);
@@ -204,7 +207,7 @@ function patternsBelow(prefix: string, text: string): string[] {
     .map((line) => line.replace(/(?<!\\) +$/, ""))
     .filter((line) => line.length <= LONGEST_PATTERN && !/^(?:#.*|!?\/?)$/.test(line));
   if (prefix === "") return lines;
-  const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (sign) => `\\${sign}`);
+  const folder = prefix.replaceAll(/[\\*?[\]! #]/g, (character) => `\\${character}`);
   return lines.map((line) => {
     const negation = line.startsWith("!") ? "!" : "";
     const pattern = line.slice(negation.length);

@@ -6,7 +6,7 @@ import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { finding } from "../domain/finding.ts";
 import { LineMap } from "../domain/line-map.ts";
 import { BAD_PROJECT_FILE } from "../domain/rules/project.ts";
-import { readYaml } from "../domain/yaml-tree.ts";
+import { readYaml, type YamlProblem } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { formatDiagnostic } from "../output/diagnostic.ts";
 import { bundleFiles } from "./bundle.ts";
@@ -19,7 +19,7 @@ import { refuseForeign } from "./trust.ts";
 /** Names of the project file, in the order in which they are looked for. */
 export const PROJECT_FILES = ["svc.yaml", "svc.yml"] as const;
 
-/** What loading a project may be told. */
+/** Dependencies of loading a project. */
 export interface ProjectDeps {
   /** Environment variables: they say which projects of other users are trusted. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -94,7 +94,7 @@ class LoadedProject implements Project {
     return { files, secrets: secrets.sort() };
   }
 
-  /** Says each thing once, however often the folder is read. */
+  /** Passes each text to `note` once, however often the folder is read. */
   #note(text: string): void {
     if (this.#noted.has(text)) return;
     this.#noted.add(text);
@@ -130,17 +130,16 @@ function listOf(folders: readonly string[]): string {
   return folders.length === 1 ? (folders[0] as string) : `${folders[0]} or its parents ${folders.slice(1).join(", ")}`;
 }
 
-function brokenYaml(lines: LineMap, configPath: string, problem: { message: string; start: number; end: number }): CliError {
-  const span = lines.span(problem.start, Math.max(problem.end, problem.start + 1));
-  const said = BAD_PROJECT_FILE.notYaml({ problem: `${problem.message.charAt(0).toLowerCase()}${problem.message.slice(1)}` });
-  const place = { file: configPath, line: span.line, column: span.column };
+function brokenYaml(lines: LineMap, configPath: string, { message, start, end }: YamlProblem): CliError {
+  const span = lines.span(start, Math.max(end, start + 1));
+  const problem = BAD_PROJECT_FILE.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` });
   return new CliError(
-    formatDiagnostic(finding(said, span), () => lines.text),
-    { code: "bad_project_file", details: { ...place, message: said.message } },
+    formatDiagnostic(finding(problem, span), () => lines.text),
+    { code: "bad_project_file", details: { file: configPath, line: span.line, column: span.column, message: problem.message } },
   );
 }
 
-/** 190 for files that the project file names and that do not exist. */
+/** Findings 190 about files that the project file names and that do not exist. */
 async function missingFiles(root: string, environments: readonly ProjectEnvironment[], lines: LineMap): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
   for (const environment of environments) {
@@ -152,9 +151,9 @@ async function missingFiles(root: string, environments: readonly ProjectEnvironm
       if (path === undefined || full === undefined || readTextFile(full) !== undefined) continue;
       const at = lines.text.indexOf(path);
       const outside = relative(root, full).startsWith("..");
-      const said = BAD_PROJECT_FILE.missingFile({ environment: environment.name, key, path });
+      const problem = BAD_PROJECT_FILE.missingFile({ environment: environment.name, key, path });
       found.push(
-        finding(said, lines.span(Math.max(at, 0), Math.max(at, 0) + path.length), {
+        finding(problem, lines.span(Math.max(at, 0), Math.max(at, 0) + path.length), {
           hint: outside ? "Paths are relative to the project file and stay below it." : "",
         }),
       );

@@ -1,4 +1,4 @@
-/** What the project file says (finding 190 about what it says wrongly). */
+/** The content of the project file; mistakes in it are findings 190. */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { didYouMean } from "../domain/closest.ts";
@@ -16,7 +16,9 @@ const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_ver
 const METADATA = ["owner", "description", "tags"] as const;
 type Missing = NonNullable<MetadataPolicy["feature"]>[number];
 
-/** Reads the tree of a project file. `fallbackName` is taken when it names no project. */
+/**
+ * The content of a project file, from its tree. `fallbackName` is taken when it names no project.
+ */
 export function readProjectFile(
   tree: YamlNode | undefined,
   lines: LineMap,
@@ -78,8 +80,8 @@ class ProjectFileReader {
     const plain = text.toLowerCase().replaceAll(/[.\s-]/g, "");
     if (RUNTIMES.some((runtime) => runtime === text)) return text;
     const near = RUNTIMES.find((runtime) => runtime === plain || runtime === `python${plain}`);
-    const cure = near ? `did you mean '${near}'?` : `the runtimes are ${RUNTIMES.join(", ")}`;
-    this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is no runtime; ${cure}`, "no such runtime");
+    const advice = near ? `did you mean '${near}'?` : `the runtimes are ${RUNTIMES.join(", ")}`;
+    this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is no runtime; ${advice}`, "no such runtime");
     return undefined;
   }
 
@@ -122,8 +124,8 @@ class ProjectFileReader {
     if (!entry || text === undefined) return undefined;
     const word = words.find((candidate) => candidate === text.toLowerCase());
     if (!word) {
-      const cure = didYouMean(text, words) || `it must be one of ${words.join(", ")}`;
-      this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is not known; ${cure}`, "unknown value");
+      const advice = didYouMean(text, words) || `it must be one of ${words.join(", ")}`;
+      this.#error(entry.value.start, entry.value.end, `${path}: '${text}' is not known; ${advice}`, "unknown value");
     }
     return word;
   }
@@ -147,8 +149,8 @@ class ProjectFileReader {
     for (const entry of map.entries) {
       if (keys.includes(plainKey(entry.key))) continue;
       const full = path ? `${path}.${entry.key}` : entry.key;
-      const cure = didYouMean(entry.key, keys) || `the keys are ${keys.join(", ")}`;
-      this.#error(entry.keyStart, entry.keyEnd, `${full}: unknown key; ${cure}`, "unknown key");
+      const advice = didYouMean(entry.key, keys) || `the keys are ${keys.join(", ")}`;
+      this.#error(entry.keyStart, entry.keyEnd, `${full}: unknown key; ${advice}`, "unknown key");
     }
   }
 

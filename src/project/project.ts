@@ -1,6 +1,4 @@
-/**
- * What a project folder is: `svc.yaml`, the files that belong to a deployment, and their bundle.
- */
+/** A project folder: `svc.yaml`, the files that belong to a deployment, and their bundle. */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 
@@ -37,7 +35,7 @@ export interface ProjectFile {
   readonly size: number;
 }
 
-/** What a project's folder holds. */
+/** The files of a project's folder. */
 export interface Listing {
   /** Files that are uploaded, sorted. */
   readonly files: readonly ProjectFile[];

@@ -1,10 +1,10 @@
 /**
  * Files that hold secrets by their name. They are left out of a deployment, whose source others can
- * download, unless a .svcignore takes them back in by name: `!.env`, `!certs/*.pem`. What is in a
- * file plays no part.
+ * download, unless a .svcignore takes them back in by name: `!.env`, `!certs/*.pem`. The content of
+ * files is not considered.
  */
 
-/** As many names are shown. */
+/** Most names that are shown. */
 const MOST_NAMES = 8;
 
 const NAMES = [

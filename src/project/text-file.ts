@@ -1,4 +1,4 @@
-/** The small texts that say what a project is: the project file, ignore files, requirements. */
+/** The small texts that configure a project: the project file, ignore files, requirements. */
 
 import { DiskError } from "../disk/disk-error.ts";
 import { readRegularFile } from "../disk/regular-file.ts";

@@ -1,7 +1,8 @@
 /**
- * Whose project is used. Checking, deploying and editing a project import its Python code, and the
- * project file is looked for in all folders above, so one that another user has put there is not
- * used unless that was asked for. Git has the same rule for work trees (`safe.directory`).
+ * Trust in a project by its owner. Checking, deploying and editing a project import its Python
+ * code, and the project file is looked for in all folders above, so one that another user has put
+ * there is not used unless the user has allowed that. Git has the same rule for work trees
+ * (`safe.directory`).
  */
 
 import { lstat, realpath, stat } from "node:fs/promises";
@@ -12,8 +13,8 @@ import { CliError } from "../errors/cli-error.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Environment variable: folders of projects that are used whoever owns them, parted like PATH; `*`
- * stands for all.
+ * Environment variable: folders of projects that are used no matter who owns them, separated as in
+ * PATH; `*` stands for all.
  */
 const TRUSTED_PROJECTS = "SVC_TRUSTED_PROJECTS";
 
@@ -21,9 +22,9 @@ const ROOT_UID = 0;
 const LARGEST_PASSWD = 1024 * 1024;
 
 /**
- * Throws the CliError `untrusted_project` when the project file, what it links to, or its folder
- * belongs to neither this user nor root; with sudo, the user who called it counts too. Systems
- * without user ids have nothing to check.
+ * A check of the owner: throws the CliError `untrusted_project` when the project file, what it
+ * links to, or its folder belongs to neither this user nor root; with sudo, the user who called it
+ * counts too. Systems without user ids have nothing to check.
  */
 export async function refuseForeign(configPath: string, env: Env): Promise<void> {
   const folder = dirname(configPath);

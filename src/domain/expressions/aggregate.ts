@@ -1,11 +1,11 @@
-/** Putting many values together: what aggregations and functions of lists have in common. */
+/** Computations over many values, shared by aggregations and functions of lists. */
 
 import type { FeatureValue } from "../value.ts";
 import { compareValues } from "./compare.ts";
 import type { Int } from "./definition.ts";
 import { checkedInt, divInt } from "./integer.ts";
 
-/** The exact sum of ints; the compensated sum of floats. Nothing sums up to 0. */
+/** The exact sum of ints, or the compensated sum of floats; 0 of no values. */
 export function total(values: readonly FeatureValue[], operation: string, isFloat = false): Int {
   if (isFloat) return totalOfFloats(values as readonly number[]);
   let fast = 0;

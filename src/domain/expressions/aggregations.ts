@@ -1,6 +1,4 @@
-/**
- * The aggregations of the function table: what `_.txns[_.amount, ...]` can be put together with.
- */
+/** The aggregations of the function table, for the rows of `_.txns[_.amount, ...]`. */
 
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../value.ts";
@@ -13,8 +11,8 @@ import { checkedLength, meanLength, totalLength } from "./length.ts";
 import { type Match, matchSignature, parseSignature, type Signature } from "./types.ts";
 
 /**
- * Puts the values of the chosen child rows together; null values are left out before unless
- * `keepsNulls`.
+ * A computation of one value from those of the chosen child rows; null values are left out before
+ * unless `keepsNulls`.
  */
 export type Fold = (values: readonly FeatureValue[]) => FeatureValue;
 
@@ -164,8 +162,8 @@ export const AGGREGATIONS: ReadonlyMap<string, AggregationDefinition> = new Map(
 );
 
 /**
- * The way to aggregate a column of a type; undefined when there is none. Without a column the rows
- * are counted.
+ * The fold for a column of a type; undefined when there is none. Without a column the rows are
+ * counted.
  */
 export function chooseFold(
   aggregation: AggregationDefinition,

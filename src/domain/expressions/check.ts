@@ -20,7 +20,7 @@ import type { ExpressionScope } from "./scope.ts";
 import { isNullType, typeWords, widening } from "./types.ts";
 import { type TypedExpression, typeExpression } from "./typing.ts";
 
-/** What is known of an expression before any row is. */
+/** The type and the findings of an expression, known before any row is. */
 export interface CheckedExpression {
   /** Its type; absent when there are errors. */
   readonly type?: DataType;
@@ -29,15 +29,18 @@ export interface CheckedExpression {
   readonly diagnostics: Diagnostic[];
 }
 
-/** Checks an expression by itself: rules 130 to 133. */
-export function checkExpression(expression: Expression, scope: ExpressionScope, place?: Span): CheckedExpression {
-  const { typed, diagnostics } = typeExpression(expression, scope, place);
+/**
+ * The type and the findings of an expression by itself: rules 130 to 133. A `span` is for findings
+ * about parts that have none.
+ */
+export function checkExpression(expression: Expression, scope: ExpressionScope, span?: Span): CheckedExpression {
+  const { typed, diagnostics } = typeExpression(expression, scope, span);
   return { ...(typed && { type: typed.type }), nullable: typed?.nullable ?? true, diagnostics: [...diagnostics] };
 }
 
 /**
- * Checks the expressions of all features and of what resolvers take. Windows of one feature that
- * say the same say it once.
+ * Findings about the expressions of all features and the filters of resolvers' inputs. Equal
+ * findings about the windows of one feature are reported once.
  */
 export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   const index = new GraphIndex(graph);
@@ -54,10 +57,10 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   return mergeFindings([...features, ...filters]);
 }
 
-function checkFilter(filter: Expression, scope: ExpressionScope, place: Span | undefined): Diagnostic[] {
-  const { type, diagnostics } = checkExpression(filter, scope, place);
+function checkFilter(filter: Expression, scope: ExpressionScope, span: Span | undefined): Diagnostic[] {
+  const { type, diagnostics } = checkExpression(filter, scope, span);
   if (!type || isNullType(type) || typeWords(type) === "bool") return diagnostics;
-  return [finding(EXPRESSION_TYPE.filter({ type: typeWords(type) }), filter.span ?? place)];
+  return [finding(EXPRESSION_TYPE.filter({ type: typeWords(type) }), filter.span ?? span)];
 }
 
 /** The class of a has-many relation's rows, by the path from a namespace. */
@@ -70,19 +73,19 @@ function childOf(index: GraphIndex, path: string): FeatureSet | undefined {
 function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
   if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return [];
   const { expression, dtype, window, nullable, defaultValue } = feature.kind.value;
-  const place = expression.span ?? feature.span;
-  const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, place);
+  const span = expression.span ?? feature.span;
+  const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, span);
   if (!typed || !dtype) return [...diagnostics];
   const name = feature.kind.value.windowedBase || readableName(feature.fqn);
   if (widening(typed.type, dtype) === undefined) {
     const [type, annotation] = [typeWords(typed.type), typeWords(dtype)];
-    const said = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
-    return [finding(said, place, { hint: conversionHint(type, annotation) })];
+    const problem = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
+    return [finding(problem, span, { hint: conversionHint(type, annotation) })];
   }
   if (!typed.nullable || nullable || defaultValue) return [];
   const cause = causeOfNull(typed);
   return [
-    finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), place, {
+    finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), span, {
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),
   ];

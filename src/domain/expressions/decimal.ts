@@ -5,7 +5,7 @@ import type { FeatureValue } from "../value.ts";
 interface Decimal {
   /** The digits as an integer. */
   readonly digits: bigint;
-  /** How many of them stand behind the point. */
+  /** The number of them behind the point. */
   readonly scale: number;
 }
 

@@ -4,9 +4,9 @@ import type { FeatureValue } from "../value.ts";
 import { parseSignature, type Signature } from "./types.ts";
 
 /**
- * Computes the result of one row. It is given the values of the arguments, int widened to float
- * where the signature says float, and throws EvaluationError when the row can have no value. Of a
- * lazy function the arguments are functions that give the value or throw the argument's error.
+ * The code of a signature, for one row. It is given the values of the arguments, int widened to
+ * float where the signature says float, and throws EvaluationError when the row can have no value.
+ * The arguments of a lazy function are functions that give the value or throw the argument's error.
  */
 export type RowFunction = (...values: never[]) => FeatureValue;
 
@@ -16,7 +16,7 @@ export interface Overload {
   readonly run: RowFunction;
 }
 
-/** What a function does with null. */
+/** A function's treatment of null. */
 export interface NullRule {
   /** In words, for the documentation. */
   readonly doc: string;
@@ -38,12 +38,12 @@ export interface FunctionDefinition {
   /** Absent = a null argument gives null. With a rule the code is given nulls. */
   readonly nulls?: NullRule;
   /**
-   * Whether arguments are computed only when they count, so that the error of one that does not is
-   * none.
+   * Whether arguments are computed only when they count: an error in one that does not count is no
+   * error of the row.
    */
   readonly lazy?: boolean;
   /**
-   * Looks at arguments that are constants (others are undefined) before any row is computed; throws
+   * A check of constant arguments (others are undefined) before any row is computed; throws
    * EvaluationError when they can never be right.
    */
   readonly checkConstants?: (values: readonly (FeatureValue | undefined)[]) => void;
@@ -66,7 +66,7 @@ export function defineFamily(family: string, entries: Readonly<Record<string, Fu
   }));
 }
 
-/** Result is null when an argument is, whatever else the function does with null. */
+/** The rule that the result may be null when any argument may be. */
 export const anyNullable = (nullable: readonly boolean[]): boolean => nullable.includes(true);
 
 /** An integer in memory: a number when safe, else a bigint. */

@@ -1,6 +1,6 @@
 /**
- * Why a row of an expression has no value: `division by zero`, `integer overflow in add`. It is the
- * error of that row and of no other.
+ * The error of one row of an expression, such as `division by zero` or `integer overflow in add`;
+ * other rows are not affected.
  */
 export class EvaluationError extends Error {
   override readonly name = "EvaluationError";

@@ -1,12 +1,12 @@
 /**
- * What `svc.functions` says in Python otherwise than the function table does: functions that are
+ * Functions of `svc.functions` that differ in Python from the function table: functions that are
  * written there and make calls of the table, and chains.
  */
 
 /** A function of `svc.functions` with the Python that makes its calls. */
 export interface FunctionForm {
   readonly name: string;
-  /** Family that it stands in. */
+  /** Family that it belongs to. */
   readonly family: string;
   /** One sentence. */
   readonly doc: string;
@@ -38,8 +38,8 @@ export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
 );
 
 /**
- * How functions of the table are called where that is more than a call with its arguments:
- * parameters and result in Python, by name.
+ * Functions of the table whose use in Python is more than a call with its arguments: parameters and
+ * result in Python, by name.
  */
 export const CALLS: ReadonlyMap<string, Pick<FunctionForm, "parameters" | "result">> = new Map([
   ["when", { parameters: "condition: Any, then: Any = LEFT_OUT, *more: Any", result: "when_call(condition, then, more)" }],

@@ -4,7 +4,7 @@ import type { FunctionDefinition } from "./definition.ts";
 import { CALLS, FORMS, type FunctionForm } from "./forms.ts";
 import { FUNCTIONS } from "./functions.ts";
 
-/** Where the module lies in the source tree. */
+/** Path of the module in the source tree. */
 export const PYTHON_MODULE_PATH = "src/sdk/svc/functions.py";
 
 const KEYWORDS = new Set(["and", "or", "not", "is", "in", "if", "else"]);
@@ -61,7 +61,7 @@ function declared(parameter: string): string {
   return parameter.endsWith("?") ? `${parameter.slice(0, -1)}: Any = LEFT_OUT` : `${parameter}: Any`;
 }
 
-/** A parameter as Python hands it on. */
+/** A parameter as Python passes it on. */
 function passed(parameter: string): string {
   return parameter.endsWith("?") ? `*given(${parameter.slice(0, -1)})` : parameter;
 }

@@ -1,4 +1,4 @@
-/** Which features an expression reads, without regard to types. */
+/** The features that an expression reads, without regard to types. */
 
 import type { Expression, FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
 import type { GraphIndex } from "../graph-index.ts";

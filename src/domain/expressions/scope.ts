@@ -1,5 +1,6 @@
 /**
- * What the names in an expression mean: paths from the class of the row that it is computed for.
+ * Resolution of the names in an expression: paths from the class of the row that it is computed
+ * for.
  */
 
 import type { Feature, FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
@@ -8,7 +9,7 @@ import { didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
 import { BAD_EXPRESSION } from "../rules/expressions.ts";
-import type { Said } from "../rules/rule.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 
 /** The row that an expression, or a part of it in brackets, is about. */
 export interface ExpressionScope {
@@ -33,10 +34,10 @@ export interface FoundValue {
   readonly nullable: boolean;
 }
 
-/** A path that leads to no value, and why. */
+/** A path that leads to no value, with the problem to report. */
 export interface NoValue {
   readonly found: false;
-  readonly said: Said;
+  readonly problem: RuleProblem;
 }
 
 /** A path that leads to a has-many relation. */
@@ -45,7 +46,7 @@ export interface FoundRelation {
   readonly path: string;
   readonly relation: Feature;
   readonly child: FeatureSet;
-  /** Whether an optional has-one relation lies on the way. */
+  /** Whether an optional has-one relation is part of the path. */
   readonly isOptional: boolean;
 }
 
@@ -79,27 +80,27 @@ function unknown(name: string, set: FeatureSet): NoValue {
     (feature) => feature.kind.case === "scalar" && feature.kind.value.windowedBase === `${set.namespace}.${name}`,
   );
   if (windows.length > 0) {
-    const spelled = windows.map((feature) => readableName(feature.name)).join(", ");
-    return { found: false, said: BAD_EXPRESSION.valuePerWindow({ owner: set.className, name, windows: spelled }) };
+    const names = windows.map((feature) => readableName(feature.name)).join(", ");
+    return { found: false, problem: BAD_EXPRESSION.valuePerWindow({ owner: set.className, name, windows: names }) };
   }
   const near = didYouMean(
     readableName(name),
     set.features.map((feature) => readableName(feature.name)),
   );
-  const said = BAD_EXPRESSION.noSuchFeature({ owner: set.className, name: readableName(name), near: near && `; ${near}` });
-  return { found: false, said };
+  const problem = BAD_EXPRESSION.noSuchFeature({ owner: set.className, name: readableName(name), near: near && `; ${near}` });
+  return { found: false, problem };
 }
 
-/** Finds the value at the end of a path. */
+/** The value at the end of a path. */
 export function resolveValue(scope: ExpressionScope, path: readonly string[]): FoundValue | NoValue {
   const walked = walk(scope, path);
   if ("found" in walked) return walked;
   const feature = walked.features.at(-1);
-  if (!feature) return { found: false, said: BAD_EXPRESSION.rowAlone() };
+  if (!feature) return { found: false, problem: BAD_EXPRESSION.rowAlone() };
   const shown = `_.${path.join(".")}`;
-  if (feature.kind.case === "hasMany") return { found: false, said: BAD_EXPRESSION.rowsAsValue({ path: shown, name: feature.name }) };
+  if (feature.kind.case === "hasMany") return { found: false, problem: BAD_EXPRESSION.rowsAsValue({ path: shown, name: feature.name }) };
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype)
-    return { found: false, said: BAD_EXPRESSION.rowAsValue({ path: shown }) };
+    return { found: false, problem: BAD_EXPRESSION.rowAsValue({ path: shown }) };
   let type: DataType = feature.kind.value.dtype;
   let nullable = feature.kind.value.nullable || walked.isOptional;
   for (const name of walked.rest) {
@@ -110,11 +111,11 @@ export function resolveValue(scope: ExpressionScope, path: readonly string[]): F
         name,
         fields.map((candidate) => candidate.name),
       );
-      const said =
+      const problem =
         fields.length > 0
           ? BAD_EXPRESSION.noSuchField({ feature: feature.fqn, name, near: near && `; ${near}` })
           : BAD_EXPRESSION.valueAsRelation({ feature: feature.fqn, name });
-      return { found: false, said };
+      return { found: false, problem };
     }
     type = field.dtype;
     nullable ||= field.nullable;
@@ -123,13 +124,13 @@ export function resolveValue(scope: ExpressionScope, path: readonly string[]): F
   return { found: true, feature, column, fields: walked.rest, type, nullable };
 }
 
-/** Finds the has-many relation at the end of a path. */
+/** The has-many relation at the end of a path. */
 export function resolveRelation(scope: ExpressionScope, path: readonly string[]): FoundRelation | NoValue {
   const walked = walk(scope, path);
   if ("found" in walked) return walked;
   const relation = walked.features.at(-1);
   const child = relation?.kind.case === "hasMany" ? scope.index.sets.get(relation.kind.value.foreignNamespace) : undefined;
   if (!relation || !child || walked.rest.length > 0)
-    return { found: false, said: BAD_EXPRESSION.nothingToAggregate({ path: path.join(".") }) };
+    return { found: false, problem: BAD_EXPRESSION.nothingToAggregate({ path: path.join(".") }) };
   return { found: true, path: path.join("."), relation, child, isOptional: walked.isOptional };
 }

@@ -1,8 +1,11 @@
-/** How alike two texts are, by code points. */
+/** Similarity of two texts or sets, texts by code points. */
 
 import { codePoints } from "./text.ts";
 
-/** Insertions, deletions and substitutions that make one text of the other. */
+/**
+ * The Levenshtein distance: the fewest insertions, deletions and substitutions that turn one text
+ * into the other.
+ */
 export function levenshtein(a: string, b: string): number {
   const [left, right] = [codePoints(a), codePoints(b)];
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -23,9 +26,9 @@ function jaro(left: readonly string[], right: readonly string[]): number {
   const takenLeft = new Array<boolean>(left.length).fill(false);
   const takenRight = new Array<boolean>(right.length).fill(false);
   let matches = 0;
-  for (const [i, sign] of left.entries())
+  for (const [i, character] of left.entries())
     for (let j = Math.max(0, i - reach); j <= Math.min(right.length - 1, i + reach); j++) {
-      if (takenRight[j] || right[j] !== sign) continue;
+      if (takenRight[j] || right[j] !== character) continue;
       takenLeft[i] = true;
       takenRight[j] = true;
       matches++;
@@ -33,13 +36,13 @@ function jaro(left: readonly string[], right: readonly string[]): number {
     }
   if (matches === 0) return 0;
   const matchedRight = right.filter((_, index) => takenRight[index]);
-  const swapped = left.filter((_, index) => takenLeft[index]).filter((sign, index) => sign !== matchedRight[index]).length;
+  const swapped = left.filter((_, index) => takenLeft[index]).filter((character, index) => character !== matchedRight[index]).length;
   return (matches / left.length + matches / right.length + (matches - swapped / 2) / matches) / 3;
 }
 
 /**
- * Jaro-Winkler similarity, 0 to 1: up to four equal signs at the beginning count 0.1 each of what
- * is missing.
+ * Jaro-Winkler similarity, 0 to 1: each of up to four equal characters at the beginning adds a
+ * tenth of what is missing.
  */
 export function jaroWinkler(a: string, b: string): number {
   const [left, right] = [codePoints(a), codePoints(b)];
@@ -49,7 +52,10 @@ export function jaroWinkler(a: string, b: string): number {
   return similarity + prefix * 0.1 * (1 - similarity);
 }
 
-/** Elements that both have, of those that one has; two without any are alike. */
+/**
+ * The Jaccard similarity, 0 to 1: how many elements both have, of those that either has; 1 when
+ * both are empty.
+ */
 export function jaccard(a: readonly string[], b: readonly string[]): number {
   const [left, right] = [new Set(a), new Set(b)];
   const common = [...left].filter((element) => right.has(element)).length;
@@ -62,17 +68,17 @@ function ratio(left: readonly string[], right: readonly string[]): number {
   const total = left.length + right.length;
   if (total === 0) return 100;
   let previous = new Array<number>(right.length + 1).fill(0);
-  for (const sign of left) {
+  for (const character of left) {
     const row = [0];
     for (let j = 1; j <= right.length; j++)
-      row.push(sign === right[j - 1] ? (previous[j - 1] as number) + 1 : Math.max(previous[j] as number, row[j - 1] as number));
+      row.push(character === right[j - 1] ? (previous[j - 1] as number) + 1 : Math.max(previous[j] as number, row[j - 1] as number));
     previous = row;
   }
   return (200 * (previous[right.length] as number)) / total;
 }
 
 /**
- * The best likeness, 0 to 100, of the shorter text with a part of the longer one that is as long,
+ * The best similarity, 0 to 100, of the shorter text with a part of the longer one that is as long,
  * or shorter at the ends.
  */
 export function partialRatio(a: string, b: string): number {

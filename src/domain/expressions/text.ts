@@ -1,7 +1,7 @@
 /** Text by code points. */
 
 const SURROGATE = /[\ud800-\udfff]/;
-/** What Python's `str.strip` takes away. */
+/** Characters that Python's `str.strip` removes, as a class of a regular expression. */
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const LEADING = new RegExp(`^${SPACE}+`);
 const TRAILING_CHARACTER = new RegExp(SPACE);
@@ -11,14 +11,14 @@ export function codePoints(text: string): readonly string[] {
   return SURROGATE.test(text) ? [...text] : text.split("");
 }
 
-/** How many code points a text has. */
+/** Number of code points of a text. */
 export function textLength(text: string): number {
   return SURROGATE.test(text) ? [...text].length : text.length;
 }
 
 /**
- * The part from one code point up to another, with Python's rules for slices: negative counts from
- * the end, too far is cut.
+ * The part from one code point up to another, by Python's rules for slices: negative positions
+ * count from the end, and positions beyond the text are moved to its ends.
  */
 export function sliceText(text: string, start: number, end: number | undefined): string {
   return SURROGATE.test(text) ? [...text].slice(start, end).join("") : text.slice(start, end);
@@ -37,16 +37,16 @@ export function trimEnd(text: string): string {
 }
 
 /**
- * Whether a text has the form of a pattern in which `%` stands for any text and `_` for one code
- * point; `\` takes their meaning away.
+ * Whether a text matches a pattern in which `%` stands for any text and `_` for one code point; `\`
+ * before a character makes it stand for itself.
  */
 export function isLike(text: string, pattern: string): boolean {
   const wanted: (string | 0 | 1)[] = [];
-  const signs = codePoints(pattern);
-  for (let index = 0; index < signs.length; index++) {
-    const sign = signs[index] as string;
-    if (sign === "\\" && index + 1 < signs.length) wanted.push(signs[++index] as string);
-    else wanted.push(sign === "%" ? 0 : sign === "_" ? 1 : sign);
+  const characters = codePoints(pattern);
+  for (let index = 0; index < characters.length; index++) {
+    const character = characters[index] as string;
+    if (character === "\\" && index + 1 < characters.length) wanted.push(characters[++index] as string);
+    else wanted.push(character === "%" ? 0 : character === "_" ? 1 : character);
   }
   const given = codePoints(text);
   let [at, step, star, mark] = [0, 0, -1, 0];

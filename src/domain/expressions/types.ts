@@ -1,6 +1,6 @@
 /**
- * Types of expressions: how they are written in the function table, and how arguments are matched
- * with parameters.
+ * Types of expressions: their notation in the function table, and the matching of arguments with
+ * parameters.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -8,7 +8,7 @@ import { type DataType, DataTypeSchema, ListTypeSchema, PrimitiveType } from "..
 import { type FeatureValue, typeName } from "../value.ts";
 
 /**
- * Types of parameters and results as the table writes them: a type, `any`, a variable such as `T`,
+ * Types of parameters and results in the table's notation: a type, `any`, a variable such as `T`,
  * or a list of one of these.
  */
 export type Pattern =
@@ -17,7 +17,7 @@ export type Pattern =
   | { readonly kind: "list"; readonly element: Pattern }
   | { readonly kind: "any" };
 
-/** What a function takes and gives. */
+/** The parameters and the result of a function. */
 export interface Signature {
   readonly parameters: readonly Pattern[];
   /**
@@ -61,8 +61,8 @@ export function typeWords(type: DataType): string {
 }
 
 /**
- * Reads a signature: parameters with commas between them, `->`, the result. `...` behind the last
- * parameter repeats it.
+ * The signature of a text: parameters with commas between them, `->`, the result. `...` behind the
+ * last parameter repeats it.
  */
 export function parseSignature(text: string): Signature {
   const [left = "", right = ""] = text.split("->").map((side) => side.trim());
@@ -105,7 +105,7 @@ interface Binding {
   readonly nullable: boolean;
 }
 
-/** Matches arguments with a signature; undefined when they do not fit. */
+/** The match of arguments with a signature; undefined when they do not fit. */
 export function matchSignature(signature: Signature, argumentTypes: readonly DataType[]): Match | undefined {
   const { parameters, rest } = signature;
   if (argumentTypes.length < parameters.length || (argumentTypes.length > parameters.length && !rest)) return undefined;
@@ -174,8 +174,8 @@ export function joinTypes(left: DataType, right: DataType): DataType | undefined
 }
 
 /**
- * How far a type is from another: 0 = its values are values of it, more = ints are widened to float
- * or decimal, undefined = it does not fit.
+ * The distance from a type to another: 0 = its values are values of it, more = ints are widened to
+ * float or decimal, undefined = it does not fit.
  */
 export function widening(from: DataType, to: DataType): number | undefined {
   if (isNullType(from)) return 0;
@@ -194,7 +194,9 @@ export function widening(from: DataType, to: DataType): number | undefined {
   return undefined;
 }
 
-/** Brings the values of a type to a wider one; undefined when they are values of it already. */
+/**
+ * The conversion of a type's values to a wider type; undefined when they are values of it already.
+ */
 export function widener(from: DataType, to: DataType): ((value: FeatureValue) => FeatureValue) | undefined {
   if ((widening(from, to) ?? 0) === 0) return undefined;
   if (from.kind.case === "list" && to.kind.case === "list") {

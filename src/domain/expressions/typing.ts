@@ -1,6 +1,6 @@
 /**
- * Giving every part of an expression its type. What does not fit is a finding; the evaluator is
- * made from the typed tree.
+ * The type checker of expressions: every part gets its type, and what does not fit is a finding.
+ * The evaluator is made from the typed tree.
  */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
@@ -10,7 +10,7 @@ import { didYouMean } from "../closest.ts";
 import { finding } from "../finding.ts";
 import { fromProtoValue } from "../proto-value.ts";
 import { BAD_AGGREGATION, BAD_EXPRESSION, EXPRESSION_TYPE, UNKNOWN_FUNCTION } from "../rules/expressions.ts";
-import type { Said } from "../rules/rule.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 import type { FeatureValue } from "../value.ts";
 import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold } from "./aggregations.ts";
 import type { FunctionDefinition, Overload } from "./definition.ts";
@@ -28,7 +28,7 @@ interface Typed {
 export type TypedExpression = Typed &
   (
     | { readonly kind: "literal"; readonly value: FeatureValue }
-    /** `scope`: how many brackets out the row lies. */
+    /** `scope`: how many brackets outside the row's scope is. */
     | {
         readonly kind: "reference";
         readonly column: string;
@@ -75,79 +75,79 @@ export interface TypingResult {
 }
 
 /**
- * Types an expression.
- * @param place where findings are put for parts that do not know their place
+ * The typed tree of an expression, with its findings.
+ * @param span the span of findings about parts that have none of their own
  */
-export function typeExpression(expression: Expression, scope: ExpressionScope, place?: Span): TypingResult {
-  const typist = new Typist();
-  const typed = typist.type(expression, scope, place);
-  return { ...(typed && typist.diagnostics.length === 0 && { typed }), diagnostics: typist.diagnostics };
+export function typeExpression(expression: Expression, scope: ExpressionScope, span?: Span): TypingResult {
+  const checker = new TypeChecker();
+  const typed = checker.type(expression, scope, span);
+  return { ...(typed && checker.diagnostics.length === 0 && { typed }), diagnostics: checker.diagnostics };
 }
 
-class Typist {
+class TypeChecker {
   readonly diagnostics: Diagnostic[] = [];
 
-  type(expression: Expression, scope: ExpressionScope, around: Span | undefined): TypedExpression | undefined {
-    const place = expression.span ?? around;
+  type(expression: Expression, scope: ExpressionScope, enclosing: Span | undefined): TypedExpression | undefined {
+    const span = expression.span ?? enclosing;
     const { node } = expression;
     switch (node.case) {
       case "literal":
         return literal(node.value);
       case "feature":
-        return this.#reference(node.value, scope, place);
+        return this.#reference(node.value, scope, span);
       case "call":
-        return this.#call(node.value, scope, place);
+        return this.#call(node.value, scope, span);
       case "aggregation":
-        return this.#aggregation(node.value, scope, place);
+        return this.#aggregation(node.value, scope, span);
       case "queryNow":
         return { kind: "now", type: PRIMITIVES.datetime, nullable: false };
       case "windowStart":
         if (scope.isWindowed) return { kind: "window-start", type: PRIMITIVES.datetime, nullable: false };
-        return this.#refuse(BAD_EXPRESSION.windowStartHere(), place);
+        return this.#refuse(BAD_EXPRESSION.windowStartHere(), span);
       default:
-        return this.#refuse(EXPRESSION_TYPE.empty(), place);
+        return this.#refuse(EXPRESSION_TYPE.empty(), span);
     }
   }
 
-  #refuse(said: Said, place: Span | undefined): undefined {
-    this.diagnostics.push(finding(said, place));
+  #refuse(problem: RuleProblem, span: Span | undefined): undefined {
+    this.diagnostics.push(finding(problem, span));
     return undefined;
   }
 
-  #reference({ path, scope: distance }: FeatureReference, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+  #reference({ path, scope: distance }: FeatureReference, scope: ExpressionScope, span: Span | undefined): TypedExpression | undefined {
     let at: ExpressionScope | undefined = scope;
     for (let step = 0; step < distance; step++) at = at?.outer;
-    if (!at) return this.#refuse(BAD_EXPRESSION.outerRow({ path: path.join(".") }), place);
+    if (!at) return this.#refuse(BAD_EXPRESSION.outerRow({ path: path.join(".") }), span);
     const value = resolveValue(at, path);
-    if (!value.found) return this.#refuse(value.said, place);
+    if (!value.found) return this.#refuse(value.problem, span);
     const { column, fields, type, nullable, feature } = value;
     return { kind: "reference", column, fields, scope: distance, fqn: feature.fqn, type, nullable };
   }
 
-  #call(call: FunctionCall, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+  #call(call: FunctionCall, scope: ExpressionScope, span: Span | undefined): TypedExpression | undefined {
     const definition = FUNCTIONS.get(call.function);
-    const given = call.arguments.map((argument) => this.type(argument, scope, place));
+    const given = call.arguments.map((argument) => this.type(argument, scope, span));
     if (!definition) {
       const near = didYouMean(call.function, FUNCTIONS.keys());
-      return this.#refuse(UNKNOWN_FUNCTION.noSuchFunction({ name: call.function, near: near && `; ${near}` }), place);
+      return this.#refuse(UNKNOWN_FUNCTION.noSuchFunction({ name: call.function, near: near && `; ${near}` }), span);
     }
     const typed = given.filter((argument) => argument !== undefined);
     if (typed.length < given.length) return undefined;
-    const asked = askedForNull(definition.name, typed);
-    if (asked) return asked;
+    const test = nullTest(definition.name, typed);
+    if (test) return test;
     const types = typed.map((argument) => argument.type);
     const chosen = chooseOverload(definition, types);
     if (!chosen) {
       const legal = [...new Set(definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim() || "nothing"))];
       const shown = legal.length > 8 ? [...legal.slice(0, 8), "..."] : legal;
       const [takes, are] = [shown.map((text) => `(${text})`).join(", "), types.map(typeWords).join(", ")];
-      return this.#refuse(EXPRESSION_TYPE.cannotTake({ function: definition.name, given: are, legal: takes }), place);
+      return this.#refuse(EXPRESSION_TYPE.cannotTake({ function: definition.name, given: are, legal: takes }), span);
     }
     try {
       definition.checkConstants?.(typed.map((argument) => (argument.kind === "literal" ? argument.value : undefined)));
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error;
-      return this.#refuse(EXPRESSION_TYPE.neverRight({ problem: error.message }), place);
+      return this.#refuse(EXPRESSION_TYPE.neverRight({ problem: error.message }), span);
     }
     const nullable = isResultNullable(
       definition,
@@ -158,26 +158,26 @@ class Typist {
     return { kind: "call", definition, overload: chosen.overload, arguments: typed, widened: parameters, type: result, nullable };
   }
 
-  #aggregation(node: Aggregation, scope: ExpressionScope, place: Span | undefined): TypedExpression | undefined {
+  #aggregation(node: Aggregation, scope: ExpressionScope, span: Span | undefined): TypedExpression | undefined {
     const relation = resolveRelation(scope, node.path);
-    if (!relation.found) return this.#refuse(relation.said, place);
+    if (!relation.found) return this.#refuse(relation.problem, span);
     const inner: ExpressionScope = { index: scope.index, set: relation.child, isWindowed: scope.isWindowed, outer: scope };
     const filters = node.filters.map((filter) => {
-      const typed = this.type(filter, inner, place);
+      const typed = this.type(filter, inner, span);
       if (!typed || isNullType(typed.type) || isBool(typed.type)) return typed;
-      return this.#refuse(EXPRESSION_TYPE.filter({ type: typeWords(typed.type) }), filter.span ?? place);
+      return this.#refuse(EXPRESSION_TYPE.filter({ type: typeWords(typed.type) }), filter.span ?? span);
     });
-    const column = node.column && this.type(node.column, inner, place);
+    const column = node.column && this.type(node.column, inner, span);
     const definition = AGGREGATIONS.get(node.function);
     if (!definition) {
       const near = didYouMean(node.function, AGGREGATIONS.keys());
-      return this.#refuse(UNKNOWN_FUNCTION.noSuchAggregation({ name: node.function, near: near && `; ${near}` }), place);
+      return this.#refuse(UNKNOWN_FUNCTION.noSuchAggregation({ name: node.function, near: near && `; ${near}` }), span);
     }
     const shown = `_.${relation.path}`;
-    if (node.arguments.length > 0) return this.#refuse(EXPRESSION_TYPE.tooMany({ function: node.function }), place);
+    if (node.arguments.length > 0) return this.#refuse(EXPRESSION_TYPE.tooMany({ function: node.function }), span);
     if (!node.column && definition.needsColumn) {
       const example = `${shown}[_.column].${node.function}()`;
-      return this.#refuse(BAD_AGGREGATION.noColumn({ method: node.function, example }), place);
+      return this.#refuse(BAD_AGGREGATION.noColumn({ method: node.function, example }), span);
     }
     const typedFilters = filters.filter((filter) => filter !== undefined);
     if (typedFilters.length < filters.length || (node.column && !column)) return undefined;
@@ -185,7 +185,7 @@ class Typist {
     if (!chosen) {
       const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim()).join(", ");
       const is = typeWords(column?.type ?? NULL_TYPE);
-      return this.#refuse(EXPRESSION_TYPE.cannotAggregate({ function: node.function, given: is, legal }), node.column?.span ?? place);
+      return this.#refuse(EXPRESSION_TYPE.cannotAggregate({ function: node.function, given: is, legal }), node.column?.span ?? span);
     }
     const time = definition.isOrdered ? relation.child.featureTime : "";
     return {
@@ -207,10 +207,10 @@ class Typist {
 }
 
 /**
- * `_.x == None` asks whether it is null, as in Python; comparisons with values that turn out to be
- * null are null.
+ * The null test that `_.x == None` stands for, as in Python; undefined for other calls. Comparisons
+ * with values that turn out to be null are null.
  */
-function askedForNull(name: string, typed: readonly TypedExpression[]): TypedExpression | undefined {
+function nullTest(name: string, typed: readonly TypedExpression[]): TypedExpression | undefined {
   if (name !== "eq" && name !== "ne") return undefined;
   const values = typed.filter((argument) => !isNullType(argument.type));
   if (typed.length !== 2 || values.length !== 1) return undefined;

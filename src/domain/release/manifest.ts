@@ -1,8 +1,8 @@
 /**
- * The manifest of a release: what was built, and the size and SHA-256 of every file, so that
- * whoever has checked its signature can check all the rest. Its ideas are those of The Update
- * Framework (theupdateframework.github.io/specification): an expiry against being held back, a
- * version against being rolled back, sizes against endless downloads.
+ * The manifest of a release: its builds, with the size and SHA-256 of every file, so that a checked
+ * signature of the manifest vouches for all files. Its ideas are those of The Update Framework
+ * (theupdateframework.github.io/specification): an expiry against being held back, a version
+ * against being rolled back, sizes against endless downloads.
  */
 
 /** A file beside the manifest. */
@@ -53,7 +53,7 @@ export interface ReleaseManifest {
 /** One line of the release feed. */
 export interface ReleaseEntry {
   readonly version: string;
-  /** What was released: `svc` is the binary. */
+  /** The released component: `svc` is the binary. */
   readonly component: string;
   /** RFC 3339, UTC. */
   readonly published_at: string;
@@ -73,7 +73,7 @@ export interface ReleaseFeed {
   readonly releases: readonly ReleaseEntry[];
 }
 
-/** A manifest or feed cannot be read; the message says which field. */
+/** The error of a manifest or feed that cannot be read; the message names the field. */
 export class ReleaseFormatError extends Error {
   override readonly name = "ReleaseFormatError";
 }
@@ -91,8 +91,8 @@ export function releaseVersion(text: string): string | undefined {
 }
 
 /**
- * Reads a manifest strictly. Throws ReleaseFormatError. Whether to believe it is for the caller:
- * check the signature first.
+ * The manifest that a text holds, read strictly. Throws ReleaseFormatError. The signature is not
+ * checked here: callers check it first.
  */
 export function parseManifest(text: string): ReleaseManifest {
   const fields = parseObject(text, "manifest");
@@ -113,7 +113,7 @@ export function parseManifest(text: string): ReleaseManifest {
   };
 }
 
-/** Reads a feed strictly. Throws ReleaseFormatError. */
+/** The feed that a text holds, read strictly. Throws ReleaseFormatError. */
 export function parseFeed(text: string): ReleaseFeed {
   const fields = parseObject(text, "feed");
   checkFormat(fields, "feed");

@@ -22,7 +22,9 @@ export interface SecretKey {
   readonly seed: Uint8Array<ArrayBuffer>;
 }
 
-/** A signature is not what it should be; the message says what differs. */
+/**
+ * The error of a key or signature that is malformed or does not fit; the message says what differs.
+ */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
   constructor(
@@ -38,7 +40,9 @@ export function publicKeyText({ id, key }: PublicKey): string {
   return Buffer.concat([Buffer.from("Ed"), id, key]).toString("base64");
 }
 
-/** Reads a public key: its line, or a `.pub` file with a comment above. Throws SignatureError. */
+/**
+ * The public key of a text: its line, or a `.pub` file with a comment above. Throws SignatureError.
+ */
 export function parsePublicKey(text: string): PublicKey {
   const bytes = Buffer.from(lastLine(text), "base64");
   if (bytes.length !== 42 || bytes.toString("latin1", 0, 2) !== "Ed")
@@ -46,7 +50,7 @@ export function parsePublicKey(text: string): PublicKey {
   return { id: bytes.subarray(2, 10), key: bytes.subarray(10) };
 }
 
-/** Makes a key. */
+/** A new secret key. */
 export async function createSecretKey(): Promise<SecretKey> {
   const seed = crypto.getRandomValues(new Uint8Array(32));
   return { seed, public: { id: crypto.getRandomValues(new Uint8Array(8)), key: await publicHalf(seed) } };
@@ -58,7 +62,10 @@ export function secretKeyText({ public: { id, key }, seed }: SecretKey): string 
   return `untrusted comment: minisign secret key\n${bytes.toString("base64")}\n`;
 }
 
-/** Reads a key's file or its last line. Throws SignatureError, also for keys with a password. */
+/**
+ * The secret key of a key's file or its last line. Throws SignatureError, also for keys with a
+ * password.
+ */
 export async function parseSecretKey(text: string): Promise<SecretKey> {
   const bytes = Buffer.from(lastLine(text), "base64");
   if (bytes.length !== 158 || bytes.toString("latin1", 0, 2) !== "Ed")
@@ -86,7 +93,7 @@ export async function sign(data: Uint8Array, secret: SecretKey, trustedComment: 
   ].join("\n");
 }
 
-/** Checks a signature and its comment. Returns the trusted comment. Throws SignatureError. */
+/** The trusted comment of a signature, once both are checked. Throws SignatureError. */
 export async function verify(data: Uint8Array, signatureFile: string, publicKey: PublicKey): Promise<string> {
   const [, head, comment, tail] = signatureFile.split(/\r?\n/);
   const bytes = Buffer.from(head ?? "", "base64");
@@ -108,7 +115,7 @@ export async function verify(data: Uint8Array, signatureFile: string, publicKey:
   return trusted;
 }
 
-/** How minisign prints a key's id: 64 bits, little-endian, in hex. */
+/** The name of a key as minisign prints it: the id as 64 bits, little-endian, in hex. */
 export function keyName(id: Uint8Array): string {
   return Buffer.from(id).reverse().toString("hex").toUpperCase();
 }

@@ -1,9 +1,9 @@
 /**
- * What is said to people who look for a build that there is none of: a release has it under the
- * build's name, and a mirror answers with it.
+ * Texts for machines that no build is made for: a release has the text under the name of that
+ * build, and a mirror answers with it.
  */
 
-/** Of 32-bit Windows. */
+/** The text for 32-bit Windows. */
 export const NO_BUILD_FOR_386 = {
   target: "windows-386",
   text: `There is no svc for 32-bit Windows (windows-386).

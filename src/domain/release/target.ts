@@ -1,6 +1,6 @@
 /** The machines a release is built for, and the names of its files. */
 
-/** What one build is for. */
+/** A machine that builds are made for. */
 export interface ReleaseTarget {
   /**
    * `<os>-<arch>`, with `-musl` for a C library other than glibc and `-baseline` for x64 processors
@@ -28,8 +28,8 @@ export const RELEASE_TARGETS: readonly ReleaseTarget[] = [
 ];
 
 /**
- * A machine in the words of targets, for a build that is for none of them: `linux-amd64` of Node's
- * `linux` and `x64`.
+ * The name of a machine in the notation of targets, also of one that no build is for: `linux-amd64`
+ * for Node's `linux` and `x64`.
  */
 export function platformName(platform: string, arch: string): string {
   return `${platform === "win32" ? "windows" : platform}-${arch === "x64" ? "amd64" : arch}`;
@@ -40,9 +40,7 @@ export function releaseFileName(target: string): string {
   return target.startsWith("windows-") ? `svc-${target}.exe` : plainFileName(target);
 }
 
-/**
- * The name under which every target is found, without knowing what executables are called on it.
- */
+/** The file name of a target without the `.exe` of Windows; every target is found under it. */
 export function plainFileName(target: string): string {
   return `svc-${target}`;
 }

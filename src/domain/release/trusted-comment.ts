@@ -4,10 +4,10 @@
  * no JSON.
  */
 
-/** What a signature is of: a manifest, SHA256SUMS, or the feed's index. */
+/** The kind of the signed file: a manifest, SHA256SUMS, or the feed's index. */
 export type SignedThing = "manifest" | "sums" | "index";
 
-/** What a trusted comment says. */
+/** The content of a trusted comment. */
 export interface TrustedComment {
   readonly what: SignedThing;
   /** `v<major>.<minor>.<patch>`; of the index: the latest one. */
@@ -23,7 +23,7 @@ export function trustedComment({ what, version, expiresAt }: TrustedComment): st
   return `svc ${what} version:${version} expires:${expiresAt}`;
 }
 
-/** Reads a comment; undefined when it is none of a release. */
+/** The content of a comment; undefined when it is not one of a release. */
 export function parseTrustedComment(text: string): TrustedComment | undefined {
   const [, what, version, expiresAt] = FORM.exec(text) ?? [];
   if (what === undefined || version === undefined || expiresAt === undefined || Number.isNaN(Date.parse(expiresAt))) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Rules about expressions of `_`, what the server computes without Python: 130 to 136, and 180
+ * Rules about expressions of `_`, which the server computes without Python: 130 to 136, and 180
  * about windows.
  */
 

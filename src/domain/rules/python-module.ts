@@ -1,13 +1,13 @@
 /**
- * The Python module of rules, `svc._diagnostics.rules`, written from the table: numbers and the
- * sentences that the analyzer says.
+ * The Python module of rules, `svc._diagnostics.rules`, generated from the table: numbers and
+ * sentences of the rules that the analyzer finds.
  */
 
 import { type Message, PLACEHOLDER, type Rule } from "./rule.ts";
 import { RULES } from "./rules.ts";
 import { CHAIN_CURE, OPERATOR_CURES } from "./sentences.ts";
 
-/** Where the module lies in the source tree. */
+/** Path of the module in the source tree. */
 export const RULES_MODULE_PATH = "src/sdk/svc/_diagnostics/rules.py";
 
 const HEAD = `"""Rules of lint: their numbers, and the sentences that the analyzer's findings say.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from .findings import WARNING, Message
 `;
 const LONGEST_LINE = 140;
-/** A name between braces that were doubled. */
+/** A name whose braces were doubled. */
 const DOUBLED = new RegExp(`\\{${PLACEHOLDER.source}\\}`, "g");
 
 /** The text of the module: the rules that the analyzer finds. */
@@ -53,16 +53,16 @@ function cures(): string {
 }
 
 function ruleClass(rule: Rule): string {
-  const messages = Object.entries(rule.messages).map(([name, said]) => attribute(name, rule, said));
+  const messages = Object.entries(rule.messages).map(([name, message]) => attribute(name, rule, message));
   return [`class ${className(rule.id)}:`, `    """${rule.title}."""`, "", `    code = ${rule.code}`, ...messages, ""].join("\n");
 }
 
-function attribute(name: string, rule: Rule, said: Message): string {
-  const isWarning = (said.severity ?? rule.severity) === "warning";
+function attribute(name: string, rule: Rule, message: Message): string {
+  const isWarning = (message.severity ?? rule.severity) === "warning";
   const parts = [
     "code",
-    literal(said.text),
-    ...(said.label === "" && !isWarning ? [] : [literal(said.label)]),
+    literal(message.text),
+    ...(message.label === "" && !isWarning ? [] : [literal(message.label)]),
     ...(isWarning ? ["WARNING"] : []),
   ];
   const line = `    ${attributeName(name)} = Message(${parts.join(", ")})`;

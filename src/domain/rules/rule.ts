@@ -1,22 +1,19 @@
-/**
- * What a rule of lint is: its number and name, what it means, and the sentences that its findings
- * say.
- */
+/** Rules of lint: the number and name of a rule, its meaning, and the sentences of its findings. */
 
-/** How bad a finding is: an error stops a deployment, a warning is shown and stops nothing. */
+/** The severity of a finding: an error stops a deployment, a warning is shown and stops nothing. */
 export type RuleSeverity = "error" | "warning";
 
 /**
- * Who finds it: `text` reads the files as they stand in an editor, `analyzer` imports the project
- * with Python, `graph` looks at all definitions together, `server` asks the databases and the
- * stores, `machine` needs a tool that this computer may lack.
+ * The part of svc that finds a problem: `text` reads the files as they stand in an editor,
+ * `analyzer` imports the project with Python, `graph` looks at all definitions together, `server`
+ * asks the databases and the stores, `machine` needs a tool that this computer may lack.
  */
 export type Finder = "text" | "analyzer" | "graph" | "server" | "machine";
 
 /** Text of files by path relative to the project. Python files leave out `EXAMPLE_IMPORTS`. */
 export type ExampleFiles = Readonly<Record<string, string>>;
 
-/** A small project that breaks a rule, and the same one mended. */
+/** A small project that breaks a rule, and the same project corrected. */
 export interface RuleExample {
   readonly broken: ExampleFiles;
   readonly mended: ExampleFiles;
@@ -31,27 +28,27 @@ export interface RuleFacts {
   readonly code: number;
   /** Kebab-case name, as stable as the number. */
   readonly id: string;
-  /** What is wrong, as a sentence without a full stop. */
+  /** The problem, as a sentence without a full stop. */
   readonly title: string;
-  /** How bad it is, unless a message says otherwise. */
+  /** Severity of messages that state none of their own. */
   readonly severity: RuleSeverity;
-  /** The first that can find it comes first. */
+  /** The parts of svc that can find it, the earliest first. */
   readonly foundBy: readonly Finder[];
-  /** When the rule speaks, and what to do. */
+  /** The cases in which the rule applies, and what to do. */
   readonly means: string;
-  /** What would go wrong otherwise. */
+  /** The harm that the rule prevents. */
   readonly why: string;
   /** An example, or the reason why a few files cannot show it. */
   readonly example: RuleExample | { readonly none: string };
   /**
-   * When the analyzer's word counts instead of what the text showed: as soon as Python ran, or when
-   * it found no error in the project. Absent = the finding of the text stands.
+   * The point from which the analyzer's findings replace those of the text: as soon as Python ran,
+   * or when it found no error in the project. Absent = the finding of the text stands.
    */
   readonly yields?: "to-any-analysis" | "to-sound-analysis";
 }
 
-/** What a rule says of one place. */
-export interface Said {
+/** A problem that a rule states, without its span. */
+export interface RuleProblem {
   readonly code: number;
   readonly severity: RuleSeverity;
   readonly message: string;
@@ -67,18 +64,15 @@ export interface Message<Text extends string = string, Label extends string = st
   readonly severity?: RuleSeverity;
 }
 
-/**
- * The names between braces of a template; what else stands between braces has a sign in it that no
- * name has.
- */
-type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? WithoutSigns<Name> | Names<Rest> : never;
-type WithoutSigns<Name extends string> = Name extends `${string}.${string}` | `${string} ${string}` ? never : Name;
+/** The names between braces of a template; text between braces that no name can be is left out. */
+type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? PlainName<Name> | Names<Rest> : never;
+type PlainName<Name extends string> = Name extends `${string}.${string}` | `${string} ${string}` ? never : Name;
 type Values<Text extends string> = { readonly [Name in Names<Text>]: string | number };
-type Say<M> =
+type MessageFunction<M> =
   M extends Message<infer Text, infer Label>
     ? [Names<Text | Label>] extends [never]
-      ? () => Said
-      : (values: Values<Text | Label>) => Said
+      ? () => RuleProblem
+      : (values: Values<Text | Label>) => RuleProblem
     : never;
 
 /** The messages of a rule by name. A name of `RuleFacts` cannot be taken. */
@@ -90,7 +84,7 @@ export interface Rule extends RuleFacts {
 }
 
 /** A rule whose messages are functions: `NO_PRIMARY_KEY.none({ name: "User", fields: "name" })`. */
-export type SpeakingRule<M> = Rule & { readonly [Name in keyof M]: Say<M[Name]> };
+export type RuleWithMessages<M> = Rule & { readonly [Name in keyof M]: MessageFunction<M[Name]> };
 
 /** A message of the severity of its rule. */
 export function message<const Text extends string, const Label extends string = "">(text: Text, label = "" as Label): Message<Text, Label> {
@@ -107,18 +101,18 @@ export function error<const Text extends string, const Label extends string>(tex
   return { text, label, severity: "error" };
 }
 
-/** Makes a rule. */
-export function rule<M extends Messages>(facts: RuleFacts, messages: M): SpeakingRule<M> {
-  const spoken = Object.entries(messages as Readonly<Record<string, Message>>).map(([name, { label, severity, text }]) => [
+/** A rule from its facts and messages. */
+export function rule<M extends Messages>(facts: RuleFacts, messages: M): RuleWithMessages<M> {
+  const functions = Object.entries(messages as Readonly<Record<string, Message>>).map(([name, { label, severity, text }]) => [
     name,
-    (values: Readonly<Record<string, string | number>> = {}): Said => ({
+    (values: Readonly<Record<string, string | number>> = {}): RuleProblem => ({
       code: facts.code,
       severity: severity ?? facts.severity,
       message: filled(text, values),
       label: filled(label, values),
     }),
   ]);
-  return { ...facts, messages, ...Object.fromEntries(spoken) } as SpeakingRule<M>;
+  return { ...facts, messages, ...Object.fromEntries(functions) } as RuleWithMessages<M>;
 }
 
 /** A template with its values; braces around anything but a name are text. */
@@ -126,5 +120,5 @@ function filled(template: string, values: Readonly<Record<string, string | numbe
   return template.replaceAll(PLACEHOLDER, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** A place of a template where a value belongs. */
+/** A name between braces in a template, which a value replaces. */
 export const PLACEHOLDER = /\{([a-z][A-Za-z_]*)\}/g;

@@ -19,7 +19,7 @@ export const RULES: readonly Rule[] = MODULES.flatMap((module): Rule[] => Object
 const BY_CODE = new Map(RULES.map((rule) => [rule.code, rule]));
 const BY_ID = new Map(RULES.map((rule) => [rule.id, rule]));
 
-/** What the Python files of examples begin with. */
+/** First lines of the Python files of examples. */
 export const EXAMPLE_IMPORTS = `from datetime import datetime
 
 import svc.functions as F

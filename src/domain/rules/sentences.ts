@@ -1,25 +1,24 @@
 /**
- * Sentences that findings of several rules say, and parts of sentences that both languages put
- * together.
+ * Sentences that several rules share, and parts of sentences that TypeScript and Python both use.
  */
 
 import { message } from "./rule.ts";
 
-/** A class does not have the feature. `near` is empty, or "; did you mean ...?". */
+/** The message that a class lacks a feature. `near` is empty, or "; did you mean ...?". */
 export const NO_SUCH_FEATURE = message("{owner} has no feature '{name}'{near}", "no such feature");
 
-/** A windowed feature does not have the window. */
+/** The message that a windowed feature lacks a window. */
 export const NO_SUCH_WINDOW = message("{owner}.{name} has no window '{window}'; its windows are: {windows}", "no such window");
 
-/** The path of a list or DataFrame goes through a feature that is no relation. */
+/** The message that an item of `DataFrame[...]` is no column. */
 export const NO_COLUMN = message(
   "'{type}' is no column: write DataFrame[User.id, User.name], or DataFrame[User] for all of it",
   "no column",
 );
 
 /**
- * What to write instead of an operator that Python decides at once; `contains` is `in` with the
- * expression at its right.
+ * Advice by operator that Python evaluates at import; `contains` is `in` with the expression at its
+ * right.
  */
 export const OPERATOR_CURES: Readonly<Record<string, string>> = {
   and: "write & and put each comparison in parentheses: (_.a > 1) & (_.b < 2)",
@@ -34,5 +33,5 @@ export const OPERATOR_CURES: Readonly<Record<string, string>> = {
   "not contains": "write ~F.contains(_.tags, value)",
 };
 
-/** What to write instead of a comparison of three. */
+/** Advice about chained comparisons. */
 export const CHAIN_CURE = "write two comparisons joined by &: (1 < _.a) & (_.a < 9)";

@@ -1,5 +1,5 @@
 /**
- * Which features a query's columns fill: shared by the static reading of a SQL file and by the
+ * The features that a query's columns fill, for the static reading of a SQL file and for the
  * server, which learns the columns of `*`.
  */
 
@@ -64,8 +64,8 @@ export function completeStar(resolver: Resolver, columns: readonly string[], set
   }
   return missing.map(({ column, span }) => {
     const [closest] = closestNames(column, columns, 1);
-    const said = STAR_COLUMNS.missing({ column, columns: quoteList(columns.slice(0, 8), columns.length) });
+    const problem = STAR_COLUMNS.missing({ column, columns: quoteList(columns.slice(0, 8), columns.length) });
     const hint = closest === undefined ? "Name a column that there is in the header's `fields`." : `Did you mean '${closest}'?`;
-    return finding(said, span ?? resolver.span, { hint });
+    return finding(problem, span ?? resolver.span, { hint });
   });
 }

@@ -3,12 +3,12 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type FindingDetails, finding, isError } from "../finding.ts";
 import type { LineMap } from "../line-map.ts";
-import type { Said } from "../rules/rule.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 
 /** Errors that one file shows at most: a generated file can have any number. */
 const SHOWN_ERRORS = 200;
 
-/** Collects findings. Offsets "in the body" count from the first line behind the header. */
+/** A collector of findings. Offsets "in the body" count from the first line behind the header. */
 export class FileReport {
   readonly findings: Diagnostic[] = [];
 
@@ -32,14 +32,14 @@ export class FileReport {
     if (this.findings.length < SHOWN_ERRORS) this.findings.push(diagnostic);
   }
 
-  /** A finding at offsets of the file. */
-  say(said: Said, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(said, this.lines.span(start, end), details));
+  /** Adds a finding at offsets of the file. */
+  addAt(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(problem, this.lines.span(start, end), details));
   }
 
-  /** A finding at offsets of the body. */
-  sayInBody(said: Said, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(said, this.spanInBody(start, end), details));
+  /** Adds a finding at offsets of the body. */
+  addInBody(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
+    this.add(finding(problem, this.spanInBody(start, end), details));
   }
 
   /** A span of the body. */

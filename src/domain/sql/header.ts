@@ -32,7 +32,7 @@ export const HEADER_KEYS = [
 /** A key of a header. */
 export type HeaderKey = (typeof HEADER_KEYS)[number];
 
-/** Keys of other storeys: they are named as not supported rather than as unknown. */
+/** Keys that this version does not support; findings say so rather than that they are unknown. */
 export const UNSUPPORTED_KEYS = ["incremental", "max_staleness", "unique_on", "partitioned_by"] as const;
 
 const PROSE = new Set(
@@ -55,7 +55,7 @@ export interface HeaderEntry {
 /** A header. */
 export interface SqlHeader {
   readonly entries: readonly HeaderEntry[];
-  /** What is no YAML, in file offsets. When there is such a thing, entries are missing. */
+  /** The parts that are no YAML, in file offsets; when there are any, entries are missing. */
   readonly problems: readonly YamlProblem[];
   readonly docstring: string;
   /** Offset of the header's first comment; 0 without one. */
@@ -71,7 +71,7 @@ interface Line {
   readonly offset: number;
 }
 
-/** Reads the header of a SQL file. Never throws. */
+/** The header of a SQL file. Never throws. */
 export function readHeader(file: string): SqlHeader {
   const { lines, start, bodyStart } = commentLines(file);
   const { yaml, origins, doc } = splitYaml(lines);
@@ -139,7 +139,7 @@ interface Origin {
 }
 
 /**
- * Parts the comment lines into YAML, whose entries are brought to one indentation, and docstring.
+ * Splits the comment lines into YAML, whose entries are brought to one indentation, and docstring.
  */
 function splitYaml(lines: readonly Line[]): { yaml: string; origins: Origin[]; doc: string[] } {
   let yaml = "";
@@ -172,7 +172,7 @@ function splitYaml(lines: readonly Line[]): { yaml: string; origins: Origin[]; d
  * closed.
  */
 function staysOpen(value: string): boolean {
-  const count = (signs: RegExp): number => value.match(signs)?.length ?? 0;
+  const count = (brackets: RegExp): number => value.match(brackets)?.length ?? 0;
   return value === "" || /^[|>&]/.test(value) || count(/[[{]/g) > count(/[\]}]/g);
 }
 

@@ -13,22 +13,22 @@ import { scalarText } from "../yaml-tree.ts";
 import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
 import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
-import type { Knowledge, SqlFile } from "./link.ts";
+import type { Completeness, SqlFile } from "./link.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
 import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
 
-/** What a file gives. */
+/** The result of linking a SQL file. */
 export interface LinkedFile {
   /** The resolver; undefined when there are errors, or when its class is not known. */
   readonly resolver: Resolver | undefined;
   readonly diagnostics: Diagnostic[];
-  /** The place that stands for the resolver's name. */
+  /** The span that stands for the resolver's name. */
   readonly nameSpan: Span;
 }
 
-/** Reads and checks one SQL file. */
+/** The linker of one SQL file, which gives its resolver and findings. */
 export class SqlFileLinker {
   readonly #header: SqlHeader;
   readonly #report: FileReport;
@@ -36,7 +36,7 @@ export class SqlFileLinker {
   constructor(
     readonly file: SqlFile,
     readonly index: GraphIndex,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
   ) {
     this.#header = readHeader(file.text);
     this.#report = new FileReport(new LineMap(file.path, file.text), this.#header.bodyStart);
@@ -48,15 +48,15 @@ export class SqlFileLinker {
     this.#checkEncoding();
     this.#checkHeader();
     const settings = readSettings(this.#header, (node, problem, label) =>
-      report.say(BAD_VALUE.header({ problem, label }), node.start, node.end),
+      report.addAt(BAD_VALUE.header({ problem, label }), node.start, node.end),
     );
     const set = this.#resolvedClass();
     const source = this.#value("source");
     if (!source && this.#mayMiss("source")) this.#missing("source", "the data source it reads, for example `-- source: pg`");
     const dialect = source ? dialectOf(source, this.index.graph) : undefined;
     const list = selectList(report.body, dialect);
-    const parameters = new PlaceholderReader(report, this.index, this.known, set).read(dialect);
-    const reader = new ColumnReader(report, this.known, list, settings.fields ?? []);
+    const parameters = new PlaceholderReader(report, this.index, this.completeness, set).read(dialect);
+    const reader = new ColumnReader(report, this.completeness, list, settings.fields ?? []);
     const isQuery = reader.checkStatement();
     const nameSpan = this.#nameSpan();
     if (!set || !isQuery) return { resolver: undefined, diagnostics: report.findings, nameSpan };
@@ -129,14 +129,14 @@ export class SqlFileLinker {
   }
 
   /**
-   * Bytes that are no UTF-8 were read as the sign that stands for them: the database would be sent
-   * another text than is written.
+   * Reports bytes that are no UTF-8, which were read as U+FFFD, and zero bytes: the database would
+   * be sent another text than is written.
    */
   #checkEncoding(): void {
     const at = this.file.text.search(/[\ufffd\0]/);
     if (at < 0) return;
     const what = this.file.text[at] === "\0" ? "a zero byte" : "a byte that is not UTF-8";
-    this.#report.say(BAD_HEADER.notText({ what }), at, at + 1);
+    this.#report.addAt(BAD_HEADER.notText({ what }), at, at + 1);
   }
 
   #checkHeader(): void {
@@ -145,16 +145,16 @@ export class SqlFileLinker {
       const newline = this.file.text.indexOf("\n", problem.start);
       const end = Math.max(Math.min(problem.end, newline < 0 ? problem.end : newline), problem.start + 1);
       const { message } = problem;
-      this.#report.say(BAD_HEADER.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` }), problem.start, end);
+      this.#report.addAt(BAD_HEADER.notYaml({ problem: `${message.charAt(0).toLowerCase()}${message.slice(1)}` }), problem.start, end);
     }
     for (const { key, known, keyStart, keyEnd } of this.#header.entries) {
       if (known) continue;
       if (isUnsupported(key)) {
-        this.#report.say(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
+        this.#report.addAt(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
         continue;
       }
       const near = didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`;
-      this.#report.say(BAD_HEADER.unknownKey({ key, near }), keyStart, keyEnd, { replacements: closestNames(key, HEADER_KEYS) });
+      this.#report.addAt(BAD_HEADER.unknownKey({ key, near }), keyStart, keyEnd, { replacements: closestNames(key, HEADER_KEYS) });
     }
   }
 
@@ -167,17 +167,17 @@ export class SqlFileLinker {
     return problems.length === 0 && !entries.some((entry) => !entry.known && closestNames(entry.key, HEADER_KEYS).includes(key));
   }
 
-  /** Reports that a key is not there or empty; what is wrong with a value is said by rule 146. */
+  /** Reports that a key is absent or empty; rule 146 reports bad values. */
   #missing(key: HeaderKey, meaning: string): void {
     const entry = this.#entry(key);
     if (entry && !isEmptyText(entry.value)) return;
     if (entry) {
-      this.#report.say(MISSING_HEADER_KEY.empty({ key, meaning }), entry.keyStart, entry.keyEnd);
+      this.#report.addAt(MISSING_HEADER_KEY.empty({ key, meaning }), entry.keyStart, entry.keyEnd);
       return;
     }
     const { start } = this.#header;
     const first = /^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1;
-    this.#report.say(MISSING_HEADER_KEY.absent({ key, meaning }), start, start + first, {
+    this.#report.addAt(MISSING_HEADER_KEY.absent({ key, meaning }), start, start + first, {
       hint: `Write a line \`-- ${key}: ...\` at the top of the file.`,
     });
   }
@@ -192,15 +192,15 @@ export class SqlFileLinker {
     }
     const { start, end } = entry.value;
     if (/@\d+$/.test(written)) {
-      this.#report.say(UNKNOWN_CLASS.versioned({ written }), start, end);
+      this.#report.addAt(UNKNOWN_CLASS.versioned({ written }), start, end);
       return undefined;
     }
     const set = this.index.set(written);
-    if (!set && this.known.allClasses) {
+    if (!set && this.completeness.allClasses) {
       const names = [...this.index.sets.values()].map((known) => known.className).sort();
       const candidates = /[A-Z]/.test(written) ? names : [...this.index.sets.keys()];
-      const said = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });
-      this.#report.say(said, start, end, { replacements: closestNames(written, candidates) });
+      const problem = UNKNOWN_CLASS.noSuchClass({ written, near: didYouMean(written, candidates) || listOf(names) });
+      this.#report.addAt(problem, start, end, { replacements: closestNames(written, candidates) });
     }
     return set;
   }

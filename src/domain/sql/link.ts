@@ -18,10 +18,11 @@ export interface SqlFile {
 }
 
 /**
- * How far the graph can be trusted for what it does not hold. The analyzer's graph is whole unless
- * its findings say otherwise; a graph made from Python text alone may be open in places.
+ * The completeness of a graph: whether what is not in it does not exist. The analyzer's graph is
+ * complete unless its findings say otherwise; a graph made from Python text alone may be incomplete
+ * in parts.
  */
-export interface Knowledge {
+export interface Completeness {
   /** Whether a class that is not in the graph does not exist. */
   readonly allClasses: boolean;
   /** Whether the features of a class in the graph are all that it has. */
@@ -29,24 +30,24 @@ export interface Knowledge {
 }
 
 /**
- * Reads SQL files as resolvers of a graph and checks them: rules 146, 148, 149, 150, 151, 152, 153,
+ * The resolvers of SQL files, checked against a graph: rules 146, 148, 149, 150, 151, 152, 153,
  * 155, 157, 158. A file with errors gives no resolver. `graph.resolvers` are the Python ones, whose
  * names may not be taken again.
  */
 export function linkSqlFiles(
   files: readonly SqlFile[],
   graph: Graph,
-  knowledge?: Knowledge,
+  completeness?: Completeness,
 ): { resolvers: Resolver[]; diagnostics: Diagnostic[] } {
   const index = new GraphIndex(graph);
-  const known = knowledge ?? { allClasses: !index.isPartial, allFeatures: () => true };
+  const complete = completeness ?? { allClasses: !index.isPartial, allFeatures: () => true };
   const resolvers: Resolver[] = [];
   const diagnostics: Diagnostic[] = [];
   const taken = new Map<string, Span | undefined>();
   for (const resolver of graph.resolvers) taken.set(resolver.fqn, resolver.span);
   for (const file of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
     if (!isSqlFile(file.path)) continue;
-    const linked = new SqlFileLinker(file, index, known).link();
+    const linked = new SqlFileLinker(file, index, complete).link();
     diagnostics.push(...linked.diagnostics);
     const fqn = sqlResolverFqn(file.path);
     if (taken.has(fqn)) {

@@ -8,11 +8,11 @@ import { BAD_HEADER, BAD_SELECT_LIST, STAR_COLUMNS } from "../rules/sql-files.ts
 import { entryOf, type YamlNode } from "../yaml-tree.ts";
 import { featureOfColumn, noSuchOutput } from "./columns.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Knowledge } from "./link.ts";
+import type { Completeness } from "./link.ts";
 import type { SelectItem, SelectList } from "./select-list.ts";
 import type { SqlSettings } from "./settings.ts";
 
-/** Reads the columns of one file. */
+/** A reader of one file's output columns. */
 export class ColumnReader {
   readonly #columns: SqlColumn[] = [];
   readonly #first = new Map<string, SelectItem>();
@@ -20,32 +20,32 @@ export class ColumnReader {
 
   constructor(
     readonly report: FileReport,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
     readonly list: SelectList,
     readonly fields: NonNullable<SqlSettings["fields"]>,
   ) {}
 
-  /** Checks that the file is one query. Without that there are no columns to speak of. */
+  /** Whether the file is one query, of which columns can be read; a finding is added otherwise. */
   checkStatement(): boolean {
     const { list, report } = this;
     const indent = report.body.length - report.body.trimStart().length;
     if (list.verb === "") {
       const first = /\S.*/.exec(report.lines.text.slice(0, 500));
       const start = first?.index ?? 0;
-      report.say(BAD_SELECT_LIST.noQuery(), start, start + (first?.[0].trimEnd().length ?? 0));
+      report.addAt(BAD_SELECT_LIST.noQuery(), start, start + (first?.[0].trimEnd().length ?? 0));
       return false;
     }
     if (list.verb !== "select") {
-      report.sayInBody(BAD_SELECT_LIST.otherStatement({ verb: list.verb }), indent, indent + list.verb.length);
+      report.addInBody(BAD_SELECT_LIST.otherStatement({ verb: list.verb }), indent, indent + list.verb.length);
       return false;
     }
     if (list.secondStatement !== undefined) {
       const start = list.secondStatement;
-      report.sayInBody(BAD_SELECT_LIST.secondStatement(), start, start + 1);
+      report.addInBody(BAD_SELECT_LIST.secondStatement(), start, start + 1);
     }
     if (list.star) {
       const star = list.items.find((item) => item.star);
-      report.sayInBody(STAR_COLUMNS.unchecked(), star?.start ?? indent, star?.end ?? indent + 1, {
+      report.addInBody(STAR_COLUMNS.unchecked(), star?.start ?? indent, star?.end ?? indent + 1, {
         hint: "Name the columns to have them checked before a deployment.",
       });
     }
@@ -53,12 +53,12 @@ export class ColumnReader {
   }
 
   /**
-   * The columns that fill features of a class. `fieldsNode` is the header's `fields`, for places.
+   * The columns that fill features of a class. `fieldsNode` is the header's `fields`, for spans.
    */
   read(set: FeatureSet, fieldsNode: YamlNode | undefined): SqlColumn[] {
     for (const item of this.list.items) if (!item.star) this.#readItem(item, set);
     this.#unmatchedFields(set, fieldsNode);
-    if (this.list.items.length === 0 && !this.list.star) this.report.sayInBody(BAD_SELECT_LIST.empty(), 0, 1);
+    if (this.list.items.length === 0 && !this.list.star) this.report.addInBody(BAD_SELECT_LIST.empty(), 0, 1);
     return this.#columns;
   }
 
@@ -72,7 +72,7 @@ export class ColumnReader {
     const key = set.primaryKey.slice(set.namespace.length + 1);
     const [start, end] = [this.list.items[0]?.start ?? 0, this.list.items.at(-1)?.end ?? 1];
     const hint = `Select '${key}', or bind it: \`where ... = \${${set.primaryKey}}\`.`;
-    this.report.sayInBody(ROWS_WITHOUT_KEY.sqlFile({ key, owner: set.className }), start, end, { hint });
+    this.report.addInBody(ROWS_WITHOUT_KEY.sqlFile({ key, owner: set.className }), start, end, { hint });
   }
 
   #readItem(item: SelectItem, set: FeatureSet): void {
@@ -83,15 +83,15 @@ export class ColumnReader {
     const wanted = target?.feature ?? item.name;
     const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
     if (feature?.kind.case !== "scalar") {
-      if (!this.known.allFeatures(set.namespace)) return;
-      if (wanted === undefined || (!target && item.derived && !feature)) report.sayInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
+      if (!this.completeness.allFeatures(set.namespace)) return;
+      if (wanted === undefined || (!target && item.derived && !feature)) report.addInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
       else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
       else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
       return;
     }
     const earlier = this.#first.get(feature.fqn);
     if (earlier) {
-      report.sayInBody(BAD_SELECT_LIST.twice({ feature: feature.fqn }), item.nameStart, item.nameEnd, {
+      report.addInBody(BAD_SELECT_LIST.twice({ feature: feature.fqn }), item.nameStart, item.nameEnd, {
         related: [{ span: report.spanInBody(earlier.nameStart, earlier.nameEnd), message: "first column" }],
       });
       return;
@@ -114,15 +114,15 @@ export class ColumnReader {
         const span = report.lines.span(keyStart, keyEnd);
         if (feature?.kind.case === "scalar")
           this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn, span }));
-        else if (this.known.allFeatures(set.namespace))
+        else if (this.completeness.allFeatures(set.namespace))
           report.add(noSuchOutput(field.feature, set, report.lines.span(field.start, field.end)));
         continue;
       }
       if (list.items.some((item) => item.derived)) continue;
       const names = list.items.flatMap((item) => item.name ?? []);
       const near = didYouMean(field.column, names) || `it returns ${names.slice(0, 8).join(", ")}`;
-      const said = BAD_HEADER.noSuchColumn({ column: field.column, near });
-      report.say(said, keyStart, keyEnd, { replacements: closestNames(field.column, names) });
+      const problem = BAD_HEADER.noSuchColumn({ column: field.column, near });
+      report.addAt(problem, keyStart, keyEnd, { replacements: closestNames(field.column, names) });
     }
   }
 }

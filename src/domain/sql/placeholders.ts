@@ -10,26 +10,26 @@ import {
 } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../closest.ts";
 import type { BrokenPath, GraphIndex } from "../graph-index.ts";
-import type { Said } from "../rules/rule.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_PLACEHOLDER } from "../rules/sql-files.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Knowledge } from "./link.ts";
+import type { Completeness } from "./link.ts";
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 const SHOWN_NAME = 60;
 
-/** What is wrong with a placeholder, and what could stand in its place. */
-interface Problem {
-  readonly said: Said;
+/** A problem with a placeholder, and the placeholders that may have been meant, best first. */
+interface BadPlaceholder {
+  readonly problem: RuleProblem;
   readonly replacements?: readonly string[];
 }
 
-/** Finds and checks the placeholders of one file. */
+/** A reader of one file's placeholders, which checks them. */
 export class PlaceholderReader {
   constructor(
     readonly report: FileReport,
     readonly index: GraphIndex,
-    readonly known: Knowledge,
+    readonly completeness: Completeness,
     /** The class that the file resolves, if that is known. */
     readonly set: FeatureSet | undefined,
   ) {}
@@ -53,7 +53,7 @@ export class PlaceholderReader {
     const inside = /\$\{\s*([\w.]+)\s*\}/.exec(scanner.value.slice(0, 1000));
     if (!inside || (inside[1] !== "now" && !this.index.resolvePath(inside[1] as string).found)) return;
     const start = scanner.start + inside.index;
-    this.report.sayInBody(BAD_PLACEHOLDER.inText({ placeholder: inside[0] }), start, start + inside[0].length);
+    this.report.addInBody(BAD_PLACEHOLDER.inText({ placeholder: inside[0] }), start, start + inside[0].length);
   }
 
   /**
@@ -62,52 +62,52 @@ export class PlaceholderReader {
    */
   #path({ start, end, open, text }: SqlScanner): string | undefined {
     if (open) {
-      this.report.sayInBody(BAD_PLACEHOLDER.open(), start, start + 2);
+      this.report.addInBody(BAD_PLACEHOLDER.open(), start, start + 2);
       return undefined;
     }
     const written = text.slice(start + 2, end - 1).trim();
     if (written === "now") return "";
-    const problem = this.#problem(written);
-    if (problem !== undefined) {
-      if (problem !== "not known") this.report.sayInBody(problem.said, start, end, { replacements: problem.replacements ?? [] });
+    const bad = this.#check(written);
+    if (bad !== undefined) {
+      if (bad !== "not known") this.report.addInBody(bad.problem, start, end, { replacements: bad.replacements ?? [] });
       return undefined;
     }
     const resolved = this.index.resolvePath(written);
     return resolved.found ? resolved.path : undefined;
   }
 
-  /** What is wrong with a path; undefined when it is right, "not known" when it may be. */
-  #problem(written: string): Problem | "not known" | undefined {
-    if (!/^[\w.]+$/.test(written)) return { said: BAD_PLACEHOLDER.notPath({ written: written.slice(0, SHOWN_NAME) }) };
+  /** The problem with a path; undefined when it is right, "not known" when it may be. */
+  #check(written: string): BadPlaceholder | "not known" | undefined {
+    if (!/^[\w.]+$/.test(written)) return { problem: BAD_PLACEHOLDER.notPath({ written: written.slice(0, SHOWN_NAME) }) };
     const placeholder = `\${${written}}`;
     const resolved = this.index.resolvePath(written);
     if (!resolved.found) return this.#broken(written, resolved);
-    if (resolved.feature.kind.case !== "scalar") return { said: BAD_PLACEHOLDER.relation({ placeholder }) };
+    if (resolved.feature.kind.case !== "scalar") return { problem: BAD_PLACEHOLDER.relation({ placeholder }) };
     const many = resolved.relations.find((relation) => relation.kind.case === "hasMany");
-    if (many) return { said: BAD_PLACEHOLDER.manyValues({ placeholder, relation: many.fqn }) };
+    if (many) return { problem: BAD_PLACEHOLDER.manyValues({ placeholder, relation: many.fqn }) };
     const { set } = this;
     if (!set || resolved.root === set) return undefined;
-    const isWay = (feature: FeatureSet["features"][number]): boolean =>
+    const leadsToRoot = (feature: FeatureSet["features"][number]): boolean =>
       feature.kind.case === "hasOne" && feature.kind.value.foreignNamespace === resolved.root.namespace;
-    const relation = set.features.find(isWay);
+    const relation = set.features.find(leadsToRoot);
     const rest = resolved.path.slice(resolved.root.namespace.length);
     const own = relation && `\${${relation.fqn}${rest}}`;
     const cure = own ? `write ${own}` : `use features of ${set.namespace}`;
-    const said = BAD_PLACEHOLDER.otherClass({ placeholder, owner: resolved.root.className, resolved: set.className, cure });
-    return { said, replacements: own ? [own] : [] };
+    const problem = BAD_PLACEHOLDER.otherClass({ placeholder, owner: resolved.root.className, resolved: set.className, cure });
+    return { problem, replacements: own ? [own] : [] };
   }
 
-  #broken(written: string, { within, segment, index }: BrokenPath): Problem | "not known" {
-    if (within ? !this.known.allFeatures(within.namespace) : !this.known.allClasses) return "not known";
+  #broken(written: string, { within, segment, index }: BrokenPath): BadPlaceholder | "not known" {
+    if (within ? !this.completeness.allFeatures(within.namespace) : !this.completeness.allClasses) return "not known";
     const placeholder = `\${${written}}`;
-    if (!within && index > 0) return { said: BAD_PLACEHOLDER.throughValue({ placeholder }) };
+    if (!within && index > 0) return { problem: BAD_PLACEHOLDER.throughValue({ placeholder }) };
     const names = within ? within.features.map((feature) => feature.name) : [...this.index.sets.keys(), "now"];
     const near = closestNames(segment, names);
     const where = within ? `'${segment}' is no feature of class ${within.className}` : `'${segment}' is no feature class`;
     const meant = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : "";
     const segments = written.split(".");
     const replacements = near.map((name) => `\${${[...segments.slice(0, index), name, ...segments.slice(index + 1)].join(".")}}`);
-    return { said: BAD_PLACEHOLDER.unknown({ placeholder, where, near: meant }), replacements };
+    return { problem: BAD_PLACEHOLDER.unknown({ placeholder, where, near: meant }), replacements };
   }
 }
 

@@ -15,23 +15,23 @@ export interface SelectItem {
   readonly star: boolean;
   /** The column's name as written; undefined for an expression without one. */
   readonly name?: string;
-  /** Where the name stands: the alias, or the column's own name. */
+  /** Start of the name: of the alias, or of the column's own name. */
   readonly nameStart: number;
   readonly nameEnd: number;
-  /** The name was in quotes, so that its case counts. */
+  /** Whether the name was in quotes, so that its case counts. */
   readonly quoted: boolean;
   /**
-   * The name is not written as a name but derived from a function or a cast, as PostgreSQL does;
-   * other databases may name it otherwise.
+   * Whether the name is derived from a function or a cast, as PostgreSQL does; other databases may
+   * name the column otherwise.
    */
   readonly derived: boolean;
 }
 
-/** What is known of a query's columns. */
+/** The output columns of a query, as far as its text tells. */
 export interface SelectList {
   readonly items: readonly SelectItem[];
   /**
-   * True when there are columns that the items do not tell: a `*`, or a statement without a select
+   * Whether there are columns that the items do not tell: a `*`, or a statement without a select
    * list that was understood.
    */
   readonly star: boolean;
@@ -70,7 +70,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** Finds the output columns of a query. */
+/** The output columns of a query. */
 export function selectList(text: string, dialect?: SqlDialect): SelectList {
   return new SelectListReader(text, dialect).read();
 }
@@ -105,8 +105,8 @@ class SelectListReader {
   #advance(): boolean {
     const scanner = this.#scanner;
     while (this.#second === undefined && scanner.nextSignificant()) {
-      const sign = scanner.kind === "punctuation" ? scanner.text[scanner.start] : "";
-      if (sign === ";" && this.#depth <= 0) {
+      const mark = scanner.kind === "punctuation" ? scanner.text[scanner.start] : "";
+      if (mark === ";" && this.#depth <= 0) {
         const afterFirst = this.#end > 0;
         while (scanner.nextSignificant()) {
           if (scanner.kind === "punctuation" && scanner.text[scanner.start] === ";") continue;
@@ -116,8 +116,8 @@ class SelectListReader {
         }
         if (afterFirst || scanner.end >= scanner.text.length) return false;
       }
-      if (sign === "(" || sign === "[" || sign === "{") this.#depth++;
-      else if (sign === ")" || sign === "]" || sign === "}") this.#depth--;
+      if (mark === "(" || mark === "[" || mark === "{") this.#depth++;
+      else if (mark === ")" || mark === "]" || mark === "}") this.#depth--;
       this.#end = scanner.end;
       return true;
     }
@@ -154,10 +154,10 @@ class SelectListReader {
     let before = "";
     while (this.#advance()) {
       const isPunctuation = scanner.kind === "punctuation";
-      const sign = isPunctuation ? (scanner.text[scanner.start] as string) : "";
+      const mark = isPunctuation ? (scanner.text[scanner.start] as string) : "";
       if (this.#depth < base) break;
-      const isClosing = sign === ")" || sign === "]" || sign === "}";
-      const isOpening = sign === "(" || sign === "[" || sign === "{";
+      const isClosing = mark === ")" || mark === "]" || mark === "}";
+      const isOpening = mark === "(" || mark === "[" || mark === "{";
       const atBase = this.#depth === base ? true : isOpening && this.#depth === base + 1;
       const word = scanner.kind === "word" && atBase ? scanner.value.toLowerCase() : "";
       if (item.isEmpty && (word === "all" || word === "distinct" || word === "distinctrow" || (word === "on" && before === "distinct"))) {
@@ -173,7 +173,7 @@ class SelectListReader {
         this.#finish(item);
         return;
       }
-      if (sign === "," && this.#depth === base) {
+      if (mark === "," && this.#depth === base) {
         this.#finish(item);
         if (this.#items.length >= MOST_COLUMNS) {
           this.#star = true;
@@ -195,8 +195,8 @@ class SelectListReader {
 }
 
 /**
- * Reads one item of the list: keeps its first and last pieces at the list's own depth, not what is
- * inside of brackets.
+ * A reader of one item of the list: it keeps the first and last pieces at the list's own depth, not
+ * what is inside of brackets.
  */
 class ItemReader {
   #start = -1;

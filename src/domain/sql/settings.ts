@@ -18,11 +18,11 @@ export interface SqlSettings {
   readonly timeout?: MessageInitShape<typeof DurationSchema>;
   readonly schedule: string;
   readonly total: boolean;
-  /** Columns that fill a feature of another name, with the place of the feature's name. */
+  /** Columns that fill a feature of another name, with the span of the feature's name. */
   readonly fields?: readonly { readonly column: string; readonly feature: string; readonly start: number; readonly end: number }[];
 }
 
-/** Called with the place and the text of a bad value. */
+/** A callback that is given the node of a bad value, the message and the label. */
 export type BadValue = (node: YamlNode, message: string, label: string) => void;
 
 const COUNTS: Readonly<Record<string, RowCount>> = {
@@ -37,7 +37,7 @@ export const ENVIRONMENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u;
 /** Longest timeout: a day. */
 const LONGEST_TIMEOUT_MS = 86_400_000;
 
-/** Reads the settings of a header; a bad value is reported and left at its default. */
+/** The settings of a header; a bad value is reported and left at its default. */
 export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
   const nodeOf = (key: HeaderKey): YamlNode | undefined => header.entries.find((entry) => entry.known === key)?.value;
   const text = (key: HeaderKey): string | undefined => {
@@ -90,7 +90,7 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
   };
 }
 
-/** Whether a value is a text in which nothing stands. */
+/** Whether a value is empty or blank text. */
 export function isEmptyText(node: YamlNode | undefined): boolean {
   return node?.kind === "scalar" && (scalarText(node) ?? "").trim() === "";
 }

@@ -1,6 +1,6 @@
 /**
- * What a database's driver must know of a statement's text: how many parameters it has, and where
- * it ends.
+ * Facts of a statement's text that a database's driver needs: the number of parameters, and the
+ * end.
  */
 
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";

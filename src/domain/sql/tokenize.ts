@@ -1,20 +1,21 @@
 /**
- * Tokens of SQL, of whatever dialect: enough to find placeholders and output columns, and not more.
- * It never throws, takes any text, and its work is linear in the text.
+ * Tokens of SQL in any dialect, enough to find placeholders and output columns. The tokenizer never
+ * throws, takes any text, and its work is linear in the text.
  */
 
 /**
- * What a token is. `word` is a keyword or an unquoted identifier; `quoted` an identifier in quotes.
+ * The kind of a token. `word` is a keyword or an unquoted identifier; `quoted` an identifier in
+ * quotes.
  */
 export type TokenKind = "word" | "quoted" | "string" | "number" | "placeholder" | "comment" | "punctuation";
 
 /**
- * Dialects whose quoting differs. Without one the reading is PostgreSQL's, and what other dialects
+ * Dialects whose quoting differs. Without one, PostgreSQL's quoting holds, with what other dialects
  * add to it.
  */
 export type SqlDialect = "postgresql" | "mysql" | "sqlite";
 
-/** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing sign is missing. */
+/** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing character is missing. */
 export interface Token {
   readonly kind: TokenKind;
   readonly start: number;
@@ -29,8 +30,8 @@ const DOLLAR_TAG = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]{0,62})?\$/y;
 const STRING_PREFIX = /^(?:e|n|b|x|u&)$/i;
 
 /**
- * Reads one token after the other; nothing is kept, so that a text of any length costs its own size
- * only.
+ * A reader of one token after the other; nothing is kept, so that a text of any length costs its
+ * own size only.
  */
 export class SqlScanner {
   kind: TokenKind = "punctuation";
@@ -146,8 +147,8 @@ export class SqlScanner {
 
   #quoted(kind: TokenKind, from: number, quote: string, backslash: boolean): void {
     this.kind = kind;
-    const sign = quote === "]" ? "\\]" : quote;
-    const stop = backslash ? new RegExp(`\\\\|${sign}`, "g") : new RegExp(sign, "g");
+    const end = quote === "]" ? "\\]" : quote;
+    const stop = backslash ? new RegExp(`\\\\|${end}`, "g") : new RegExp(end, "g");
     stop.lastIndex = from;
     for (let match = stop.exec(this.text); match; match = stop.exec(this.text)) {
       if (match[0] === "\\" || this.text[stop.lastIndex] === quote) stop.lastIndex++;

@@ -1,12 +1,12 @@
 /**
- * Reading a tar archive that is not trusted, as a stream: plain files and folders below one root,
- * each path once and in its plain form, within limits on number and size. Anything else refuses the
- * whole archive. Where the entries are written to is the caller's business.
+ * The reading of a tar archive that is not trusted, as a stream: plain files and folders below one
+ * root, each path once and in its plain form, within limits on number and size. Anything else
+ * refuses the whole archive. The caller writes the entries to wherever they belong.
  */
 
 import { isPortableName } from "../portable-name.ts";
 
-/** The archive is damaged, too big, or names something that it may not. */
+/** The error of an archive that is damaged, too big, or has a name that is not allowed. */
 export class ArchiveRefused extends Error {
   override readonly name = "ArchiveRefused";
 }
@@ -18,8 +18,8 @@ export interface ArchiveLimits {
   /** Bytes of all files, unpacked. */
   readonly maxBytes: number;
   /**
-   * Take names that differ in case for the same, and refuse those that Windows reads in another way
-   * (`CON`, `a:b`, `a.`). Default false.
+   * Whether names that differ in case are the same, and those are refused that Windows reads in
+   * another way (`CON`, `a:b`, `a.`). Default false.
    */
   readonly portableNames?: boolean;
 }
@@ -46,7 +46,7 @@ const MAX_PATH_BYTES = 1024;
 /** Longest name of a file or folder that common file systems take. */
 const MAX_NAME_BYTES = 255;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Archivers fill the end up with zeros. */
+/** Most zeros behind the last entry, which archivers use to fill up the end. */
 const MAX_PADDING_BYTES = 1024 * 1024;
 const REFUSED_KINDS: Readonly<Record<string, string>> = {
   "1": "a hard link",
@@ -56,7 +56,7 @@ const REFUSED_KINDS: Readonly<Record<string, string>> = {
   "6": "a named pipe",
 };
 
-/** Reads the entries of a tar archive in order. Throws ArchiveRefused. */
+/** The entries of a tar archive in order. Throws ArchiveRefused. */
 export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: ArchiveLimits = ARCHIVE_LIMITS): AsyncIterable<ArchiveEntry> {
   const bytes = new ByteSource(chunks);
   const seen = new Entries(limits);
@@ -104,8 +104,8 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
 }
 
 /**
- * Throws ArchiveRefused when `readArchive` would refuse an archive of files with these paths,
- * whatever is in them.
+ * A check of paths: throws ArchiveRefused when `readArchive` would refuse an archive of files with
+ * these paths, whatever is in them.
  */
 export function checkPaths(paths: Iterable<string>, limits: ArchiveLimits = ARCHIVE_LIMITS): void {
   const seen = new Entries(limits);

@@ -18,7 +18,7 @@ const BLOCK = 512;
 const FILE = "0";
 const PAX_HEADER = "x";
 
-/** What stands behind the last entry. */
+/** The end of an archive: two empty blocks. */
 export const TAR_END: Uint8Array = new Uint8Array(2 * BLOCK);
 
 /** The blocks of one file, to be written one after the other. */

@@ -1,16 +1,17 @@
-/** What an editor is answered when it asks about a place: suggestions, a hover, a definition. */
+/** Answers about a position in a document: suggestions, a hover, a definition. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { ruleOf } from "../../domain/rules/rules.ts";
 import type { LspRange } from "../../output/diagnostic.ts";
+import type { TextRange } from "../lint/python-expression.ts";
 import { describe, describeRule, typeOf } from "./describe.ts";
 import { nameBefore, nameFrom } from "./identifier.ts";
-import { meaningAt, type Suggestion, suggestionsAt } from "./place.ts";
+import { meaningAt, type Suggestion, suggestionsAt } from "./name-lookup.ts";
 import { offsetsOf, rangeOf } from "./text-position.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
-/** A place in a document. */
-export interface Place {
+/** A position in a document. */
+export interface DocumentPosition {
   readonly vocabulary: Vocabulary;
   /** Relative to the root. */
   readonly path: string;
@@ -22,9 +23,9 @@ export interface Place {
 const KINDS: Readonly<Record<Suggestion["kind"], number>> = { class: 7, feature: 5, relation: 18, keyword: 14, value: 12 };
 
 /** The suggestions as items of the protocol; each replaces the word that it completes. */
-export function completionsAt(place: Place | undefined): unknown[] {
-  if (!place) return [];
-  const { offset, path, text, vocabulary } = place;
+export function completionsAt(position: DocumentPosition | undefined): unknown[] {
+  if (!position) return [];
+  const { offset, path, text, vocabulary } = position;
   const from = offset - nameBefore(text.slice(0, offset)).length;
   const to = offset + nameFrom(text, offset).length;
   return suggestionsAt(vocabulary, path, text, offset).map(({ kind, label, meaning }) => ({
@@ -36,10 +37,10 @@ export function completionsAt(place: Place | undefined): unknown[] {
   }));
 }
 
-/** What is known of the name at the place, and what the rules mean whose findings are there. */
-export function hoverAt(place: Place | undefined, findings: readonly Diagnostic[]): unknown {
-  if (!place) return undefined;
-  const { offset, path, text, vocabulary } = place;
+/** The description of the name at the position, and of the rules whose findings are there. */
+export function hoverAt(position: DocumentPosition | undefined, findings: readonly Diagnostic[]): unknown {
+  if (!position) return undefined;
+  const { offset, path, text, vocabulary } = position;
   const meaning = meaningAt(vocabulary, path, text, offset);
   const broken = findings.filter(({ span }) => span?.file === path && isWithin(offset, offsetsOf(text, span)));
   const rules = new Set(broken.map((finding) => ruleOf(finding)).filter((rule) => rule !== undefined));
@@ -47,18 +48,18 @@ export function hoverAt(place: Place | undefined, findings: readonly Diagnostic[
   return parts.length === 0 ? undefined : { contents: { kind: "markdown", value: parts.join("\n\n---\n\n") } };
 }
 
-function isWithin(offset: number, { from, to }: { readonly from: number; readonly to: number }): boolean {
+function isWithin(offset: number, { from, to }: TextRange): boolean {
   return from <= offset && offset <= to;
 }
 
-/** Where the name at the place is defined. */
+/** The definition of the name at the position. */
 export function definitionAt(
-  place: Place | undefined,
+  position: DocumentPosition | undefined,
   uriOf: (path: string) => string,
 ): { readonly uri: string; readonly range: LspRange } | undefined {
-  const meaning = place && meaningAt(place.vocabulary, place.path, place.text, place.offset);
+  const meaning = position && meaningAt(position.vocabulary, position.path, position.text, position.offset);
   const span = meaning && (meaning.kind === "class" ? meaning.set : meaning.feature).span;
-  const text = span && place.vocabulary.text(span.file);
+  const text = span && position.vocabulary.text(span.file);
   if (!span || text === undefined) return undefined;
   const { from, to } = offsetsOf(text, span);
   return { uri: uriOf(span.file), range: rangeOf(text, from, to) };

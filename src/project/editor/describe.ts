@@ -1,4 +1,4 @@
-/** A class or feature in words, for an editor's hover and its list of suggestions. */
+/** Descriptions of classes and features, for an editor's hover and its list of suggestions. */
 
 import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
@@ -10,7 +10,7 @@ import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
 const NEVER_EXPIRES_S = 315_576_000_000;
 
-/** The type as Python spells it; as the annotation is written, until the code was imported. */
+/** The type in Python's notation; until the code was imported, the annotation as it is written. */
 export function typeOf(vocabulary: Vocabulary, feature: Feature): string {
   const target = vocabulary.target(feature);
   if (target) return feature.kind.case === "hasMany" ? `DataFrame[${target.className}]` : target.className;
@@ -19,12 +19,12 @@ export function typeOf(vocabulary: Vocabulary, feature: Feature): string {
   return `${typeName(known.kind.value.dtype)}${known.kind.value.nullable ? " | None" : ""}`;
 }
 
-/** Markdown: name and type, what is written about it, and who answers for it. */
+/** Markdown: name and type, description, and facts such as windows, owner and tags. */
 export function describe(vocabulary: Vocabulary, meaning: Meaning): string {
   return meaning.kind === "class" ? describeClass(vocabulary, meaning) : describeFeature(vocabulary, meaning.feature);
 }
 
-/** Markdown: what a rule means, and how to read more. */
+/** Markdown: the meaning of a rule, and how to read more. */
 export function describeRule({ code, means, severity, title, why }: Rule): string {
   const head = `**${severity === "warning" ? "Warning" : "Error"} ${code}**: ${title}`;
   return paragraphs([head, `${means} ${why}`, `\`svc lint --explain ${code}\` shows an example.`]);

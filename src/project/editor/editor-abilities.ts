@@ -1,22 +1,24 @@
-/** What an editor says that it can take. */
+/** The abilities that an editor states: client capabilities, in the terms of the protocol. */
 
 import type { Params } from "./params.ts";
 
-/** Its abilities, as far as answers depend on them. */
+/** The abilities of an editor that answers depend on. */
 export interface EditorAbilities {
-  /** It tells of files that change on the disk. */
+  /** Whether it reports files that change on the disk. */
   readonly watchesFiles: boolean;
-  /** It asks what can be renamed before it asks for the new name. */
+  /** Whether it asks what can be renamed before it asks for the new name. */
   readonly preparesRename: boolean;
-  /** It shows the symbols of a document as a tree. */
+  /** Whether it shows the symbols of a document as a tree. */
   readonly takesTrees: boolean;
-  /** It takes code actions, and not only commands. */
+  /** Whether it takes code actions, and not only commands. */
   readonly takesCodeActions: boolean;
-  /** It takes edits of a version of a document. */
+  /** Whether it takes edits of a version of a document. */
   readonly takesVersions: boolean;
 }
 
-/** The abilities that the parameters of `initialize` name; what is broken or not named is none. */
+/**
+ * The abilities that the parameters of `initialize` name; one that is malformed or absent is false.
+ */
 export function editorAbilities({ capabilities }: Params): EditorAbilities {
   const has = (...path: readonly string[]): boolean => {
     let at: unknown = capabilities;

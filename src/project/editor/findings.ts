@@ -1,12 +1,12 @@
 /**
- * Which findings an editor shows: the analyzer's for text that it has seen, the text's own for what
- * was written since.
+ * The findings that an editor shows: the analyzer's for text that it has analyzed, those of the
+ * text alone for what was written since.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { mergeFindings } from "../../domain/finding.ts";
 
-/** What the analyzer said, and of which text. */
+/** The findings of an analysis, with the text that was analyzed. */
 export interface AnalyzedFindings {
   /** Findings of all steps. */
   readonly diagnostics: readonly Diagnostic[];
@@ -17,9 +17,9 @@ export interface AnalyzedFindings {
 }
 
 /**
- * The findings for the text as it stands.
- * @param written what the text alone shows now
- * @param text the text now
+ * The findings for the current text.
+ * @param written findings of the current text alone
+ * @param text the current text of a file
  */
 export function currentFindings(
   written: readonly Diagnostic[],

@@ -9,7 +9,7 @@ import { CliError } from "../../errors/cli-error.ts";
 const LARGEST_BYTES = 64 * 1024 * 1024;
 const LARGEST_HEADER = 8 * 1024;
 
-/** The stream is no sequence of messages; nothing after that point can be read. */
+/** The error of a stream that is no sequence of messages; nothing after that point can be read. */
 export class FramingBroken extends CliError {
   override readonly name = "FramingBroken";
   constructor(found: string) {
@@ -26,10 +26,10 @@ export function frame(message: unknown): Uint8Array {
   return Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`), body]);
 }
 
-/** Takes bytes as they come and gives the texts of whole messages. */
+/** A reader of messages from bytes as they arrive. */
 export class FrameReader {
   private pending: Buffer = Buffer.alloc(0);
-  /** Length of the body that is awaited; undefined while the header is. */
+  /** Length of the body that is awaited; undefined while a header is awaited. */
   private wanted: number | undefined;
 
   /** The messages that are complete with these bytes. Throws FramingBroken. */

@@ -1,6 +1,6 @@
 /**
- * The language server: one project, live findings, completion, hover, names and their places,
- * renaming. It speaks through `send` and hears through `receive`.
+ * The language server of one project: live findings, completion, hover, references, renaming.
+ * Messages leave through `send` and arrive through `receive`.
  */
 
 import { dirname } from "node:path";
@@ -12,17 +12,17 @@ import { INVALID_SYNTAX } from "../../domain/rules/loading.ts";
 import type { SourceText } from "../../output/diagnostic.ts";
 import { type LintInput, type ProjectText, type ReadFile, readProjectText } from "../lint/lint.ts";
 import type { Project } from "../project.ts";
-import { completionsAt, definitionAt, hoverAt, type Place } from "./answers.ts";
-import { CatchUp } from "./catch-up.ts";
+import { completionsAt, type DocumentPosition, definitionAt, hoverAt } from "./answers.ts";
+import { Debouncer } from "./debouncer.ts";
 import { type EditorAbilities, editorAbilities } from "./editor-abilities.ts";
 import { type AnalyzedFindings, currentFindings } from "./findings.ts";
 import { Occurrences } from "./occurrences.ts";
 import { documentSymbols, workspaceSymbols } from "./outline.ts";
 import {
-  asksForDefinition,
   changedText,
   type DocumentParams,
   documentOf,
+  includesDefinition,
   type Params,
   positionOf,
   rangeIn,
@@ -50,7 +50,7 @@ export interface Analysis {
   readonly source: SourceText;
 }
 
-/** What the server works with. */
+/** Dependencies of the server. */
 export interface LanguageServerDeps {
   readonly version: string;
   send(message: unknown): void;
@@ -62,7 +62,7 @@ export interface LanguageServerDeps {
   readText(path: string): Promise<string | undefined>;
   /** Folder to look for the project in when the editor names none. */
   readonly dir: string;
-  /** Environment whose settings hold. */
+  /** Environment whose settings apply. */
   readonly environment: string | undefined;
   /** A line for the log. */
   log(text: string): void;
@@ -72,7 +72,7 @@ export interface LanguageServerDeps {
 const WHOLE_TEXT = 1;
 /** Files whose changes on the disk count. */
 const WATCHED = ["**/*.py", "**/*.svc.sql", "**/svc.{yaml,yml}"];
-/** What the editor itself does with files and folders, of which some tell nothing else. */
+/** File operations in the editor; some editors report changes of files in no other way. */
 const OPERATIONS = { filters: [{ scheme: "file", pattern: { glob: "**/*" } }] };
 
 /** A running language server. */
@@ -82,15 +82,15 @@ export class LanguageServer {
   private state: "new" | "running" | "shut down" = "new";
   private texts: ProjectTexts | undefined;
   private written: ProjectText | undefined;
-  /** Which revision of the texts that is. */
+  /** Revision of the texts that `written` was read from. */
   private revision: number | undefined;
-  /** Where names are written in the text that was read last; made when it is asked for. */
-  private places: Occurrences | undefined;
+  /** Occurrences of names in the text that was read last; made on first use. */
+  private occurrences: Occurrences | undefined;
   private vocabulary: Vocabulary | undefined;
   private analyzed: AnalyzedFindings | undefined;
   private graph: Graph | undefined;
   private readonly known = new Map<string, ReadFile>();
-  private readonly catchUp = new CatchUp({
+  private readonly debouncer = new Debouncer({
     readText: () => this.readAndPublish(),
     readDisk: () => this.reread(),
     failed: (error) => this.logError(error),
@@ -118,7 +118,7 @@ export class LanguageServer {
     this.deps.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
-  /** Takes one message; resolves when it was dealt with. */
+  /** Takes one message; resolves when it was handled. */
   receive(text: string): Promise<void> {
     return this.rpc.receive(text);
   }
@@ -126,7 +126,7 @@ export class LanguageServer {
   /** Stops everything that runs. */
   async stop(): Promise<void> {
     this.stopped.abort(new Error("the language server ends"));
-    await this.catchUp.stop();
+    await this.debouncer.stop();
     await this.analysis;
   }
 
@@ -146,25 +146,25 @@ export class LanguageServer {
     initialized: (params) => this.initialized(params),
     shutdown: () => {
       this.state = "shut down";
-      return this.catchUp.stop().then(() => null);
+      return this.debouncer.stop().then(() => null);
     },
     "textDocument/didOpen": (params) => this.change(documentOf(params), documentOf(params).text),
     "textDocument/didChange": (params) => this.change(documentOf(params), changedText(params)),
     "textDocument/didClose": (params) => this.close(params),
-    "textDocument/didSave": () => this.catchUp.soon("disk"),
-    "workspace/didChangeWatchedFiles": () => this.catchUp.soon("disk"),
-    "workspace/didCreateFiles": () => this.catchUp.soon("disk"),
-    "workspace/didRenameFiles": () => this.catchUp.soon("disk"),
-    "workspace/didDeleteFiles": () => this.catchUp.soon("disk"),
+    "textDocument/didSave": () => this.debouncer.schedule("disk"),
+    "workspace/didChangeWatchedFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didCreateFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didRenameFiles": () => this.debouncer.schedule("disk"),
+    "workspace/didDeleteFiles": () => this.debouncer.schedule("disk"),
     "textDocument/completion": async (params) => completionsAt(await this.at(params)),
     "textDocument/hover": (params) => this.hover(params),
     "textDocument/definition": async (params) =>
       definitionAt(await this.at(params), (path) => this.texts?.uriOf(path) ?? "") ??
       this.named(params, ({ texts, occurrences, at }) => definitionsOf(texts, occurrences, at)),
     "textDocument/references": (params) =>
-      this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, asksForDefinition(params))),
+      this.named(params, ({ texts, occurrences, at }) => referencesOf(texts, occurrences, at, includesDefinition(params))),
     "textDocument/documentHighlight": (params) => this.named(params, ({ texts, occurrences, at }) => highlightsOf(texts, occurrences, at)),
-    "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => orRefusal(() => renamableAt(text, at))),
+    "textDocument/prepareRename": (params) => this.named(params, ({ text, at }) => refusalAsRpcError(() => renamableAt(text, at))),
     "textDocument/rename": (params) => this.rename(params),
     "textDocument/codeAction": (params) => this.fix(params),
     "textDocument/documentSymbol": (params) =>
@@ -213,7 +213,7 @@ export class LanguageServer {
     if (!this.texts || roots.size < 2) return;
     const { root } = this.texts.project;
     const others = [...roots].filter((other) => other !== root).join(", ");
-    this.tell(new Error(`svc serves one project of this workspace, ${root}; for ${others} open a window of its own`));
+    this.showError(new Error(`svc serves one project of this workspace, ${root}; for ${others} open a window of its own`));
   }
 
   private async load(dir: string): Promise<void> {
@@ -223,7 +223,7 @@ export class LanguageServer {
       await this.texts.reload();
       this.read();
     } catch (error) {
-      this.tell(error);
+      this.showError(error);
     }
   }
 
@@ -253,17 +253,17 @@ export class LanguageServer {
     const path = await this.texts?.pathOf(uri);
     if (path === undefined || text === undefined) return;
     this.texts?.open(path, { uri, version, text });
-    this.catchUp.soon("text");
+    this.debouncer.schedule("text");
   }
 
   private async close(params: Params): Promise<void> {
     const path = await this.texts?.pathOf(documentOf(params).uri);
     if (path === undefined) return;
     this.texts?.close(path);
-    this.catchUp.soon("disk");
+    this.debouncer.schedule("disk");
   }
 
-  /** After a change on the disk: reads it all, and lets the analyzer look. */
+  /** Reads everything again after a change on the disk, and starts an analysis. */
   private async reread(): Promise<void> {
     const { texts } = this;
     if (!texts) await this.load(this.dir);
@@ -274,14 +274,14 @@ export class LanguageServer {
         texts.project = project;
         await texts.reload();
       } catch (error) {
-        this.tell(error);
+        this.showError(error);
       }
     this.readAndPublish();
     this.startAnalysis();
   }
 
-  /** Shows what is wrong with the project as a whole. */
-  private tell(error: unknown): void {
+  /** Shows an error that concerns the project as a whole. */
+  private showError(error: unknown): void {
     const message = errorText(error);
     this.deps.log(message);
     this.rpc.notify("window/showMessage", { type: 2, message });
@@ -292,16 +292,19 @@ export class LanguageServer {
     this.publish();
   }
 
-  /** Reads the text as it stands. What cannot be parsed keeps the names that it had. */
+  /**
+   * Reads the current text. While a file cannot be parsed, the classes of the last reading stay
+   * known.
+   */
   private read(): void {
-    this.catchUp.textIsRead();
+    this.debouncer.textIsRead();
     const { texts } = this;
     if (!texts) return;
     const before = this.vocabulary;
     const read = this.readText(texts.project, texts.files());
     this.written = read;
     this.revision = texts.revision;
-    this.places = undefined;
+    this.occurrences = undefined;
     if (before && read.diagnostics.some(({ code }) => code === INVALID_SYNTAX.code)) {
       const now = new Set(read.graph.featureSets.map(({ namespace }) => namespace));
       read.graph.featureSets.push(...[...before.sets.values()].filter(({ namespace }) => !now.has(namespace)));
@@ -355,14 +358,14 @@ export class LanguageServer {
     return currentFindings(written.diagnostics, this.analyzed, (path) => texts.text(path));
   }
 
-  /** The project, read as it stands; undefined when there is none. */
+  /** The project with its current text; undefined when there is none. */
   private current(): Current | undefined {
     const { texts } = this;
     if (texts?.revision !== this.revision) this.readAndPublish();
     const { written } = this;
     if (!texts || !written) return undefined;
-    this.places ??= new Occurrences(written, texts.allFiles(), this.known);
-    return { texts, written, occurrences: this.places };
+    this.occurrences ??= new Occurrences(written, texts.allFiles(), this.known);
+    return { texts, written, occurrences: this.occurrences };
   }
 
   /** Answers about the document that a request is about; null when it is not of the project. */
@@ -386,15 +389,15 @@ export class LanguageServer {
     const newName = textIn(params, "newName");
     return this.named(params, ({ texts, written, occurrences, at }) => {
       const readText = (files: LintInput["files"]) => this.readText(texts.project, files, new Map(this.known));
-      const edits = orRefusal(() => renameEdits(at, newName, { occurrences, read: written, readText }));
+      const edits = refusalAsRpcError(() => renameEdits(at, newName, { occurrences, read: written, readText }));
       return workspaceEdit(texts, edits, this.editor.takesVersions);
     });
   }
 
   private async hover(params: Params): Promise<unknown> {
-    const place = await this.at(params);
+    const position = await this.at(params);
     const { texts, written } = this;
-    return hoverAt(place, texts && written ? this.findings(texts, written) : []);
+    return hoverAt(position, texts && written ? this.findings(texts, written) : []);
   }
 
   private fix(params: Params): Promise<unknown> {
@@ -412,8 +415,8 @@ export class LanguageServer {
     return current ? workspaceSymbols(current.texts, current.occurrences, query) : [];
   }
 
-  /** The place that a request is about, in the text as it stands. */
-  private async at(params: Params): Promise<Place | undefined> {
+  /** The position that a request is about, in the current text. */
+  private async at(params: Params): Promise<DocumentPosition | undefined> {
     const { texts } = this;
     const path = await texts?.pathOf(documentOf(params).uri);
     const text = path === undefined ? undefined : texts?.text(path);
@@ -424,7 +427,7 @@ export class LanguageServer {
   }
 }
 
-/** A project as its text stands. */
+/** A project with its current text. */
 interface Current {
   readonly texts: ProjectTexts;
   readonly written: ProjectText;
@@ -438,8 +441,8 @@ interface CurrentDocument extends Current {
   readonly text: string;
 }
 
-/** What renaming gives; what it refuses is the answer of a request that failed. Throws RpcError. */
-function orRefusal<T>(work: () => T): T {
+/** The result of `work`. Throws RpcError for a renaming that is refused. */
+function refusalAsRpcError<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -1,6 +1,5 @@
 /**
- * Where the names of a project's classes, features and resolvers are written, over all of its
- * files.
+ * Occurrences of the names of a project's classes, features and resolvers, over all of its files.
  */
 
 import { GraphIndex } from "../../domain/graph-index.ts";
@@ -25,7 +24,7 @@ export class Occurrences {
   readonly unread: readonly NamedText[];
 
   /**
-   * @param read what the text of the deployed files shows
+   * @param read the content of the deployed files, as their text shows it
    * @param files those files and others that may name what they define, such as tests
    * @param known Python files that were read before
    */

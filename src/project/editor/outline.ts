@@ -1,11 +1,11 @@
 /**
- * What a document defines, and what a project does: feature classes with their features, and
- * resolvers.
+ * Outlines: the feature classes with their features, and the resolvers, that a document or a
+ * project defines.
  */
 
 import { isSqlFile, sqlResolverFqn } from "../../domain/source-file.ts";
 import type { LspRange } from "../../output/diagnostic.ts";
-import type { PythonNode } from "../lint/python-expression.ts";
+import type { PythonNode, TextRange } from "../lint/python-expression.ts";
 import type { Occurrences } from "./occurrences.ts";
 import type { ProjectTexts } from "./project-texts.ts";
 import type { Occurrence, ProjectSymbol } from "./symbol.ts";
@@ -13,7 +13,7 @@ import { rangesOf } from "./text-position.ts";
 
 /** SymbolKind of the protocol. */
 const KINDS: Readonly<Record<ProjectSymbol["kind"], number>> = { class: 5, feature: 8, resolver: 12 };
-/** An editor shows no longer list of a workspace's symbols. */
+/** Most symbols of a workspace in one answer; editors show no longer list. */
 const MOST_SYMBOLS = 500;
 
 /** A `DocumentSymbol` of the protocol. */
@@ -73,14 +73,14 @@ export function workspaceSymbols(texts: ProjectTexts, occurrences: Occurrences, 
 /** Whether a text has characters in their order, in any case. */
 function holds(text: string, wanted: readonly string[]): boolean {
   let at = 0;
-  for (const sign of text.toLowerCase()) if (sign === wanted[at]) at++;
+  for (const character of text.toLowerCase()) if (character === wanted[at]) at++;
   return at === wanted.length;
 }
 
 /** A SQL file is one resolver, and the features that its columns fill. */
 function sqlSymbols(occurrences: Occurrences, path: string, text: string): DocumentSymbol[] {
   const named = occurrences.in(path);
-  const { symbol } = named.find(({ spelled, symbol: { kind } }) => kind === "class" && spelled === "python") ?? {};
+  const { symbol } = named.find(({ nameKind, symbol: { kind } }) => kind === "class" && nameKind === "python") ?? {};
   const columns = named.filter(({ isColumn, symbol: { kind } }) => isColumn && kind === "feature");
   const [whole, start] = rangesOf(text, [
     { from: 0, to: text.length },
@@ -98,14 +98,16 @@ function sqlSymbols(occurrences: Occurrences, path: string, text: string): Docum
 function definitions(occurrences: Occurrences, path: string): Occurrence[] {
   return occurrences
     .in(path)
-    .filter(({ from, symbol: { definition }, isDefinition, spelled }) => isDefinition && spelled === "python" && from === definition.from);
+    .filter(
+      ({ from, symbol: { definition }, isDefinition, nameKind }) => isDefinition && nameKind === "python" && from === definition.from,
+    );
 }
 
 /**
  * The whole statement that a name is defined in, decorators included and the lines behind it left
  * out.
  */
-function statementOf({ from, to, symbol: { module } }: Occurrence): { readonly from: number; readonly to: number } {
+function statementOf({ from, to, symbol: { module } }: Occurrence): TextRange {
   let node: PythonNode | null = module.tree.resolve(from, 1);
   while (node && !/^(?:Class|Function)Definition$|^AssignStatement$/.test(node.name)) node = node.parent;
   const whole = node?.parent?.name === "DecoratedStatement" ? node.parent : node;

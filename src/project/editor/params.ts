@@ -1,5 +1,5 @@
 /**
- * What an editor's messages carry, checked where a broken one would otherwise be taken for
+ * Parameters of an editor's messages, checked where a malformed one would otherwise be taken for
  * something else.
  */
 
@@ -23,7 +23,7 @@ export function documentOf({ textDocument }: Params): DocumentParams {
   return textDocument as DocumentParams;
 }
 
-/** The place in a document that a request is about. Throws RpcError. */
+/** The position in a document that a request is about. Throws RpcError. */
 export function positionOf({ position }: Params): LspPosition {
   const { line, character } = (position ?? {}) as Partial<LspPosition>;
   if (!Number.isInteger(line) || !Number.isInteger(character)) throw invalid("a position is no line and character");
@@ -44,7 +44,7 @@ export function textIn(params: Params, name: string): string {
 }
 
 /** Whether references are to have the definition among them. */
-export function asksForDefinition({ context }: Params): boolean {
+export function includesDefinition({ context }: Params): boolean {
   return (context as { includeDeclaration?: unknown } | undefined)?.includeDeclaration !== false;
 }
 

@@ -1,4 +1,6 @@
-/** The files of a project as an editor sees them: what is open there, over what is on the disk. */
+/**
+ * The files of a project as an editor sees them: the open texts, and the disk for all other files.
+ */
 
 import { realpath } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
@@ -20,14 +22,14 @@ export class ProjectTexts {
   #revision = 0;
   readonly #byUri = new Map<string, Promise<string | undefined>>();
 
-  /** @param project as its file says now */
+  /** @param project as the project file describes it now */
   constructor(
     public project: Project,
     readonly environment: string | undefined,
     private readonly readText: (path: string) => Promise<string | undefined>,
   ) {}
 
-  /** Another number after each change of a text. */
+  /** A number that changes with each change of a text. */
   get revision(): number {
     return this.#revision;
   }
@@ -66,7 +68,7 @@ export class ProjectTexts {
     return this.#open.get(path);
   }
 
-  /** How the editor calls a file. */
+  /** The URI of a file. */
   uriOf(path: string): string {
     return this.#open.get(path)?.uri ?? Bun.pathToFileURL(join(this.project.root, path)).href;
   }
@@ -76,19 +78,19 @@ export class ProjectTexts {
     return this.#open.keys();
   }
 
-  /** Text as it stands. */
+  /** The current text of a file; undefined when there is none. */
   text(path: string): string | undefined {
     return this.#open.get(path)?.text ?? this.#disk.get(path);
   }
 
-  /** The files that are analyzed, as they stand. */
+  /** The files that are analyzed, with their current text. */
   files(): NamedText[] {
     return this.#named(analyzedFiles(this.#paths()));
   }
 
   /**
-   * The Python and SQL files of the project, tests and scripts beside those that are analyzed, as
-   * they stand.
+   * The Python and SQL files of the project with their current text, also tests and scripts, which
+   * are not analyzed.
    */
   allFiles(): NamedText[] {
     return this.#named([...this.#paths()].filter(isRead).sort());

@@ -1,14 +1,14 @@
-/** Where a Python file names classes, features and resolvers of its project. */
+/** Occurrences of a project's classes, features and resolvers in a Python file. */
 
 import { parser } from "@lezer/python";
 import { type ClassModel, literalText, type Meaning, type ProjectModel } from "../lint/project-model.ts";
-import type { PythonNode } from "../lint/python-expression.ts";
+import type { PythonNode, TextRange } from "../lint/python-expression.ts";
 import { type BoundImports, type Import, type PythonModule, readImports } from "../lint/python-module.ts";
 import { type Occurrence, type ProjectSymbol, pathOccurrences, type SymbolIndex } from "./symbol.ts";
 
-/** What an expression stands for, as far as names can be looked up in it. */
+/** The meaning of an expression, as far as names can be looked up in it. */
 type Denotation =
-  /** A dotted name that nothing of the project is yet, such as that of a module. */
+  /** A dotted name that nothing of the project has so far, such as that of a module. */
   | { readonly kind: "names"; readonly path: readonly string[] }
   /** A class, or its row `_`. */
   | { readonly kind: "class"; readonly owner: ClassModel; readonly isRow: boolean }
@@ -19,22 +19,19 @@ type Denotation =
   /** A DataFrame of the rows of a class. */
   | { readonly kind: "rows"; readonly owner: ClassModel };
 
-interface TextRange {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** What surrounds a node. */
-interface Surroundings {
-  /** The names of the file, and over them those that the functions around import. */
+/** The context of a node. */
+interface NodeContext {
+  /** The names of the file, overlaid by those that enclosing functions import. */
   readonly module: PythonModule;
-  /** Names that functions around bind, with the class whose rows they hold. */
+  /** Names that enclosing functions bind, with the class whose rows they hold. */
   readonly locals: ReadonlyMap<string, ClassModel | undefined>;
   /** The class whose row `_` is. */
   readonly row: ClassModel | undefined;
-  /** In an annotation: strings hold Python, and names are looked up late. */
+  /** Whether it is in an annotation: strings hold Python, and names are looked up late. */
   readonly isAnnotation: boolean;
-  /** In the features of a named query: a string may be the name of a class alone. */
+  /**
+   * Whether it is among the features of a named query: a string may be the name of a class alone.
+   */
   readonly isQuery: boolean;
   /** The text that the nodes are of, and its offset in the file. */
   readonly text: string;
@@ -51,7 +48,9 @@ const QUERY_FEATURES = new Set(["input", "output", "staleness"]);
 /** Parts of a scope that are scopes of their own, or bind nothing in it. */
 const OWN_SCOPE = /^(?:FunctionDefinition|ClassDefinition|LambdaExpression|ImportStatement)$|Comprehension/;
 
-/** The occurrences in one file; those of a file that is nested too deeply are not all. */
+/**
+ * The occurrences in one file; `isWhole` is false when it is nested too deeply to be read in full.
+ */
 export function pythonOccurrences(index: SymbolIndex, module: PythonModule): { occurrences: Occurrence[]; isWhole: boolean } {
   const reader = new OccurrenceReader(index, module);
   try {
@@ -83,8 +82,8 @@ class OccurrenceReader {
 
   #definitions(): void {
     const { index, module } = this;
-    const define = (symbol: ProjectSymbol, places: readonly TextRange[]): void => {
-      for (const { from, to } of places) this.#emit(symbol, from, to, "python", true);
+    const define = (symbol: ProjectSymbol, ranges: readonly TextRange[]): void => {
+      for (const { from, to } of ranges) this.#emit(symbol, from, to, "python", true);
       const { nameOption } = symbol;
       const written = nameOption && literalText(nameOption);
       if (!nameOption || written === undefined) return;
@@ -102,56 +101,56 @@ class OccurrenceReader {
     for (const item of index.resolversIn(module)) define(index.ofResolver(item), [item.definition]);
   }
 
-  #emit(symbol: ProjectSymbol, from: number, to: number, spelled: Occurrence["spelled"], isDefinition = false): void {
-    this.found.push({ symbol, path: this.module.path, from, to, spelled, isDefinition });
+  #emit(symbol: ProjectSymbol, from: number, to: number, nameKind: Occurrence["nameKind"], isDefinition = false): void {
+    this.found.push({ symbol, path: this.module.path, from, to, nameKind, isDefinition });
   }
 
-  #visit(node: PythonNode, around: Surroundings): Denotation | undefined {
+  #visit(node: PythonNode, context: NodeContext): Denotation | undefined {
     switch (node.name) {
       case "PropertyName":
       case "Comment":
         return undefined;
       case "ImportStatement":
-        return this.#import(node, around);
+        return this.#import(node, context);
       case "VariableName":
-        return this.#name(node, around);
+        return this.#name(node, context);
       case "String":
-        return this.#string(node, around);
+        return this.#string(node, context);
       case "ParenthesizedExpression":
-        return this.#children(node, around);
+        return this.#children(node, context);
       case "MemberExpression":
-        return this.#member(node, around);
+        return this.#member(node, context);
       case "AttributePattern":
-        return this.#path(node, around);
+        return this.#path(node, context);
       case "CallExpression":
       case "ClassPattern":
-        return this.#call(node, around);
+        return this.#call(node, context);
       case "Decorator":
       case "KeywordPattern":
-        return this.#arguments(node, around);
+        return this.#arguments(node, context);
       case "TypeDef":
-        return this.#children(node, { ...around, isAnnotation: true });
+        return this.#children(node, { ...context, isAnnotation: true });
       case "ClassDefinition":
-        return this.#class(node, around);
+        return this.#class(node, context);
       case "FunctionDefinition":
       case "LambdaExpression":
-        return this.#function(node, around);
+        return this.#function(node, context);
       case "AssignStatement":
-        return this.#assign(node, around);
+        return this.#assign(node, context);
       default:
-        this.#children(node, COMPREHENSION.test(node.name) ? withLocals(around, boundIn(node, around.text)) : around);
+        this.#children(node, COMPREHENSION.test(node.name) ? withLocals(context, boundIn(node, context.text)) : context);
         return undefined;
     }
   }
 
-  /** Visits the children; what the last of them stands for. */
-  #children(node: PythonNode, around: Surroundings): Denotation | undefined {
+  /** Visits the children; gives the meaning of the last of them. */
+  #children(node: PythonNode, context: NodeContext): Denotation | undefined {
     let last: Denotation | undefined;
-    for (let child = node.firstChild; child; child = child.nextSibling) last = this.#visit(child, around) ?? last;
+    for (let child = node.firstChild; child; child = child.nextSibling) last = this.#visit(child, context) ?? last;
     return last;
   }
 
-  #import(node: PythonNode, { module, text }: Surroundings): undefined {
+  #import(node: PythonNode, { module, text }: NodeContext): undefined {
     if (node.firstChild?.name !== "from") return;
     const bound = new Map(readImports(node, module.path, text).bound);
     for (let child = node.getChild("import")?.nextSibling; child; child = child.nextSibling) {
@@ -159,47 +158,50 @@ class OccurrenceReader {
       const alias = child.nextSibling?.name === "as" ? child.nextSibling.nextSibling : undefined;
       const name = textOf(alias ?? child, text);
       const item = bound.get(name);
-      const symbol = item && this.#symbolOf(this.#model.meaning(importing(module, name, item), [name]));
+      const symbol = item && this.#symbolOf(this.#model.meaning(withImport(module, name, item), [name]));
       for (const each of alias ? [child, alias] : [child]) if (symbol) this.#use(symbol, each, textOf(each, text));
       child = alias ?? child;
     }
   }
 
-  #name(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const { isAnnotation, locals, module, row } = around;
-    const name = textOf(node, around.text);
+  #name(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const { isAnnotation, locals, module, row } = context;
+    const name = textOf(node, context.text);
     if (locals.has(name)) {
       const owner = locals.get(name);
       return owner && { kind: "rows", owner };
     }
     if (name === "_") return row && { kind: "class", owner: row, isRow: true };
-    const place = moved(node, around);
-    const found = this.#meaning([name], place, module);
+    const range = rangeInFile(node, context);
+    const found = this.#meaning([name], range, module);
     if (found?.kind !== "names" || !isAnnotation || this.#model.meaning(module, [name]).kind !== "undefined") return found;
     const owner = this.index.onlyClass(name);
     if (!owner) return found;
-    this.#use(this.index.ofClass(owner), place, name);
+    this.#use(this.index.ofClass(owner), range, name);
     return { kind: "class", owner, isRow: false };
   }
 
-  /** What a dotted name of a module stands for; the place is that of its last part. */
-  #meaning(path: readonly string[], place: TextRange, module: PythonModule): Denotation | undefined {
+  /** The meaning of a dotted name of a module; `range` is that of its last part. */
+  #meaning(path: readonly string[], range: TextRange, module: PythonModule): Denotation | undefined {
     if (path.length > LONGEST_PATH) return undefined;
     const meaning = this.#lookUp(path, module);
     const symbol = this.#symbolOf(meaning);
-    if (symbol) this.#use(symbol, place, path.at(-1) as string);
+    if (symbol) this.#use(symbol, range, path.at(-1) as string);
     if (meaning.kind === "class") return { kind: "class", owner: meaning.model, isRow: false };
     if (meaning.kind === "sdk") return { kind: "sdk", name: meaning.name };
     return meaning.kind === "unknown" || meaning.kind === "undefined" ? { kind: "names", path } : undefined;
   }
 
-  /** As the model does; and what `import *` brings, about which lint says nothing. */
+  /**
+   * The meaning of a dotted name by the model, or else by `import *`, which the model does not
+   * follow.
+   */
   #lookUp(path: readonly string[], module: PythonModule): Meaning {
     const meaning = this.#model.meaning(module, path);
     const [name = ""] = path;
     const isBound = module.imports.has(name) || module.definitions.some((own) => own.name === name);
     if (meaning.kind !== "unknown" || path.length > 1 || isBound) return meaning;
-    const found = module.stars.map((star) => this.#model.meaning(importing(module, name, { module: star, name }), [name]));
+    const found = module.stars.map((star) => this.#model.meaning(withImport(module, name, { module: star, name }), [name]));
     return found.findLast((each) => each.kind === "class" || each.kind === "resolver" || each.kind === "sdk") ?? meaning;
   }
 
@@ -212,111 +214,111 @@ class OccurrenceReader {
     this.#emit(symbol, from, to, written === symbol.name ? "python" : "alias");
   }
 
-  #member(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const object = node.firstChild ? this.#visit(node.firstChild, around) : undefined;
+  #member(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const object = node.firstChild ? this.#visit(node.firstChild, context) : undefined;
     const property = node.getChild("PropertyName");
-    return property ? this.#property(object, property, around) : this.#brackets(node, around, object);
+    return property ? this.#property(object, property, context) : this.#brackets(node, context, object);
   }
 
   /** `pkg.models.User` in a pattern. */
-  #path(node: PythonNode, around: Surroundings): Denotation | undefined {
-    let found = node.firstChild ? this.#visit(node.firstChild, around) : undefined;
-    for (const property of node.getChildren("PropertyName")) found = this.#property(found, property, around);
+  #path(node: PythonNode, context: NodeContext): Denotation | undefined {
+    let found = node.firstChild ? this.#visit(node.firstChild, context) : undefined;
+    for (const property of node.getChildren("PropertyName")) found = this.#property(found, property, context);
     return found;
   }
 
-  /** What a name behind a dot stands for. */
-  #property(object: Denotation | undefined, property: PythonNode, around: Surroundings): Denotation | undefined {
-    const name = textOf(property, around.text);
-    const place = moved(property, around);
-    if (object?.kind === "names") return this.#meaning([...object.path, name], place, around.module);
+  /** The meaning of a name behind a dot. */
+  #property(object: Denotation | undefined, property: PythonNode, context: NodeContext): Denotation | undefined {
+    const name = textOf(property, context.text);
+    const range = rangeInFile(property, context);
+    if (object?.kind === "names") return this.#meaning([...object.path, name], range, context.module);
     if (object?.kind !== "class" && object?.kind !== "feature") return undefined;
     const owner = object.kind === "class" ? object.owner : object.target;
     const field = owner && this.index.attribute(owner, name);
     if (!owner || !field) return undefined;
-    this.#emit(this.index.ofFeature(owner, field), place.from, place.from + field.attribute.length, "python");
+    this.#emit(this.index.ofFeature(owner, field), range.from, range.from + field.attribute.length, "python");
     return { kind: "feature", target: this.index.target(owner, field), isRow: object.isRow };
   }
 
   /** `_.flights[_.delay > 15]`, `User.fails["10m"]`, `frame["amount"]`, `DataFrame[User]`. */
-  #brackets(node: PythonNode, around: Surroundings, object: Denotation | undefined): Denotation | undefined {
+  #brackets(node: PythonNode, context: NodeContext, object: Denotation | undefined): Denotation | undefined {
     const written = object?.kind === "names" ? object.path.at(-1) : undefined;
-    if (around.isAnnotation && written === "Literal") return undefined;
-    const row = object?.kind === "feature" && object.isRow && object.target ? object.target : around.row;
+    if (context.isAnnotation && written === "Literal") return undefined;
+    const row = object?.kind === "feature" && object.isRow && object.target ? object.target : context.row;
     let inner: Denotation | undefined;
     for (let child = node.firstChild?.nextSibling; child; child = child.nextSibling) {
-      if (around.isAnnotation && written === "Annotated" && child.name === ",") break;
-      const column = object?.kind === "rows" && child.name === "String" ? this.#column(child, around, object.owner) : false;
-      if (!column) inner = this.#visit(child, { ...around, row }) ?? inner;
+      if (context.isAnnotation && written === "Annotated" && child.name === ",") break;
+      const column = object?.kind === "rows" && child.name === "String" ? this.#column(child, context, object.owner) : false;
+      if (!column) inner = this.#visit(child, { ...context, row }) ?? inner;
     }
     if (object?.kind !== "sdk" || object.name !== "DataFrame") return object;
     return inner?.kind === "class" ? { kind: "rows", owner: inner.owner } : undefined;
   }
 
   /** A column of a DataFrame by its name alone. */
-  #column(node: PythonNode, around: Surroundings, owner: ClassModel): boolean {
-    const string = stringOf(node, around);
+  #column(node: PythonNode, context: NodeContext, owner: ClassModel): boolean {
+    const string = stringOf(node, context);
     const field = string && this.index.queried(owner, string.value);
     if (!string || field?.name === undefined) return false;
     this.#emit(this.index.ofFeature(owner, field), string.from, string.from + field.name.length, "query");
     return true;
   }
 
-  #call(node: PythonNode, around: Surroundings): undefined {
+  #call(node: PythonNode, context: NodeContext): undefined {
     const callee = node.firstChild;
-    const found = callee ? this.#visit(callee, around) : undefined;
+    const found = callee ? this.#visit(callee, context) : undefined;
     const list = callee?.nextSibling;
     const owner = found?.kind === "class" && !found.isRow ? found.owner : undefined;
-    if (list) this.#arguments(list, around, owner, found?.kind === "sdk" && found.name === "NamedQuery");
+    if (list) this.#arguments(list, context, owner, found?.kind === "sdk" && found.name === "NamedQuery");
   }
 
   /** Arguments; the keywords of `User(name="Ada")` are features of the class. */
-  #arguments(node: PythonNode, around: Surroundings, owner?: ClassModel, isQuery = false): undefined {
+  #arguments(node: PythonNode, context: NodeContext, owner?: ClassModel, isQuery = false): undefined {
     let keyword = "";
     for (let child = node.firstChild; child; child = child.nextSibling) {
       const isKeyword = node.name === "KeywordPattern" ? !child.prevSibling : child.nextSibling?.name === "AssignOp";
       if (child.name === ",") keyword = "";
-      if (child.name === "ArgList" || child.name === "KeywordPattern") this.#arguments(child, around, owner);
-      else if (!isKeyword) this.#visit(child, isQuery ? { ...around, isQuery: QUERY_FEATURES.has(keyword) } : around);
+      if (child.name === "ArgList" || child.name === "KeywordPattern") this.#arguments(child, context, owner);
+      else if (!isKeyword) this.#visit(child, isQuery ? { ...context, isQuery: QUERY_FEATURES.has(keyword) } : context);
       else {
-        keyword = textOf(child, around.text);
+        keyword = textOf(child, context.text);
         const field = owner && this.index.attribute(owner, keyword);
-        const { from } = moved(child, around);
+        const { from } = rangeInFile(child, context);
         if (field) this.#emit(this.index.ofFeature(owner, field), from, from + field.attribute.length, "python");
       }
     }
   }
 
-  #class(node: PythonNode, around: Surroundings): undefined {
+  #class(node: PythonNode, context: NodeContext): undefined {
     const name = node.getChild("VariableName");
     const own = this.index.classesIn(this.module).find(({ definition }) => definition.from === name?.from);
     const isRow = own && this.#model.sdkName(this.module, ["_"]) === "_";
     for (let child = node.firstChild; child; child = child.nextSibling)
-      if (child.name === "Body") this.#children(child, { ...around, row: isRow ? own : undefined });
-      else if (child.name === "ArgList") this.#arguments(child, around);
+      if (child.name === "Body") this.#children(child, { ...context, row: isRow ? own : undefined });
+      else if (child.name === "ArgList") this.#arguments(child, context);
   }
 
   /** A function or a lambda: its parameters and what it binds are names of its body alone. */
-  #function(node: PythonNode, around: Surroundings): undefined {
-    const { module, text } = around;
+  #function(node: PythonNode, context: NodeContext): undefined {
+    const { module, text } = context;
     const locals: Map<string, ClassModel | undefined> = boundIn(node, text);
     const list = node.getChild("ParamList");
     for (let child = list?.firstChild; child; child = child.nextSibling) {
       if (child.name !== "VariableName" || child.prevSibling?.name === "AssignOp") {
-        if (child.name !== "TypeDef") this.#visit(child, around);
+        if (child.name !== "TypeDef") this.#visit(child, context);
         continue;
       }
       const type = child.nextSibling?.name === "TypeDef" ? child.nextSibling : undefined;
-      const found = type && this.#visit(type, around);
+      const found = type && this.#visit(type, context);
       const rows = found?.kind === "rows" ? found.owner : found?.kind === "feature" ? found.target : undefined;
       const name = textOf(child, text);
       locals.set(name, locals.has(name) ? undefined : rows);
     }
     const returns = node.getChild("TypeDef");
-    if (returns) this.#visit(returns, around);
+    if (returns) this.#visit(returns, context);
     const imports = importsIn(node, module.path, text);
     for (const [name] of imports) locals.delete(name);
-    const inner = withLocals(around, locals);
+    const inner = withLocals(context, locals);
     const names = new Map(imports);
     const definitions = module.definitions.filter(({ name }) => !names.has(name));
     const seen = names.size > 0 ? { ...module, imports: new Map([...module.imports, ...names]), definitions } : module;
@@ -324,35 +326,35 @@ class OccurrenceReader {
       if (child.name !== "TypeDef") this.#visit(child, { ...inner, module: seen });
   }
 
-  #assign(node: PythonNode, around: Surroundings): undefined {
+  #assign(node: PythonNode, context: NodeContext): undefined {
     const target = node.firstChild;
     const isField = node.parent?.parent?.name === "ClassDefinition" && target?.name === "VariableName";
-    const exports = !isField && target?.name === "VariableName" && textOf(target, around.text) === "__all__";
+    const exports = !isField && target?.name === "VariableName" && textOf(target, context.text) === "__all__";
     for (let child = isField || exports ? target?.nextSibling : target; child; child = child.nextSibling)
-      if (exports) this.#exports(child, around);
-      else this.#visit(child, around);
+      if (exports) this.#exports(child, context);
+      else this.#visit(child, context);
   }
 
   /** The names in `__all__`. */
-  #exports(node: PythonNode, around: Surroundings): void {
-    const string = node.name === "String" ? stringOf(node, around) : undefined;
-    if (string) this.#meaning([string.value], { from: string.from, to: string.from + string.value.length }, around.module);
-    for (let child = node.firstChild; child; child = child.nextSibling) this.#exports(child, around);
+  #exports(node: PythonNode, context: NodeContext): void {
+    const string = node.name === "String" ? stringOf(node, context) : undefined;
+    if (string) this.#meaning([string.value], { from: string.from, to: string.from + string.value.length }, context.module);
+    for (let child = node.firstChild; child; child = child.nextSibling) this.#exports(child, context);
   }
 
   /** A quoted annotation, or a text that is a whole path of features. */
-  #string(node: PythonNode, around: Surroundings): Denotation | undefined {
-    const string = stringOf(node, around);
+  #string(node: PythonNode, context: NodeContext): Denotation | undefined {
+    const string = stringOf(node, context);
     if (!string || string.value.length > LONGEST_QUOTED) return undefined;
-    if (around.isAnnotation) {
+    if (context.isAnnotation) {
       const lead = string.value.length - string.value.trimStart().length;
       const text = string.value.slice(lead);
       const expression = parser.parse(text).topNode.getChild("ExpressionStatement")?.firstChild;
-      return expression ? this.#visit(expression, { ...around, text, shift: string.from + lead }) : undefined;
+      return expression ? this.#visit(expression, { ...context, text, shift: string.from + lead }) : undefined;
     }
-    if (!around.isQuery && !PATH.test(string.value)) return undefined;
+    if (!context.isQuery && !PATH.test(string.value)) return undefined;
     const owner = this.index.classOf(string.value.split(".")[0] as string);
-    const found = owner && pathOccurrences(this.index, this.module.path, string.from, string.value, { owner, spelled: "query" });
+    const found = owner && pathOccurrences(this.index, this.module.path, string.from, string.value, { owner, nameKind: "query" });
     this.found.push(...(found ?? []));
     return undefined;
   }
@@ -362,25 +364,25 @@ function textOf({ from, to }: PythonNode, text: string): string {
   return text.slice(from, to);
 }
 
-/** A module in which one name is an import, whatever else it is there. */
-function importing(module: PythonModule, name: string, item: Import): PythonModule {
+/** The module with a name bound by an import alone. */
+function withImport(module: PythonModule, name: string, item: Import): PythonModule {
   return { ...module, imports: new Map([[name, item]]), definitions: [] };
 }
 
-/** The place of a node in its file. */
-function moved({ from, to }: PythonNode, { shift }: Surroundings): TextRange {
+/** The range of a node in its file. */
+function rangeInFile({ from, to }: PythonNode, { shift }: NodeContext): TextRange {
   return { from: from + shift, to: to + shift };
 }
 
 /** The value of a plain string literal, and its offset in the file. */
-function stringOf(node: PythonNode, around: Surroundings): { readonly value: string; readonly from: number } | undefined {
-  const [, prefix = "", quote = "", value] = STRING.exec(textOf(node, around.text)) ?? [];
+function stringOf(node: PythonNode, context: NodeContext): { readonly value: string; readonly from: number } | undefined {
+  const [, prefix = "", quote = "", value] = STRING.exec(textOf(node, context.text)) ?? [];
   if (value === undefined || (value.includes("\\") && !/r/i.test(prefix))) return undefined;
-  return { value, from: node.from + around.shift + prefix.length + quote.length };
+  return { value, from: node.from + context.shift + prefix.length + quote.length };
 }
 
-function withLocals(around: Surroundings, locals: ReadonlyMap<string, ClassModel | undefined>): Surroundings {
-  return locals.size > 0 ? { ...around, locals: new Map([...around.locals, ...locals]) } : around;
+function withLocals(context: NodeContext, locals: ReadonlyMap<string, ClassModel | undefined>): NodeContext {
+  return locals.size > 0 ? { ...context, locals: new Map([...context.locals, ...locals]) } : context;
 }
 
 /**
@@ -410,7 +412,7 @@ function boundIn(node: PythonNode, text: string): Map<string, undefined> {
   return bound;
 }
 
-/** What the statements of a function import. */
+/** The names that import statements of a function bind. */
 function importsIn(node: PythonNode, path: string, text: string): BoundImports["bound"] {
   const found: BoundImports["bound"] = [];
   const visit = (parent: PythonNode): void => {

@@ -1,4 +1,4 @@
-/** Quick fixes: findings that know what could stand in their place. */
+/** Quick fixes: edits for findings that have replacements. */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { lspDiagnostic } from "../../output/diagnostic.ts";
@@ -9,7 +9,7 @@ import { workspaceEdit } from "./workspace-edit.ts";
 /** CodeActionKind of the protocol. */
 export const QUICK_FIX = "quickfix";
 
-/** What is asked for. */
+/** A request for the quick fixes of a part of a file. */
 export interface QuickFixRequest {
   readonly path: string;
   /** Offsets in the file. */
@@ -20,7 +20,7 @@ export interface QuickFixRequest {
 }
 
 /**
- * The code actions for the findings that touch a part of a file. One that has no rival is
+ * The code actions for the findings that touch a part of a file. The only fix of a finding is
  * preferred.
  */
 export function quickFixes(
@@ -32,15 +32,15 @@ export function quickFixes(
   return findings.flatMap((finding) => {
     const { replacements, span } = finding;
     if (span?.file !== path || replacements.length === 0) return [];
-    const place = offsetsOf(text, span);
-    if (place.to < from || place.from > to) return [];
+    const range = offsetsOf(text, span);
+    if (range.to < from || range.from > to) return [];
     const { uri: _, ...shown } = lspDiagnostic(finding, (file) => texts.text(file), texts.project.root);
     return replacements.map((newText) => ({
       title: `Change to '${newText}'`,
       kind: QUICK_FIX,
       diagnostics: [shown],
       isPreferred: replacements.length === 1,
-      edit: workspaceEdit(texts, new Map([[path, [{ ...place, newText }]]]), byVersion),
+      edit: workspaceEdit(texts, new Map([[path, [{ ...range, newText }]]]), byVersion),
     }));
   });
 }

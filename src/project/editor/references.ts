@@ -1,6 +1,6 @@
 /**
- * What an editor is answered about all places of a name: references, highlights, and what renaming
- * changes.
+ * Answers about all occurrences of a name: references, highlights, definitions, and what can be
+ * renamed.
  */
 
 import type { LspRange } from "../../output/diagnostic.ts";
@@ -19,16 +19,16 @@ export interface Location {
   readonly range: LspRange;
 }
 
-/** Where the symbol of an occurrence is named. */
+/** The locations of a symbol's occurrences, by file. */
 export function referencesOf(texts: ProjectTexts, occurrences: Occurrences, at: Occurrence, withDefinition: boolean): Location[] {
-  const places = occurrences.of(at.symbol).filter(({ isDefinition, isUncertain }) => !isUncertain && (withDefinition || !isDefinition));
-  return [...Map.groupBy(places, ({ path }) => path)].flatMap(([path, found]) => {
+  const shown = occurrences.of(at.symbol).filter(({ isDefinition, isUncertain }) => !isUncertain && (withDefinition || !isDefinition));
+  return [...Map.groupBy(shown, ({ path }) => path)].flatMap(([path, found]) => {
     const uri = texts.uriOf(path);
     return rangesOf(texts.text(path) ?? "", found).map((range) => ({ uri, range }));
   });
 }
 
-/** Where the document that an occurrence is in names the same symbol. */
+/** The occurrences of the same symbol in the document of an occurrence. */
 export function highlightsOf(texts: ProjectTexts, occurrences: Occurrences, { path, symbol }: Occurrence): unknown[] {
   const found = occurrences.in(path).filter((one) => one.symbol.definition === symbol.definition && !one.isUncertain);
   const ranges = rangesOf(texts.text(path) ?? "", found);
@@ -40,11 +40,14 @@ export function definitionsOf(texts: ProjectTexts, occurrences: Occurrences, { s
   const { path, text } = symbol.module;
   return occurrences
     .of(symbol)
-    .filter(({ isDefinition, spelled }) => isDefinition && spelled === "python")
+    .filter(({ isDefinition, nameKind }) => isDefinition && nameKind === "python")
     .map(({ from, to }) => ({ uri: texts.uriOf(path), range: rangeOf(text, from, to) }));
 }
 
-/** What can be renamed at an occurrence. Throws RenameRefused when it cannot. */
+/**
+ * The range that can be renamed at an occurrence, and its text. Throws RenameRefused when there is
+ * none.
+ */
 export function renamableAt(text: string, at: Occurrence): { readonly range: LspRange; readonly placeholder: string } {
   const placeholder = text.slice(at.from, at.to);
   checkRenamable(at, placeholder);

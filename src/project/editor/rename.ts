@@ -1,6 +1,6 @@
 /**
- * Renaming a class, a feature or a resolver everywhere at once. What could change anything but the
- * name is refused.
+ * The renaming of a class, a feature or a resolver everywhere at once. It is refused when it could
+ * change anything but the name.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -14,7 +14,7 @@ import type { Occurrence, ProjectSymbol } from "./symbol.ts";
 import { positionOf } from "./text-position.ts";
 import { type Edit, withEdits } from "./workspace-edit.ts";
 
-/** Why a name cannot be changed, in words for the user. */
+/** The error of a name that cannot be changed; its message is for the user. */
 export class RenameRefused extends Error {
   override readonly name = "RenameRefused";
 }
@@ -22,9 +22,9 @@ export class RenameRefused extends Error {
 /** A project before it is changed. */
 export interface RenameInput {
   readonly occurrences: Occurrences;
-  /** What the text shows now. */
+  /** The content of the current text. */
   readonly read: ProjectText;
-  /** What the deployed files would show with other texts. */
+  /** The content that the deployed files would have with other texts. */
   readText(files: readonly NamedText[]): ProjectText;
 }
 
@@ -37,7 +37,7 @@ interface Names {
 const IDENTIFIER = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 const WINDOW_END = /__\d+__$/;
-/** Characters of `__600__`, for whatever window. */
+/** Most characters of a window in a name, such as `__600__`. */
 const LONGEST_WINDOW = 30;
 /** Words that SQL reads otherwise than as a name, in at least one of the databases. */
 const SQL_WORDS = new Set(
@@ -46,22 +46,22 @@ const SQL_WORDS = new Set(
   ),
 );
 
-/** Throws RenameRefused when what stands at a place cannot be renamed there. */
-export function checkRenamable({ symbol, spelled }: Occurrence, text: string): void {
+/** A check of an occurrence: throws RenameRefused when its symbol cannot be renamed there. */
+export function checkRenamable({ symbol, nameKind }: Occurrence, text: string): void {
   const { kind, name, nameOption, queryName } = symbol;
-  if (spelled === "alias")
+  if (nameKind === "alias")
     throw new RenameRefused(
       `'${text}' is another name that an import gives ${name}: rename it by hand, or rename ${name} where it is defined`,
     );
   if (queryName === undefined && kind !== "resolver")
     throw new RenameRefused(`only running the code tells what ${name} is called in queries: rename it by hand`);
-  if (spelled === "query" && kind === "class" && !nameOption)
+  if (nameKind === "query" && kind === "class" && !nameOption)
     throw new RenameRefused(`the namespace '${text}' follows from the name of ${name}: rename the class, or give it name=`);
 }
 
 /**
- * The edits by file that give what stands at a place another name. The project with them has no
- * finding that it has not now, and the same places name the symbol. Throws RenameRefused.
+ * The edits by file that rename the symbol of an occurrence. With them the project has no new
+ * finding, and the same occurrences name the symbol. Throws RenameRefused.
  */
 export function renameEdits(at: Occurrence, newName: string, input: RenameInput): Map<string, Edit[]> {
   const { occurrences } = input;
@@ -69,21 +69,21 @@ export function renameEdits(at: Occurrence, newName: string, input: RenameInput)
   const { symbol } = at;
   checkRenamable(at, (texts.get(at.path) ?? "").slice(at.from, at.to));
   const names = newNames(at, newName);
-  const places = occurrences.of(symbol);
-  checkFree(symbol, names, input, places);
-  checkPlaces(symbol, occurrences, texts, places);
+  const own = occurrences.of(symbol);
+  checkFree(symbol, names, input, own);
+  checkOccurrences(symbol, occurrences, texts, own);
   const edits = new Map<string, Edit[]>();
-  for (const [path, found] of Map.groupBy(places, (place) => place.path)) {
-    const made = found.flatMap((place) => editOf(place, names, texts.get(path) ?? "") ?? []);
+  for (const [path, found] of Map.groupBy(own, ({ path }) => path)) {
+    const made = found.flatMap((occurrence) => editOf(occurrence, names, texts.get(path) ?? "") ?? []);
     if (made.length > 0) edits.set(path, made);
   }
   checkOutcome(symbol, names, input, edits);
   return edits;
 }
 
-function newNames({ symbol, spelled }: Occurrence, newName: string): Names {
+function newNames({ symbol, nameKind }: Occurrence, newName: string): Names {
   const { kind, name, nameOption, queryName = name } = symbol;
-  if (spelled === "query" && nameOption) {
+  if (nameKind === "query" && nameOption) {
     if (!QUERY_NAME.test(newName) || WINDOW_END.test(newName))
       throw new RenameRefused(`'${newName}' is no name for queries: write a letter, and then letters, digits and '_'`);
     return { python: name, query: newName };
@@ -97,8 +97,8 @@ function newNames({ symbol, spelled }: Occurrence, newName: string): Names {
   return { python: newName, query: nameOption ? queryName : kind === "class" ? namespaceOf(newName) : newName };
 }
 
-/** Refuses names that something else has. */
-function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, places: readonly Occurrence[]): void {
+/** Refuses names that are taken. */
+function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, own: readonly Occurrence[]): void {
   const taken = (what: string, other: { readonly module: { readonly path: string } }) =>
     new RenameRefused(`${what} already: it is defined in ${other.module.path}`);
   if (symbol.kind === "feature" && symbol.owner) {
@@ -118,13 +118,16 @@ function checkFree(symbol: ProjectSymbol, names: Names, { read }: RenameInput, p
     if (other.namespace === names.query) throw taken(`there is a namespace '${names.query}'`, other);
   }
   if (names.python === symbol.name) return;
-  const paths = new Set(places.filter(({ spelled }) => spelled === "python").map(({ path }) => path));
+  const paths = new Set(own.filter(({ nameKind }) => nameKind === "python").map(({ path }) => path));
   for (const module of read.model.modules)
     if (paths.has(module.path) && module.names.has(names.python))
       throw new RenameRefused(`${module.path} has a name '${names.python}' already`);
 }
 
-/** Without a marked feature time, the datetime that is called `ts` is it. */
+/**
+ * Refuses to change which feature is the feature time: where none is marked, it is the datetime
+ * called `ts`.
+ */
 function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { model }: ProjectText): void {
   if (!owner || (name !== "ts" && names.python !== "ts") || name === names.python) return;
   const fields = [...owner.fields.values()];
@@ -137,14 +140,14 @@ function checkTime({ owner, definition, name }: ProjectSymbol, names: Names, { m
 }
 
 /**
- * Refuses what cannot be seen in whole: names that are bound in several ways, files that are not
- * read, and what may mean something else.
+ * Refuses symbols whose occurrences cannot all be known: names that are bound in several ways,
+ * files that cannot be read, and names that may mean something else.
  */
-function checkPlaces(
+function checkOccurrences(
   { definition, module, name, owner, queryName = name }: ProjectSymbol,
   { index, unread }: Occurrences,
   texts: ReadonlyMap<string, string>,
-  places: readonly Occurrence[],
+  own: readonly Occurrence[],
 ): void {
   const bound = owner?.definition ?? definition;
   const meaning = index.model.meaning(module, [bound.name]);
@@ -153,7 +156,7 @@ function checkPlaces(
   const mention = new RegExp(`${wholeName(name)}|${wholeName(queryName)}`, "u");
   const blind = unread.find(({ text }) => mention.test(text));
   if (blind) throw new RenameRefused(`${blind.path} names '${name}' and cannot be read: put it right first`);
-  const open = places.find(({ isUncertain }) => isUncertain);
+  const open = own.find(({ isUncertain }) => isUncertain);
   if (!open) return;
   const text = texts.get(open.path) ?? "";
   const line = positionOf(text, open.from).line + 1;
@@ -163,10 +166,10 @@ function checkPlaces(
   );
 }
 
-/** The edit of one place; undefined when its name stays. */
-function editOf({ aliasAt, from, isColumn, path, spelled, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
-  if (spelled === "alias" || names[spelled] === (spelled === "python" ? symbol.name : symbol.queryName)) return undefined;
-  const newText = names[spelled];
+/** The edit of one occurrence; undefined when its name stays. */
+function editOf({ aliasAt, from, isColumn, path, nameKind, symbol, to }: Occurrence, names: Names, text: string): Edit | undefined {
+  if (nameKind === "alias" || names[nameKind] === (nameKind === "python" ? symbol.name : symbol.queryName)) return undefined;
+  const newText = names[nameKind];
   if (isColumn && SQL_WORDS.has(newText.toLowerCase()))
     throw new RenameRefused(`'${newText}' is a word of SQL, and ${path} has a column of that feature: choose another name`);
   if (aliasAt === undefined) return { from, to, newText };
@@ -174,7 +177,7 @@ function editOf({ aliasAt, from, isColumn, path, spelled, symbol, to }: Occurren
   return { from: aliasAt, to: aliasAt, newText: ` as ${newText}${window}` };
 }
 
-/** Refuses edits with which a name would mean something else somewhere, or a finding would come. */
+/** Refuses edits that would change the meaning of a name, or cause a finding. */
 function checkOutcome(symbol: ProjectSymbol, names: Names, input: RenameInput, edits: ReadonlyMap<string, readonly Edit[]>): void {
   const { occurrences, read } = input;
   const files = occurrences.files.map(({ path, text }) => ({ path, text: withEdits(text, edits.get(path) ?? []) }));

@@ -13,7 +13,7 @@ export const RPC_ERRORS = {
   requestFailed: -32803,
 } as const;
 
-/** A request that is answered with an error. */
+/** The error that a request is answered with. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(
@@ -25,21 +25,22 @@ export class RpcError extends Error {
 }
 
 /**
- * Answers one method. What it returns is the result of a request; of a notification it is dropped.
+ * The handler of a method. Its return value is the result of a request; for a notification it is
+ * dropped.
  */
 export type Handler = (params: Readonly<Record<string, unknown>>) => unknown;
 
-/** What an editor is spoken to with. */
+/** A connection to an editor. */
 export interface RpcConnection {
-  /** Takes one message; resolves when it was dealt with. Never rejects. */
+  /** Takes one message; resolves when it was handled. Never rejects. */
   receive(text: string): Promise<void>;
   notify(method: string, params: unknown): void;
-  /** Sends a request whose answer nobody waits for. */
+  /** Sends a request and ignores the answer. */
   request(method: string, params: unknown): void;
 }
 
 /**
- * Makes the connection. `find` gives the handler of a method, throws RpcError when it must not be
+ * A connection. `find` gives the handler of a method, throws RpcError when the method must not be
  * called now, and gives undefined for methods that do not exist.
  */
 export function createRpc(

@@ -7,9 +7,10 @@ import { FrameReader, frame } from "./framing.ts";
 import { type Analysis, LanguageServer } from "./language-server.ts";
 
 /**
- * Serves until the editor ends it or goes away. Resolves with whether it ended in order.
- * @param analyze imports the project of a context, without a word to people; rejects when the
- * context's signal is aborted
+ * Serves an editor on the process's streams, until the editor ends it or goes away. Resolves with
+ * whether it ended in order.
+ * @param analyze imports the project of a context, without output; rejects when the context's
+ *    signal is aborted
  */
 export async function serveEditor(context: Context, version: string, analyze: (context: Context) => Promise<Analysis>): Promise<boolean> {
   const { flags, io, machine, progress, signal } = context;
@@ -50,7 +51,7 @@ export async function serveEditor(context: Context, version: string, analyze: (c
   }
 }
 
-/** Progress that nobody sees: an editor shows its own. */
+/** Progress without output: an editor shows its own. */
 function quiet(progress: Progress): Progress {
   return { ...progress, step: (_, work) => work(() => undefined), note: () => undefined };
 }

@@ -1,4 +1,7 @@
-/** Where a SQL file names classes and features: its header, its placeholders, its columns. */
+/**
+ * Occurrences of classes and features in a SQL file: in its header, its placeholders and its
+ * columns.
+ */
 
 import type { GraphIndex } from "../../domain/graph-index.ts";
 import { featureOfColumn } from "../../domain/sql/columns.ts";
@@ -48,7 +51,7 @@ class SqlReader {
     const written = scalarText(entry)?.trim() ?? "";
     const root = this.#root(written);
     if (entry && root) {
-      this.#emit(this.index.ofClass(root.owner), this.#offsetIn(entry.start, entry.end, written), written, { spelled: root.spelled });
+      this.#emit(this.index.ofClass(root.owner), this.#offsetIn(entry.start, entry.end, written), written, { nameKind: root.nameKind });
       this.#columns(root.owner);
     }
     return this.#found;
@@ -58,20 +61,20 @@ class SqlReader {
     return this.#header.entries.find(({ known }) => known === key)?.value;
   }
 
-  /** Offset of a text that stands between two offsets. */
+  /** Offset of a text between two offsets. */
   #offsetIn(start: number, end: number, written: string): number {
     return start + Math.max(0, this.text.slice(start, end).indexOf(written));
   }
 
-  #emit(symbol: ProjectSymbol, from: number, written: string, more: Pick<Occurrence, "spelled"> & Partial<Occurrence>): void {
+  #emit(symbol: ProjectSymbol, from: number, written: string, more: Pick<Occurrence, "nameKind"> & Partial<Occurrence>): void {
     this.#found.push({ symbol, path: this.path, from, to: from + written.length, isDefinition: false, ...more });
   }
 
   /** The class that a name stands for, and which of its names that is. */
-  #root(name: string): { readonly owner: ClassModel; readonly spelled: "python" | "query" } | undefined {
+  #root(name: string): { readonly owner: ClassModel; readonly nameKind: "python" | "query" } | undefined {
     const set = this.graph.set(name);
     const owner = set && this.index.classOf(set.namespace);
-    return owner && { owner, spelled: set.className === name ? "python" : "query" };
+    return owner && { owner, nameKind: set.className === name ? "python" : "query" };
   }
 
   #placeholders(): void {
@@ -114,10 +117,10 @@ class SqlReader {
     const field = feature && this.index.queried(owner, feature.name);
     if (field?.name === undefined) return undefined;
     const prefix = written.startsWith(`${owner.namespace}.`) ? `${owner.namespace}.`.length : 0;
-    if (prefix > 0) this.#emit(this.index.ofClass(owner), at, written.slice(0, prefix - 1), { spelled: "query" });
+    if (prefix > 0) this.#emit(this.index.ofClass(owner), at, written.slice(0, prefix - 1), { nameKind: "query" });
     const symbol = this.index.ofFeature(owner, field);
     const name = written.slice(prefix, prefix + field.name.length);
-    this.#emit(symbol, at + prefix, name, { spelled: "query", isColumn: true, ...(aliasAt === undefined ? {} : { aliasAt }) });
+    this.#emit(symbol, at + prefix, name, { nameKind: "query", isColumn: true, ...(aliasAt === undefined ? {} : { aliasAt }) });
     return symbol;
   }
 
@@ -134,8 +137,8 @@ class SqlReader {
   }
 
   /**
-   * Where the query may use names that its select list gives: surely in `order by`, perhaps in
-   * `group by` and conditions.
+   * Adds the names of the select list that the rest of the query uses: certain ones in `order by`,
+   * uncertain ones in `group by` and conditions.
    */
   #uses(aliases: ReadonlyMap<string, ProjectSymbol>, items: readonly SelectItem[]): void {
     const { bodyStart } = this.#header;
@@ -147,7 +150,7 @@ class SqlReader {
     const settle = (next: string): void => {
       if (!candidate || next === "(" || next === ".") return;
       const isTerm = candidate.isTerm && /^(?:|[,;)]|asc|desc|nulls|limit|offset|fetch)$/.test(next);
-      this.#emit(candidate.symbol, candidate.from, candidate.written, { spelled: "query", isUncertain: !isTerm });
+      this.#emit(candidate.symbol, candidate.from, candidate.written, { nameKind: "query", isUncertain: !isTerm });
     };
     while (scanner.nextSignificant()) {
       const word = scanner.kind === "word" || scanner.kind === "punctuation" ? scanner.value.toLowerCase() : "";

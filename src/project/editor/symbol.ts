@@ -1,5 +1,5 @@
 /**
- * What of a project has a name that is written in many places: feature classes, features and
+ * Symbols of a project, which have names in many places of its files: feature classes, features and
  * resolvers.
  */
 
@@ -9,12 +9,12 @@ import type { Expression } from "../lint/python-expression.ts";
 import type { ClassField, PythonClass, PythonFunction, PythonModule } from "../lint/python-module.ts";
 
 /**
- * A feature class, a feature or a resolver. Every one has two names, which are one unless `name=`
- * sets them apart.
+ * A feature class, a feature or a resolver. It has two names, in Python and in queries; the second
+ * follows from the first unless `name=` states it.
  */
 export interface ProjectSymbol {
   readonly kind: "class" | "feature" | "resolver";
-  /** What defines it. Two symbols are the same when it is the same object. */
+  /** Its definition. Two symbols are the same when this is the same object. */
   readonly definition: PythonClass | ClassField | PythonFunction;
   readonly module: PythonModule;
   /** The class of a feature. */
@@ -30,28 +30,30 @@ export interface ProjectSymbol {
   readonly nameOption: Expression | undefined;
 }
 
-/** A place where the name of a symbol is written; offsets in UTF-16 units. */
+/** An occurrence of a symbol's name; offsets in UTF-16 units. */
 export interface Occurrence {
   readonly symbol: ProjectSymbol;
   /** Relative to the root. */
   readonly path: string;
   readonly from: number;
   readonly to: number;
-  /** Which name it is; `alias` is another one that an import gives it. */
-  readonly spelled: "python" | "query" | "alias";
+  /** The kind of the name; `alias` is another name that an import gives the symbol. */
+  readonly nameKind: "python" | "query" | "alias";
   readonly isDefinition: boolean;
-  /** A column of SQL or an entry of `fields`, which fills the feature. */
+  /** Whether it is a column of SQL or an entry of `fields`, which fills the feature. */
   readonly isColumn?: boolean;
   /**
    * For a column of SQL whose name is the database's and is to stay: the offset at which `as` and
    * the feature's name can be put.
    */
   readonly aliasAt?: number;
-  /** SQL alone does not tell whether this name is the feature's column or one of the database. */
+  /**
+   * Whether SQL alone does not tell if this name is the feature's column or one of the database.
+   */
   readonly isUncertain?: boolean;
 }
 
-/** Symbols by what leads to them. */
+/** Symbols of a project, by definition and by name. */
 export class SymbolIndex {
   readonly #symbols = new Map<object, ProjectSymbol>();
   readonly #byName = new Map<string, ClassModel[]>();
@@ -68,7 +70,7 @@ export class SymbolIndex {
     }
   }
 
-  /** The class that has a name for itself in the project. */
+  /** The class of a name that no other class of the project has; undefined otherwise. */
   onlyClass(name: string): ClassModel | undefined {
     const found = this.#byName.get(name) ?? [];
     return found.length === 1 ? found[0] : undefined;
@@ -125,7 +127,7 @@ export class SymbolIndex {
   }
 
   /**
-   * The feature that a part of a path is called in queries, such as `amount`, `fails__600__` or
+   * The feature that a part of a path names in queries, such as `amount`, `fails__600__` or
    * `fails[10m]`.
    */
   queried(owner: ClassModel, written: string): FieldModel | undefined {
@@ -156,17 +158,17 @@ export function pathOccurrences(
   path: string,
   at: number,
   written: string,
-  root: { readonly owner: ClassModel; readonly spelled: "python" | "query" },
+  root: { readonly owner: ClassModel; readonly nameKind: "python" | "query" },
 ): Occurrence[] | undefined {
   const [first = "", ...rest] = written.split(".");
-  const place = { path, isDefinition: false } as const;
-  const found: Occurrence[] = [{ ...place, symbol: index.ofClass(root.owner), from: at, to: at + first.length, spelled: root.spelled }];
+  const common = { path, isDefinition: false } as const;
+  const found: Occurrence[] = [{ ...common, symbol: index.ofClass(root.owner), from: at, to: at + first.length, nameKind: root.nameKind }];
   let owner: ClassModel | undefined = root.owner;
   let from = at + first.length + 1;
   for (const part of rest) {
     const field: FieldModel | undefined = owner && index.queried(owner, part);
     if (!owner || field?.name === undefined) return undefined;
-    found.push({ ...place, symbol: index.ofFeature(owner, field), from, to: from + field.name.length, spelled: "query" });
+    found.push({ ...common, symbol: index.ofFeature(owner, field), from, to: from + field.name.length, nameKind: "query" });
     owner = index.target(owner, field);
     from += part.length + 1;
   }

@@ -1,10 +1,11 @@
 /**
- * Places in a text as editors say them: 0-based lines and UTF-16 units, which JavaScript counts
- * too.
+ * Positions in a text as editors state them: 0-based lines and UTF-16 units, which JavaScript
+ * counts too.
  */
 
 import type { Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { LspPosition, LspRange } from "../../output/diagnostic.ts";
+import type { TextRange } from "../lint/python-expression.ts";
 
 /**
  * Offset of a position; what lies outside of the text is taken to the end of its line, or to that
@@ -40,7 +41,7 @@ export function rangeOf(text: string, from: number, to: number): LspRange {
 }
 
 /** The ranges between many offsets of one text. */
-export function rangesOf(text: string, places: readonly { readonly from: number; readonly to: number }[]): LspRange[] {
+export function rangesOf(text: string, ranges: readonly TextRange[]): LspRange[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   const position = (offset: number): LspPosition => {
@@ -52,11 +53,11 @@ export function rangesOf(text: string, places: readonly { readonly from: number;
     }
     return { line: low, character: offset - (starts[low] as number) };
   };
-  return places.map(({ from, to }) => ({ start: position(from), end: position(to) }));
+  return ranges.map(({ from, to }) => ({ start: position(from), end: position(to) }));
 }
 
 /** Offsets of a span, whose columns count code points from 1. */
-export function offsetsOf(text: string, span: Span): { readonly from: number; readonly to: number } {
+export function offsetsOf(text: string, span: Span): TextRange {
   return { from: offsetOfColumn(text, span.line, span.column), to: offsetOfColumn(text, span.endLine, span.endColumn) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a project's names mean while it is being edited: the analyzer's last graph, and over it what
- * the text says now.
+ * The meaning of a project's names while it is edited: the analyzer's last graph, overlaid by the
+ * current text.
  */
 
 import type { Feature, FeatureSet, Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
@@ -26,9 +26,9 @@ export class Vocabulary {
   readonly sources: readonly string[];
 
   /**
-   * @param written the graph of the text as it stands
+   * @param written the graph of the current text
    * @param analyzed the analyzer's last graph, which knows types and what resolvers produce; it may
-   * be behind the text
+   *    be behind the text
    */
   constructor(
     written: Graph,
@@ -73,7 +73,7 @@ export class Vocabulary {
   }
 
   /**
-   * The feature's name in Python: the attribute at its place, which `feature(name=...)` may set
+   * The feature's name in Python: the attribute at its span, which `feature(name=...)` may set
    * apart from its name in queries.
    */
   attribute(feature: Feature): string {
@@ -97,20 +97,21 @@ export class Vocabulary {
   }
 
   /**
-   * Follows names through relations, from a class. `spelled` says how a feature is called there.
+   * The meaning of names that are followed through relations from a class. `nameOf` gives the name
+   * of a feature there.
    */
-  follow(set: FeatureSet, names: readonly string[], spelled: (feature: Feature) => string): Meaning | undefined {
+  follow(set: FeatureSet, names: readonly string[], nameOf: (feature: Feature) => string): Meaning | undefined {
     let meaning: Meaning = { kind: "class", set };
     for (const name of names) {
       const within: FeatureSet | undefined = meaning.kind === "class" ? meaning.set : this.target(meaning.feature);
-      const feature: Feature | undefined = within?.features.find((candidate) => spelled(candidate) === name);
+      const feature: Feature | undefined = within?.features.find((candidate) => nameOf(candidate) === name);
       if (!within || !feature) return undefined;
       meaning = { kind: "feature", set: within, feature };
     }
     return meaning;
   }
 
-  /** The class or feature that is defined at a place. */
+  /** The class or feature that is defined at an offset. */
   definedAt(path: string, offset: number): Meaning | undefined {
     const text = this.text(path);
     if (text === undefined) return undefined;

@@ -1,10 +1,10 @@
-/** Changes of texts as an editor makes them, over the files of a project. */
+/** Edits of a project's texts, as an editor applies them. */
 
 import type { LspRange } from "../../output/diagnostic.ts";
 import type { ProjectTexts } from "./project-texts.ts";
 import { rangesOf } from "./text-position.ts";
 
-/** A piece of text that another takes the place of; offsets in UTF-16 units. */
+/** The replacement of a range of text; offsets in UTF-16 units. */
 export interface Edit {
   readonly from: number;
   readonly to: number;

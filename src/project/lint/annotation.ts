@@ -1,4 +1,4 @@
-/** Reading annotations by the project model. */
+/** The meaning of annotations, by the project model. */
 
 import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import type { Expression } from "./python-expression.ts";
@@ -17,7 +17,7 @@ export interface FeaturePath {
   readonly expression: Expression;
 }
 
-/** What an annotation's core is. */
+/** The meaning of an annotation without its wrappers. */
 export type Core =
   | { readonly kind: "feature"; readonly path: FeaturePath }
   | { readonly kind: "class"; readonly model: ClassModel }
@@ -35,7 +35,7 @@ export type Core =
   | { readonly kind: "value" }
   | { readonly kind: "unknown" };
 
-/** An annotation taken apart. */
+/** The parts of an annotation. */
 export interface Reading {
   readonly core: Core;
   readonly primary: boolean;
@@ -59,7 +59,7 @@ const CONTAINERS = new Set([
   "Literal",
 ]);
 
-/** Reads an annotation. `quoted` tells that it is text whose names are looked up late. */
+/** The meaning of an annotation. `quoted`: it is text whose names Python looks up late. */
 export function readAnnotation(model: ProjectModel, module: PythonModule, expression: Expression, quoted = false, depth = 0): Reading {
   const plain = (core: Core): Reading => ({ core, primary: false, time: false });
   const read = (inner: Expression, asQuoted = quoted): Reading => readAnnotation(model, module, inner, asQuoted, depth + 1);
@@ -175,7 +175,7 @@ function rootOf(expression: Expression): Expression {
   return at;
 }
 
-/** Follows the last `count` attributes of a dotted expression from a class. */
+/** The meaning of the last `count` attributes of a dotted expression, followed from a class. */
 function followPath(model: ProjectModel, root: ClassModel, expression: Expression, count: number): Core {
   const members: Extract<Expression, { kind: "member" }>[] = [];
   for (let at = expression; at.kind === "member" && members.length < count; at = at.object) members.unshift(at);

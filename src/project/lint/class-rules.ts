@@ -16,18 +16,18 @@ import { PARTLY_QUOTED, UNDEFINED_NAME } from "../../domain/rules/relations.ts";
 import { UNKNOWN_FEATURE } from "../../domain/rules/resolvers.ts";
 import { type Core, readAnnotation } from "./annotation.ts";
 import { optionFindings } from "./option-rules.ts";
-import type { Places } from "./places.ts";
 import type { ClassModel, FieldModel, ProjectModel } from "./project-model.ts";
 import type { Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
+import type { Spans } from "./spans.ts";
 
-/** Checks every feature class by itself, and their namespaces against each other. */
-export function classFindings(model: ProjectModel, places: Places): Diagnostic[] {
+/** Findings about every feature class by itself, and about their namespaces against each other. */
+export function classFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   const current = model.classes.filter((item) => !isReplaced(item));
   return [
-    ...redefinitions(model, places),
-    ...namespaceFindings(current, places),
-    ...current.flatMap((item) => [...keyFindings(model, item, places), ...fieldFindings(model, item, places)]),
+    ...redefinitions(model, spans),
+    ...namespaceFindings(current, spans),
+    ...current.flatMap((item) => [...keyFindings(model, item, spans), ...fieldFindings(model, item, spans)]),
   ];
 }
 
@@ -37,8 +37,8 @@ function isReplaced(item: ClassModel): boolean {
   return same.at(-1) !== item.definition;
 }
 
-/** 112: feature classes and resolvers that a later definition of the file replaces. */
-function redefinitions(model: ProjectModel, places: Places): Diagnostic[] {
+/** Rule 112: feature classes and resolvers that a later definition of the file replaces. */
+function redefinitions(model: ProjectModel, spans: Spans): Diagnostic[] {
   return [...model.classes, ...model.resolvers].flatMap(({ module, definition }) => {
     if (definition.conditional) return [];
     const same = module.definitions.filter((other) => other.name === definition.name && !other.conditional);
@@ -46,33 +46,33 @@ function redefinitions(model: ProjectModel, places: Places): Diagnostic[] {
     if (!next || next.kind !== definition.kind) return [];
     const what = definition.kind === "class" ? "feature class" : "resolver";
     return [
-      finding(REDEFINED.again({ what, name: definition.name }), places.span(module, next.from, next.to), {
+      finding(REDEFINED.again({ what, name: definition.name }), spans.of(module, next.from, next.to), {
         hint: "Rename one of them, or take one out.",
-        related: [{ span: places.span(module, definition.from, definition.to), message: "first defined here" }],
+        related: [{ span: spans.of(module, definition.from, definition.to), message: "first defined here" }],
       }),
     ];
   });
 }
 
-/** 111. */
-function namespaceFindings(classes: readonly ClassModel[], places: Places): Diagnostic[] {
+/** Rule 111: classes of one namespace. */
+function namespaceFindings(classes: readonly ClassModel[], spans: Spans): Diagnostic[] {
   const first = new Map<string, ClassModel>();
   return classes.flatMap((item) => {
     if (item.namespace === undefined || item.definition.conditional) return [];
     const earlier = first.get(item.namespace);
     if (!earlier) first.set(item.namespace, item);
     if (!earlier || earlier.module === item.module) return [];
-    const span = places.span(item.module, item.named.from, item.named.to);
+    const span = spans.of(item.module, item.named.from, item.named.to);
     const related = {
-      span: places.span(earlier.module, earlier.definition.from, earlier.definition.to),
+      span: spans.of(earlier.module, earlier.definition.from, earlier.definition.to),
       message: `'${item.namespace}' is first defined here`,
     };
     return [finding(NAMESPACE_IN_TWO_FILES.second({ namespace: item.namespace }), span, { related: [related] })];
   });
 }
 
-/** 110, 113, 117: only where every annotation is understood. */
-function keyFindings(model: ProjectModel, item: ClassModel, places: Places): Diagnostic[] {
+/** Rules 110, 113 and 117, only where every annotation is understood. */
+function keyFindings(model: ProjectModel, item: ClassModel, spans: Spans): Diagnostic[] {
   const keys: FieldModel[] = [];
   const times: FieldModel[] = [];
   let sure = item.complete;
@@ -84,37 +84,37 @@ function keyFindings(model: ProjectModel, item: ClassModel, places: Places): Dia
     if (reading.time) times.push(field);
   }
   const name = item.definition.name;
-  const at = (field: FieldModel) => places.span(item.module, field.source.from, field.source.to);
+  const at = (field: FieldModel) => spans.of(item.module, field.source.from, field.source.to);
   const findings: Diagnostic[] = [];
   const [key, secondKey] = keys;
   const [time, secondTime] = times;
   if (key && secondKey) {
-    const said = TWO_PRIMARY_KEYS.second({ name, first: key.attribute, second: secondKey.attribute });
-    findings.push(finding(said, at(secondKey), { related: [{ span: at(key), message: "the first primary key" }] }));
+    const problem = TWO_PRIMARY_KEYS.second({ name, first: key.attribute, second: secondKey.attribute });
+    findings.push(finding(problem, at(secondKey), { related: [{ span: at(key), message: "the first primary key" }] }));
   }
   if (sure && keys.length === 0 && !item.fields.has("id")) {
     const fields = [...item.fields.keys()].join(", ") || "none";
-    findings.push(finding(NO_PRIMARY_KEY.none({ name, fields }), places.span(item.module, item.definition.from, item.definition.to)));
+    findings.push(finding(NO_PRIMARY_KEY.none({ name, fields }), spans.of(item.module, item.definition.from, item.definition.to)));
   }
   if (time && secondTime) {
-    const said = TWO_FEATURE_TIMES.second({ name, first: time.attribute, second: secondTime.attribute });
-    findings.push(finding(said, at(secondTime), { related: [{ span: at(time), message: "the first feature time" }] }));
+    const problem = TWO_FEATURE_TIMES.second({ name, first: time.attribute, second: secondTime.attribute });
+    findings.push(finding(problem, at(secondTime), { related: [{ span: at(time), message: "the first feature time" }] }));
   }
   return findings;
 }
 
-/** 119, 124, 125, 142, 146. */
-function fieldFindings(model: ProjectModel, item: ClassModel, places: Places): Diagnostic[] {
+/** Rules 119, 124, 125, 142 and 146. */
+function fieldFindings(model: ProjectModel, item: ClassModel, spans: Spans): Diagnostic[] {
   const { module, definition } = item;
-  const findings = optionFindings(module, places, definition.name, "class", item.decorator.call);
+  const findings = optionFindings(module, spans, definition.name, "class", item.decorator.call);
   const seen = new Map<string, FieldModel["source"]>();
   for (const source of definition.fields) {
     const earlier = seen.get(source.name);
     if (earlier) {
       findings.push(
-        finding(ANNOTATED_TWICE.again({ feature: source.name, owner: definition.name }), places.span(module, source.from, source.to), {
+        finding(ANNOTATED_TWICE.again({ feature: source.name, owner: definition.name }), spans.of(module, source.from, source.to), {
           hint: "Take one of them out.",
-          related: [{ span: places.span(module, earlier.from, earlier.to), message: "first annotated here" }],
+          related: [{ span: spans.of(module, earlier.from, earlier.to), message: "first annotated here" }],
         }),
       );
     }
@@ -123,47 +123,47 @@ function fieldFindings(model: ProjectModel, item: ClassModel, places: Places): D
   const own = new Set([...definition.others, ...item.fields.keys()]);
   for (const field of item.fields.values()) {
     const { annotation, value } = field.source;
-    findings.push(...quoteFindings(model, module, places, annotation));
+    findings.push(...quoteFindings(model, module, spans, annotation));
     if (value?.kind === "call" && field.options.length > 0)
-      findings.push(...optionFindings(module, places, field.attribute, "feature", value.call));
+      findings.push(...optionFindings(module, spans, field.attribute, "feature", value.call));
     const { core } = readAnnotation(model, module, annotation);
     if (core.kind === "undefined" && own.has(core.name)) continue;
-    findings.push(...nameFindings(model, module, places, core));
+    findings.push(...nameFindings(model, module, spans, core));
   }
   return findings;
 }
 
-/** 125: `DataFrame["X"]`, which cannot be evaluated when the class is made. */
-export function quoteFindings(model: ProjectModel, module: PythonModule, places: Places, annotation: Expression): Diagnostic[] {
+/** Rule 125: `DataFrame["X"]`, which cannot be evaluated when the class is made. */
+export function quoteFindings(model: ProjectModel, module: PythonModule, spans: Spans, annotation: Expression): Diagnostic[] {
   if (annotation.kind === "union")
-    return [...quoteFindings(model, module, places, annotation.left), ...quoteFindings(model, module, places, annotation.right)];
+    return [...quoteFindings(model, module, spans, annotation.left), ...quoteFindings(model, module, spans, annotation.right)];
   if (annotation.kind !== "subscript" || annotation.object.kind !== "name") return [];
   const inner = annotation.items[0];
   if (inner?.kind !== "string" || model.sdkName(module, [annotation.object.name]) !== "DataFrame") return [];
   const whole = `"DataFrame[${inner.value ?? "..."}]"`;
-  return [finding(PARTLY_QUOTED.inner({ whole }), places.span(module, inner.from, inner.to))];
+  return [finding(PARTLY_QUOTED.inner({ whole }), spans.of(module, inner.from, inner.to))];
 }
 
-/** 124 and 142 about a name that an annotation reads. */
-export function nameFindings(model: ProjectModel, module: PythonModule, places: Places, core: Core): Diagnostic[] {
+/** Rules 124 and 142 about a name that an annotation reads. */
+export function nameFindings(model: ProjectModel, module: PythonModule, spans: Spans, core: Core): Diagnostic[] {
   if (core.kind === "missing") {
     const owner = core.model.definition.name;
     const names = [...core.model.fields.keys()];
     const near = didYouMean(core.attribute, names);
-    const said = UNKNOWN_FEATURE.noSuchFeature({ owner, name: core.attribute, near: near && `; ${near}` });
-    return [finding(said, places.span(module, core.from, core.to), { replacements: closestNames(core.attribute, names) })];
+    const problem = UNKNOWN_FEATURE.noSuchFeature({ owner, name: core.attribute, near: near && `; ${near}` });
+    return [finding(problem, spans.of(module, core.from, core.to), { replacements: closestNames(core.attribute, names) })];
   }
   if (core.kind === "no window") {
     const { path, written } = core;
     const windows = (path.field.windows ?? []).map((seconds) => readableName(`__${seconds}__`).slice(1, -1)).join(", ") || "none";
     const [owner, name] = [path.root.definition.name, path.attributes.join(".")];
-    return [finding(UNKNOWN_FEATURE.noSuchWindow({ owner, name, window: written, windows }), places.span(module, core.from, core.to))];
+    return [finding(UNKNOWN_FEATURE.noSuchWindow({ owner, name, window: written, windows }), spans.of(module, core.from, core.to))];
   }
   if (core.kind === "undefined") {
     const names = [...model.classes.map((item) => item.definition.name), "int", "float", "str", "bool", "bytes", "list", "set", "dict"];
     const near = didYouMean(core.name, names);
-    const said = UNDEFINED_NAME.inAnnotation({ name: core.name, near: near && `; ${near}` });
-    return [finding(said, places.span(module, core.from, core.to), { replacements: closestNames(core.name, names) })];
+    const problem = UNDEFINED_NAME.inAnnotation({ name: core.name, near: near && `; ${near}` });
+    return [finding(problem, spans.of(module, core.from, core.to), { replacements: closestNames(core.name, names) })];
   }
   return [];
 }

@@ -10,41 +10,41 @@ import { PYTHON_NAMES } from "../../domain/expressions/python-module.ts";
 import { finding } from "../../domain/finding.ts";
 import { readableName } from "../../domain/name.ts";
 import { BAD_WINDOW, DECIDED_AT_ONCE, EXPRESSION_IN_RESOLVER, UNKNOWN_FUNCTION } from "../../domain/rules/expressions.ts";
-import type { Said } from "../../domain/rules/rule.ts";
+import type { RuleProblem } from "../../domain/rules/rule.ts";
 import { CHAIN_CURE, OPERATOR_CURES } from "../../domain/rules/sentences.ts";
-import type { Places } from "./places.ts";
 import { dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
 import { type PythonNode, readExpression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
+import type { Spans } from "./spans.ts";
 
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
-/** Checks the expressions of all modules. */
-export function expressionFindings(model: ProjectModel, places: Places): Diagnostic[] {
+/** Findings about the expressions of all modules. */
+export function expressionFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
   return [
-    ...model.modules.flatMap((module) => new ExpressionLinter(model, module, places).run()),
-    ...model.classes.flatMap((item) => [...item.fields.values()].flatMap((field) => windowFindings(model, item.module, field, places))),
+    ...model.modules.flatMap((module) => new ExpressionLinter(model, module, spans).run()),
+    ...model.classes.flatMap((item) => [...item.fields.values()].flatMap((field) => windowFindings(model, item.module, field, spans))),
   ];
 }
 
-/** 180. */
-function windowFindings(model: ProjectModel, module: PythonModule, field: FieldModel, places: Places): Diagnostic[] {
+/** Rule 180: windows. */
+function windowFindings(model: ProjectModel, module: PythonModule, field: FieldModel, spans: Spans): Diagnostic[] {
   const { value, annotation } = field.source;
   const feature = field.attribute;
   if (!value) {
     const path = annotation.kind === "subscript" ? dottedPath(annotation.object) : undefined;
     if (!path || model.sdkName(module, path) !== "Windowed") return [];
     const example = `${feature}: ${module.text.slice(annotation.from, annotation.to)} = windowed("1d", "7d")`;
-    return [finding(BAD_WINDOW.noValue({ feature, example }), places.span(module, annotation.from, annotation.to))];
+    return [finding(BAD_WINDOW.noValue({ feature, example }), spans.of(module, annotation.from, annotation.to))];
   }
   if (value.kind !== "call" || field.windows === undefined) return [];
   const { positional, open } = value.call;
-  if (positional.length === 0 && !open) return [finding(BAD_WINDOW.noWindows({ feature }), places.span(module, value.from, value.to))];
+  if (positional.length === 0 && !open) return [finding(BAD_WINDOW.noWindows({ feature }), spans.of(module, value.from, value.to))];
   const seen = new Map<number, string>();
   return positional.flatMap((window) => {
     const written = literalText(window);
-    const span = places.span(module, window.from, window.to);
+    const span = spans.of(module, window.from, window.to);
     const source = module.text.slice(window.from, window.to);
     const isOther = window.kind === "number" || window.kind === "bool" || window.kind === "none" || window.kind === "list";
     if (written === undefined && !isOther) return [];
@@ -58,7 +58,7 @@ function windowFindings(model: ProjectModel, module: PythonModule, field: FieldM
   });
 }
 
-/** Walks a module; one that is nested too deeply only in part. */
+/** A walk over a module; one that is nested too deeply is walked in part. */
 class ExpressionLinter {
   readonly #findings: Diagnostic[] = [];
   readonly #hasRow: boolean;
@@ -66,7 +66,7 @@ class ExpressionLinter {
   constructor(
     readonly model: ProjectModel,
     readonly module: PythonModule,
-    readonly places: Places,
+    readonly spans: Spans,
   ) {
     this.#hasRow = model.sdkName(module, ["_"]) === "_";
   }
@@ -109,7 +109,7 @@ class ExpressionLinter {
     });
   }
 
-  /** 133. */
+  /** Rule 133: unknown functions. */
   #functions(node: PythonNode, context: Context): void {
     const property = node.name === "MemberExpression" ? node.getChild("PropertyName") : null;
     if (property && !context.inResolver) {
@@ -139,7 +139,7 @@ class ExpressionLinter {
     return dotted.join(".") === "svc.functions";
   }
 
-  /** 134. */
+  /** Rule 134: operators that Python evaluates at import. */
   #operators(node: PythonNode): void {
     if (node.name === "UnaryExpression" && node.firstChild?.name === "not") {
       if (this.#isExpression(node.lastChild)) this.#decided("not", node.firstChild);
@@ -168,11 +168,11 @@ class ExpressionLinter {
   }
 
   #decided(word: string, from: PythonNode, to = from, cureName = word): void {
-    const said = DECIDED_AT_ONCE.operator({ word, cure: OPERATOR_CURES[cureName] ?? CHAIN_CURE });
-    this.#findings.push(finding(said, this.places.span(this.module, from.from, to.to)));
+    const problem = DECIDED_AT_ONCE.operator({ word, cure: OPERATOR_CURES[cureName] ?? CHAIN_CURE });
+    this.#findings.push(finding(problem, this.spans.of(this.module, from.from, to.to)));
   }
 
-  /** 135. */
+  /** Rule 135: expressions in resolvers. */
   #inResolver(node: PythonNode): void {
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     if (callee?.name === "MemberExpression" && this.model.isFunction(this.module, readExpression(callee, this.module.text))) {
@@ -183,7 +183,7 @@ class ExpressionLinter {
     if (this.#hasRow && object.name === "VariableName" && this.#text(object) === "_") this.#report(node, EXPRESSION_IN_RESOLVER.row());
   }
 
-  /** Whether something is surely an expression of `_`. */
+  /** Whether a node is surely an expression of `_`. */
   #isExpression(node: PythonNode | null): boolean {
     if (!node) return false;
     switch (node.name) {
@@ -217,17 +217,17 @@ class ExpressionLinter {
     return this.module.text.slice(node.from, node.to);
   }
 
-  #report(node: PythonNode, said: Said, replacements: readonly string[] = []): void {
-    this.#findings.push(finding(said, this.places.span(this.module, node.from, node.to), { replacements }));
+  #report(node: PythonNode, problem: RuleProblem, replacements: readonly string[] = []): void {
+    this.#findings.push(finding(problem, this.spans.of(this.module, node.from, node.to), { replacements }));
   }
 }
 
 interface Context {
-  /** In the body of a feature class. */
+  /** Whether it is in the body of a feature class. */
   readonly isClassBody: boolean;
-  /** In brackets, where the SDK makes these operators visible. */
+  /** Whether it is in brackets, where the SDK makes these operators visible. */
   readonly inBrackets: boolean;
-  /** In the body of a resolver that does not use `_` as a name of its own. */
+  /** Whether it is in the body of a resolver that does not use `_` as a name of its own. */
   readonly inResolver: boolean;
 }
 
@@ -244,7 +244,7 @@ function isComparison(node: PythonNode): boolean {
   return node.name === "BinaryExpression" && node.getChild("CompareOp") !== null;
 }
 
-/** Whether something is `a and b` or `a or b`, about which there is a finding of its own. */
+/** Whether a node is `a and b` or `a or b`, about which there is a finding of its own. */
 function isBoolean(node: PythonNode): boolean {
   return node.name === "BinaryExpression" && (node.getChild("and") !== null || node.getChild("or") !== null);
 }

@@ -1,7 +1,7 @@
 /**
- * Lint without Python: what the text of a project's files proves. It reads every Python and SQL
- * file, and keeps silent about what only running the code could tell, so that an error it reports
- * is one.
+ * Lint without Python: the findings that the text of a project's files proves. It reads every
+ * Python and SQL file, and reports nothing that only running the code could tell, so that every
+ * error it reports is one.
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -14,16 +14,16 @@ import { linkSqlFiles } from "../../domain/sql/link.ts";
 import type { MetadataPolicy } from "../project.ts";
 import { classFindings } from "./class-rules.ts";
 import { expressionFindings } from "./expression-rules.ts";
-import { Places } from "./places.ts";
 import { policyFindings } from "./policy.ts";
 import { ProjectModel } from "./project-model.ts";
 import { type PythonModule, readPythonModule } from "./python-module.ts";
 import { checkPythonSyntax } from "./python-syntax.ts";
 import { requirementFindings } from "./requirements.ts";
 import { resolverFindings } from "./resolver-rules.ts";
+import { Spans } from "./spans.ts";
 import { staticGraph } from "./static-graph.ts";
 
-/** What is linted. */
+/** The input of the static lint. */
 export interface LintInput {
   /**
    * The project's files by path relative to the root; what is neither Python nor SQL is passed
@@ -39,8 +39,8 @@ export interface LintInput {
   /** Metadata that must be there (rule 192). */
   readonly policy?: MetadataPolicy;
   /**
-   * What earlier runs with the same runtime have read; files whose text is the same are not read
-   * again.
+   * Files that earlier runs with the same runtime have read; those whose text is the same are not
+   * read again.
    */
   readonly known?: Map<string, ReadFile>;
 }
@@ -58,12 +58,12 @@ export interface ReadFile {
  */
 const LARGEST_FILE = 1_048_576;
 
-/** Lints a project's files. Never throws; the findings are in the order of file and line. */
+/** The findings about a project's files, in the order of file and line. Never throws. */
 export function lintStatically(input: LintInput): Diagnostic[] {
   return readProjectText(input).diagnostics;
 }
 
-/** What the text of a project's files shows. */
+/** The content of a project, as the text of its files shows it. */
 export interface ProjectText {
   /** Findings in the order of file and line. */
   readonly diagnostics: Diagnostic[];
@@ -71,7 +71,7 @@ export interface ProjectText {
   readonly model: ProjectModel;
 }
 
-/** Lints a project's files, and gives what their text shows beside the findings. Never throws. */
+/** The content of a project's files, with the findings. Never throws. */
 export function readProjectText(input: LintInput): ProjectText {
   const findings: Diagnostic[] = [];
   const modules: PythonModule[] = [];
@@ -84,20 +84,23 @@ export function readProjectText(input: LintInput): ProjectText {
     else whole = false;
   }
   const model = new ProjectModel(modules, whole);
-  const places = new Places();
-  findings.push(...classFindings(model, places), ...resolverFindings(model, places), ...expressionFindings(model, places));
-  if (!input.skipDrivers) findings.push(...requirementFindings(model, places, input.requirements));
-  const { graph, knowledge } = staticGraph(model, places);
+  const spans = new Spans();
+  findings.push(...classFindings(model, spans), ...resolverFindings(model, spans), ...expressionFindings(model, spans));
+  if (!input.skipDrivers) findings.push(...requirementFindings(model, spans, input.requirements));
+  const { graph, completeness } = staticGraph(model, spans);
   const linked = linkSqlFiles(
     input.files.filter((file) => isSqlFile(file.path)),
     graph,
-    knowledge,
+    completeness,
   );
   graph.resolvers.push(...linked.resolvers);
   return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph, model };
 }
 
-/** Reads one Python file, unless it is known with this text. Never throws. */
+/**
+ * The content and the findings of one Python file; a file in `known` with the same text is not read
+ * again. Never throws.
+ */
 export function readPythonFile(path: string, text: string, { known, runtime }: Pick<LintInput, "known" | "runtime">): ReadFile {
   const before = known?.get(path);
   const read = before?.text === text ? before : { text, ...readFile(path, text, runtime) };

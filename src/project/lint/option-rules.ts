@@ -9,14 +9,14 @@ import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { finding } from "../../domain/finding.ts";
 import { BAD_VALUE } from "../../domain/rules/resolvers.ts";
 import { ENVIRONMENT_NAME } from "../../domain/sql/settings.ts";
-import type { Places } from "./places.ts";
 import type { Arguments, Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
+import type { Spans } from "./spans.ts";
 
-/** What the options belong to. */
+/** The kind of definition that has the options. */
 export type OptionOwner = "class" | "feature" | "resolver";
 
-/** Says what is wrong with a literal; undefined when it is right, or no literal. */
+/** A check of a literal: its problem in words; undefined when it is right, or no literal. */
 type Check = (value: Expression) => string | undefined;
 
 /** Options that say which fresh values are stored where. */
@@ -31,13 +31,13 @@ const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
 /** Characters of a value that a message shows. */
 const SHOWN_VALUE = 60;
 
-/** Checks the keywords of a call. */
-export function optionFindings(module: PythonModule, places: Places, owner: string, kind: OptionOwner, call: Arguments): Diagnostic[] {
+/** Findings about the keywords of a call. */
+export function optionFindings(module: PythonModule, spans: Spans, owner: string, kind: OptionOwner, call: Arguments): Diagnostic[] {
   return call.keywords.flatMap((keyword) => {
     const problem = CHECKS[kind][keyword.name]?.(keyword.value);
     if (!problem) return [];
     const { from, to } = keyword.value;
-    const span = places.span(module, from, to);
+    const span = spans.of(module, from, to);
     const written = module.text.slice(from, Math.min(to, from + SHOWN_VALUE));
     return [finding(BAD_VALUE.written({ option: keyword.name, owner, written, problem }), span)];
   });

@@ -1,25 +1,26 @@
 /**
- * What a resolver can return instead of what it does: examples for finding 143 that have nothing
- * against them themselves. The analyzer gives the same.
+ * Advice for finding 143: examples of outputs that the resolver could declare instead, which cause
+ * no finding themselves. The analyzer gives the same examples.
  */
 
 import { type FeaturePath, readAnnotation, relationOf } from "./annotation.ts";
 import type { ClassModel, FieldModel, ProjectModel, ResolverModel } from "./project-model.ts";
 
-/** So many features make an example. */
+/** Number of features in an example. */
 const SHOWN = 2;
 
-/** Gives the examples for one resolver. */
+/** The advice for one resolver. */
 export class OutputAdvice {
   constructor(
     readonly model: ProjectModel,
     readonly resolver: ResolverModel,
-    /** The features that the parameters are. */
+    /** The features that the parameters name. */
     readonly inputs: readonly FeaturePath[],
   ) {}
 
   /**
-   * What to write behind `->`, with a verb; undefined when the text of the files does not show it.
+   * Advice on what to write behind `->`, beginning with a verb; undefined when the text of the
+   * files does not show it.
    */
   example(): string | undefined {
     const [first] = this.inputs;
@@ -34,7 +35,10 @@ export class OutputAdvice {
     return `write '-> ${shown[0]}'${shown.length > 1 ? ` or '-> Features[${shown.join(", ")}]'` : ""}`;
   }
 
-  /** What to write instead of a class; undefined when the text of the files does not show it. */
+  /**
+   * Advice on what to write instead of a class; undefined when the text of the files does not show
+   * it.
+   */
   ofClass(owner: ClassModel): string | undefined {
     const free = this.freeFeatures(owner);
     if (!free) return undefined;
@@ -75,8 +79,8 @@ export class OutputAdvice {
   }
 
   /**
-   * What to return instead of a has-one relation; undefined when its join is not plain to see: a
-   * foreign key of its own class, and one only.
+   * Advice on what to return instead of a has-one relation; undefined unless its join is by one
+   * foreign key of its own class, and nothing else.
    */
   ofRelation({ root, field, relation }: FeaturePath): string | undefined {
     if (field.source.value || !root.complete) return undefined;
@@ -128,8 +132,7 @@ function isMarked(field: FieldModel): boolean {
 }
 
 /**
- * Whether a feature is computed by an expression: whatever stands to the right of `=` that is no
- * constant.
+ * Whether a feature is computed by an expression: anything to the right of `=` that is no constant.
  */
 function isExpression({ source: { value }, options, windows }: FieldModel): boolean {
   if (options.some(({ name }) => name === "expression")) return true;

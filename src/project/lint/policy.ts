@@ -34,7 +34,7 @@ const SQL_CURE: Readonly<Record<Field, string>> = {
   tags: "write '-- tags: [a, b]' in its header",
 };
 
-/** Checks the metadata of a graph's features and resolvers. */
+/** Findings about the metadata of a graph's features and resolvers. */
 export function policyFindings(graph: Graph, policy: MetadataPolicy): Diagnostic[] {
   const features = policy.feature ? graph.featureSets.flatMap((set) => set.features) : [];
   return [
@@ -50,7 +50,7 @@ function missing(kind: string, item: Described, rules: MetadataPolicy["feature"]
     if (item[name].length > 0) return [];
     const what = name === "tags" ? "has no tags" : `has no ${name}`;
     const label = name === "tags" ? "no tags" : `needs ${name === "owner" ? "an" : "a"} ${name}`;
-    const said = MISSING_METADATA.missing({ fqn: item.fqn, what, kind, cure: cure[name], label });
-    return [finding({ ...said, severity: severity === "warn" ? "warning" : "error" }, item.span)];
+    const problem = MISSING_METADATA.missing({ fqn: item.fqn, what, kind, cure: cure[name], label });
+    return [finding({ ...problem, severity: severity === "warn" ? "warning" : "error" }, item.span)];
   });
 }

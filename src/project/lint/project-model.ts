@@ -1,10 +1,10 @@
 /**
- * The feature classes and names of a whole project, as the text of its Python files says. What it
- * cannot know it says so.
+ * The feature classes and names of a whole project, as the text of its Python files shows them.
+ * What the text does not tell is marked as unknown.
  */
 
 import { namespaceOf, parseWindow } from "../../domain/name.ts";
-import type { Expression, Keyword } from "./python-expression.ts";
+import type { Expression, Keyword, TextRange } from "./python-expression.ts";
 import type { ClassField, Decorator, PythonClass, PythonFunction, PythonModule } from "./python-module.ts";
 
 /** A feature of a class. */
@@ -15,7 +15,7 @@ export interface FieldModel {
   readonly source: ClassField;
   /** The keywords of `feature(...)`, when it is written so. */
   readonly options: readonly Keyword[];
-  /** The value is something whose effect is not understood: a call of a helper, `**options`. */
+  /** Whether the value has an effect that is not understood: a call of a helper, `**options`. */
   readonly open: boolean;
   /**
    * The windows of `windowed(...)` in seconds, as far as they are literals; undefined when it is
@@ -24,19 +24,13 @@ export interface FieldModel {
   readonly windows: readonly number[] | undefined;
 }
 
-/** A part of a module's text. */
-interface TextRange {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** A feature class. */
 export interface ClassModel {
   readonly module: PythonModule;
   readonly definition: PythonClass;
   readonly decorator: Decorator;
   readonly namespace: string | undefined;
-  /** What gives it its namespace: the value of `name=`, else the class's name. */
+  /** The text that gives it its namespace: the value of `name=`, else the class's name. */
   readonly named: TextRange;
   /** By attribute; the last annotation counts. */
   readonly fields: ReadonlyMap<string, FieldModel>;
@@ -50,13 +44,13 @@ export interface ResolverModel {
   readonly definition: PythonFunction;
   readonly decorator: Decorator;
   readonly fqn: string | undefined;
-  /** What gives it its name: the value of `name=`, else the function's name. */
+  /** The text that gives it its name: the value of `name=`, else the function's name. */
   readonly named: TextRange;
   /** Whether the signature that is written is the one that counts: no other decorators. */
   readonly plain: boolean;
 }
 
-/** What a dotted name means. */
+/** The meaning of a dotted name. */
 export type Meaning =
   | { readonly kind: "class"; readonly model: ClassModel }
   | { readonly kind: "resolver"; readonly model: ResolverModel }
@@ -129,7 +123,7 @@ export class ProjectModel {
     return dotted.at(-1);
   }
 
-  /** What a dotted name means in a module. */
+  /** The meaning of a dotted name in a module. */
   meaning(module: PythonModule, path: readonly string[], depth = 0): Meaning {
     const [first, ...rest] = path;
     if (first === undefined || depth > 10) return UNKNOWN;
@@ -224,7 +218,7 @@ export class ProjectModel {
     return at.kind === "other" && this.sdkName(module, ["_"]) === "_" && /(?<![\w.])_\./.test(module.text.slice(at.from, at.to));
   }
 
-  /** Whether something is a function of `svc.functions`. */
+  /** Whether an expression names a function of `svc.functions`. */
   isFunction(module: PythonModule, callee: Expression): boolean {
     const path = dottedPath(callee);
     const item = path && module.imports.get(path[0] as string);

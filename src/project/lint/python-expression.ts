@@ -8,14 +8,14 @@ import { parser } from "@lezer/python";
 /** A node of the parser's tree. */
 export type PythonNode = ReturnType<typeof parser.parse>["topNode"];
 
-interface Placed {
-  /** Offsets in the file, UTF-16 units. */
+/** A part of a file; offsets in UTF-16 units. */
+export interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
 /** An expression. */
-export type Expression = Placed &
+export type Expression = TextRange &
   (
     | { readonly kind: "name"; readonly name: string }
     | { readonly kind: "member"; readonly object: Expression; readonly name: string; readonly nameFrom: number }
@@ -39,12 +39,12 @@ export type Expression = Placed &
 export interface Arguments {
   readonly positional: readonly Expression[];
   readonly keywords: readonly Keyword[];
-  /** It has `*` or `**`, so that more may be given than is written. */
+  /** Whether it has `*` or `**`, so that more may be given than is written. */
   readonly open: boolean;
 }
 
 /** A keyword argument. */
-export interface Keyword extends Placed {
+export interface Keyword extends TextRange {
   readonly name: string;
   readonly value: Expression;
 }
@@ -54,31 +54,31 @@ export const NO_ARGUMENTS: Arguments = { positional: [], keywords: [], open: fal
 
 const DEEPEST = 40;
 const LONGEST_QUOTED = 2000;
-const SIGNS = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp", "*", "**"]);
+const PUNCTUATION = new Set(["(", ")", "[", "]", "{", "}", ",", ".", ":", "AssignOp", "*", "**"]);
 
 /**
- * Reads a node. `shift` is added to offsets: the text of a quoted annotation stands elsewhere in
- * the file.
+ * The expression of a node. `shift` is added to offsets: the text of a quoted annotation is
+ * elsewhere in the file.
  */
 export function readExpression(node: PythonNode, text: string, shift = 0, depth = 0): Expression {
-  const place = { from: node.from + shift, to: node.to + shift };
-  const other = { ...place, kind: "other" } as const;
+  const range = { from: node.from + shift, to: node.to + shift };
+  const other = { ...range, kind: "other" } as const;
   if (depth > DEEPEST) return other;
   const read = (child: PythonNode): Expression => readExpression(child, text, shift, depth + 1);
   const own = text.slice(node.from, node.to);
   switch (node.name) {
     case "VariableName":
-      return { ...place, kind: "name", name: own };
+      return { ...range, kind: "name", name: own };
     case "None":
-      return { ...place, kind: "none" };
+      return { ...range, kind: "none" };
     case "Boolean":
-      return { ...place, kind: "bool", value: own === "True" };
+      return { ...range, kind: "bool", value: own === "True" };
     case "Number":
-      return { ...place, kind: "number", text: own };
+      return { ...range, kind: "number", text: own };
     case "UnaryExpression":
-      return node.lastChild?.name === "Number" ? { ...place, kind: "number", text: own } : other;
+      return node.lastChild?.name === "Number" ? { ...range, kind: "number", text: own } : other;
     case "String":
-      return readString(own, place, depth);
+      return readString(own, range, depth);
     case "ParenthesizedExpression": {
       const inner = significant(node)[0];
       return inner ? read(inner) : other;
@@ -86,36 +86,36 @@ export function readExpression(node: PythonNode, text: string, shift = 0, depth 
     case "ArrayExpression":
     case "TupleExpression":
     case "SetExpression":
-      return { ...place, kind: "list", items: significant(node).map((item) => (isSpread(item) ? otherAt(item, shift) : read(item))) };
+      return { ...range, kind: "list", items: significant(node).map((item) => (isSpread(item) ? otherAt(item, shift) : read(item))) };
     case "BinaryExpression": {
-      const [left, sign, right] = significant(node);
-      const operator = sign && text.slice(sign.from, sign.to);
+      const [left, operatorNode, right] = significant(node);
+      const operator = operatorNode && text.slice(operatorNode.from, operatorNode.to);
       if (!left || !right || (operator !== "|" && operator !== "-")) return other;
-      return { ...place, kind: operator === "|" ? "union" : "difference", left: read(left), right: read(right) };
+      return { ...range, kind: operator === "|" ? "union" : "difference", left: read(left), right: read(right) };
     }
     case "CallExpression": {
       const [callee, list] = significant(node);
       if (!callee || list?.name !== "ArgList") return other;
-      return { ...place, kind: "call", callee: read(callee), call: readArguments(list, text, shift, depth + 1) };
+      return { ...range, kind: "call", callee: read(callee), call: readArguments(list, text, shift, depth + 1) };
     }
     case "MemberExpression":
-      return readMember(node, text, shift, depth, place);
+      return readMember(node, text, shift, depth, range);
     default:
       return other;
   }
 }
 
-function readMember(node: PythonNode, text: string, shift: number, depth: number, place: Placed): Expression {
+function readMember(node: PythonNode, text: string, shift: number, depth: number, range: TextRange): Expression {
   const first = node.firstChild;
-  if (!first) return { ...place, kind: "other" };
+  if (!first) return { ...range, kind: "other" };
   const object = readExpression(first, text, shift, depth + 1);
   const property = node.getChild("PropertyName");
-  if (property) return { ...place, kind: "member", object, name: text.slice(property.from, property.to), nameFrom: property.from + shift };
+  if (property) return { ...range, kind: "member", object, name: text.slice(property.from, property.to), nameFrom: property.from + shift };
   const items = significant(node).slice(1);
   const hasSlice = items.length > 0 && text.slice(first.to, node.to).includes(":") && node.getChildren(":").length > 0;
-  if (hasSlice || items.length === 0) return { ...place, kind: "other" };
+  if (hasSlice || items.length === 0) return { ...range, kind: "other" };
   const flat = items.flatMap((item) => (item.name === "TupleExpression" ? significant(item) : [item]));
-  return { ...place, kind: "subscript", object, items: flat.map((item) => readExpression(item, text, shift, depth + 1)) };
+  return { ...range, kind: "subscript", object, items: flat.map((item) => readExpression(item, text, shift, depth + 1)) };
 }
 
 function isSpread(node: PythonNode): boolean {
@@ -127,15 +127,15 @@ function otherAt(node: PythonNode, shift: number): Expression {
   return { kind: "other", from: node.from + shift, to: node.to + shift };
 }
 
-/** Children that are neither signs nor comments. */
+/** Children that are neither punctuation nor comments. */
 function significant(node: PythonNode): PythonNode[] {
   const found: PythonNode[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling)
-    if (!SIGNS.has(child.name) && child.name !== "Comment") found.push(child);
+    if (!PUNCTUATION.has(child.name) && child.name !== "Comment") found.push(child);
   return found;
 }
 
-/** Reads an `ArgList`. */
+/** The arguments of an `ArgList`. */
 export function readArguments(list: PythonNode, text: string, shift = 0, depth = 0): Arguments {
   const positional: Expression[] = [];
   const keywords: Keyword[] = [];
@@ -160,13 +160,13 @@ export function readArguments(list: PythonNode, text: string, shift = 0, depth =
   return { positional, keywords, open };
 }
 
-function readString(own: string, place: Placed, depth: number): Expression {
+function readString(own: string, range: TextRange, depth: number): Expression {
   const match = /^([rRuU]?)("""|'''|"|')([\s\S]*)\2$/.exec(own);
   const body = match?.[3];
   if (!match || body === undefined || (body.includes("\\") && !/r/i.test(match[1] as string)))
-    return { ...place, kind: "string", value: undefined, quoted: undefined };
-  const start = place.from + (match[1] as string).length + (match[2] as string).length;
-  return { ...place, kind: "string", value: body, quoted: depth < DEEPEST ? readQuoted(body, start, depth) : undefined };
+    return { ...range, kind: "string", value: undefined, quoted: undefined };
+  const start = range.from + (match[1] as string).length + (match[2] as string).length;
+  return { ...range, kind: "string", value: body, quoted: depth < DEEPEST ? readQuoted(body, start, depth) : undefined };
 }
 
 /** A quoted annotation; undefined when the text is no expression. */

@@ -1,10 +1,10 @@
-/** What a Python file defines at its top level, as its text says. */
+/** The definitions at the top level of a Python file, as its text shows them. */
 
 import { parser } from "@lezer/python";
 import { moduleOf } from "../../domain/source-file.ts";
 import { type Arguments, type Expression, NO_ARGUMENTS, type PythonNode, readArguments, readExpression } from "./python-expression.ts";
 
-/** A name that an import brings. */
+/** A name that an import binds. */
 export interface Import {
   /** Absolute dotted module. */
   readonly module: string;
@@ -21,13 +21,13 @@ export interface Decorator {
   readonly call: Arguments;
 }
 
-/** A definition, its place being that of its name. */
+/** A definition; its range is that of its name. */
 interface Definition {
   readonly name: string;
   readonly from: number;
   readonly to: number;
   readonly decorators: readonly Decorator[];
-  /** Under an `if`, a `try` or the like, so that it may not exist. */
+  /** Whether it is under an `if`, a `try` or the like, so that it may not exist. */
   readonly conditional: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface PythonClass extends Definition {
   readonly open: boolean;
 }
 
-/** A parameter; the place is that of its name. */
+/** A parameter; its range is that of its name. */
 export interface Parameter {
   readonly name: string;
   readonly from: number;
@@ -85,8 +85,8 @@ export interface PythonModule {
   /** Modules that all names are taken from, with `import *`. */
   readonly stars: readonly string[];
   /**
-   * More names may exist than are written: a star import, `globals()`, `exec`, or text that was not
-   * understood.
+   * Whether more names may exist than are written: a star import, `globals()`, `exec`, or text that
+   * was not understood.
    */
   readonly open: boolean;
   /** The tree of the file; its offsets are those of the text. */
@@ -95,7 +95,9 @@ export interface PythonModule {
 
 const DYNAMIC = /\b(?:globals|exec|eval|setattr|__getattr__|vars|import_module|__import__|type)\s*\(|sys\.modules/;
 
-/** Reads a file that has no syntax error. `text` and `parseable` have the same offsets. */
+/**
+ * The definitions of a file without syntax errors. `text` and `parseable` have the same offsets.
+ */
 export function readPythonModule(path: string, text: string, parseable: string): PythonModule {
   const tree = parser.parse(parseable);
   let hasErrors = false;
@@ -173,7 +175,7 @@ class ModuleReader {
     }
   }
 
-  /** A statement with blocks: what it defines may or may not exist. */
+  /** Reads a statement with blocks, whose definitions are conditional. */
   #block(node: PythonNode): void {
     for (let child = node.firstChild; child; child = child.nextSibling) {
       if (child.name === "Body") this.statements(child, true);
@@ -287,7 +289,7 @@ class ModuleReader {
   }
 }
 
-/** What an import statement binds. */
+/** The names that an import statement binds. */
 export interface BoundImports {
   /** By name, in order. */
   readonly bound: [string, Import][];
@@ -295,7 +297,7 @@ export interface BoundImports {
   readonly star?: string;
 }
 
-/** Reads an import statement of the file with that path, which relative imports start from. */
+/** The names that an import statement binds; relative imports start from the path of the file. */
 export function readImports(node: PythonNode, path: string, text: string): BoundImports {
   const words: string[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling)
@@ -331,10 +333,10 @@ function readModuleImport(item: readonly string[]): [string, Import][] {
   return path[0] ? [[path[0], { module: path[0], name: undefined }]] : [];
 }
 
-function splitAt(words: readonly string[], sign: string): string[][] {
+function splitAt(words: readonly string[], separator: string): string[][] {
   const parts: string[][] = [[]];
   for (const word of words) {
-    if (word === sign) parts.push([]);
+    if (word === separator) parts.push([]);
     else parts.at(-1)?.push(word);
   }
   return parts.filter((part) => part.length > 0);

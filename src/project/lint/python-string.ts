@@ -1,4 +1,4 @@
-/** Where Python's string literals end. */
+/** The ends of Python's string literals. */
 
 const BACKSLASH = 92;
 
@@ -15,11 +15,12 @@ export function stringEnd(text: string, from: number, quote: string): number | u
   return undefined;
 }
 
-/** How a formatted string ended. */
+/** The end of a formatted string. */
 export interface FormattedEnd {
   readonly end: number;
   /**
-   * It holds its own quotes again inside of a replacement field, which Python reads from 3.12 on.
+   * Whether it holds its own quotes again inside of a replacement field, which Python reads from
+   * 3.12 on.
    */
   readonly reusesQuotes: boolean;
 }
@@ -34,11 +35,11 @@ export function formattedEnd(text: string, from: number, quote: string, isRaw: b
   let reusesQuotes = false;
   while (at < text.length) {
     if (text.startsWith(quote, at)) return { end: at + quote.length, reusesQuotes };
-    const sign = text[at];
-    if (sign === "\n" && quote.length === 1) return undefined;
+    const character = text[at];
+    if (character === "\n" && quote.length === 1) return undefined;
     if (text.charCodeAt(at) === BACKSLASH) at += isRaw && (text[at + 1] === "{" || text[at + 1] === "}") ? 1 : 2;
-    else if (sign === "{" && text[at + 1] === "{") at += 2;
-    else if (sign === "{") {
+    else if (character === "{" && text[at + 1] === "{") at += 2;
+    else if (character === "{") {
       const field = fieldEnd(text, at + 1, quote, isRaw, depth);
       if (!field) return undefined;
       reusesQuotes ||= field.reusesQuotes;
@@ -54,9 +55,9 @@ function fieldEnd(text: string, from: number, quote: string, isRaw: boolean, dep
   let brackets = 0;
   let reusesQuotes = false;
   for (let at = from; at < text.length; ) {
-    const sign = text[at] as string;
-    if (sign === "'" || sign === '"') {
-      const inner = text.startsWith(sign.repeat(3), at) ? sign.repeat(3) : sign;
+    const character = text[at] as string;
+    if (character === "'" || character === '"') {
+      const inner = text.startsWith(character.repeat(3), at) ? character.repeat(3) : character;
       const prefix = /[a-z]{0,2}$/i.exec(text.slice(Math.max(from, at - 2), at))?.[0].toLowerCase() ?? "";
       const isFormatted = /[ft]/.test(prefix);
       const nested = isFormatted ? formattedEnd(text, at + inner.length, inner, prefix.includes("r"), depth + 1) : undefined;
@@ -66,11 +67,11 @@ function fieldEnd(text: string, from: number, quote: string, isRaw: boolean, dep
       at = end;
       continue;
     }
-    if (sign === "}" && brackets === 0) return { end: at + 1, reusesQuotes };
-    if (sign === ":" && brackets === 0) return specEnd(text, at + 1, quote, isRaw, depth, reusesQuotes);
-    if (sign === "(" || sign === "[" || sign === "{") brackets++;
-    else if (sign === ")" || sign === "]" || sign === "}") brackets--;
-    else if (sign === "\n" && quote.length === 1 && brackets < 0) return undefined;
+    if (character === "}" && brackets === 0) return { end: at + 1, reusesQuotes };
+    if (character === ":" && brackets === 0) return specEnd(text, at + 1, quote, isRaw, depth, reusesQuotes);
+    if (character === "(" || character === "[" || character === "{") brackets++;
+    else if (character === ")" || character === "]" || character === "}") brackets--;
+    else if (character === "\n" && quote.length === 1 && brackets < 0) return undefined;
     at++;
   }
   return undefined;
@@ -80,10 +81,10 @@ function fieldEnd(text: string, from: number, quote: string, isRaw: boolean, dep
 function specEnd(text: string, from: number, quote: string, isRaw: boolean, depth: number, reused: boolean): FormattedEnd | undefined {
   let reusesQuotes = reused;
   for (let at = from; at < text.length; ) {
-    const sign = text[at];
-    if (sign === "}") return { end: at + 1, reusesQuotes };
-    if (text.startsWith(quote, at) || (sign === "\n" && quote.length === 1)) return undefined;
-    if (sign !== "{") {
+    const character = text[at];
+    if (character === "}") return { end: at + 1, reusesQuotes };
+    if (text.startsWith(quote, at) || (character === "\n" && quote.length === 1)) return undefined;
+    if (character !== "{") {
       at++;
       continue;
     }

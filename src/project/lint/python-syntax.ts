@@ -1,11 +1,11 @@
 /**
- * Syntax that tokens in a row prove wrong (101), syntax that is newer than the runtime (104), and
- * text that the tree parser can read.
+ * Syntax errors that a sequence of tokens proves (101), syntax that is newer than the runtime
+ * (104), and text that the tree parser can read.
  */
 
 import { type PythonToken, type PythonTokens, type SyntaxProblem, tokenizePython } from "./python-tokens.ts";
 
-/** Something that an older Python cannot read. */
+/** Syntax that an older Python cannot read. */
 export interface NewerSyntax {
   readonly what: string;
   /** Minor version of Python 3 that brought it. */
@@ -14,13 +14,13 @@ export interface NewerSyntax {
   readonly end: number;
 }
 
-/** What is known of a file's syntax. */
+/** The syntax of a file, as far as its tokens tell. */
 export interface PythonSyntax {
   readonly problem: SyntaxProblem | undefined;
   readonly newer: readonly NewerSyntax[];
   /**
-   * The text with what the tree parser stumbles over replaced by something of the same length and
-   * meaning.
+   * The text in which constructs that the tree parser cannot read are replaced by others of the
+   * same length and meaning.
    */
   readonly parseable: string;
 }
@@ -31,7 +31,7 @@ const NEEDS_RIGHT = new Set("= == != < > <= >= += -= *= /= //= %= &= |= ^= >>= <
 const NO_OPERAND = new Set(") ] } , : = == != <= >= += -= *= /= //= %= &= |= ^= >>= <<= / // % ^ & | << >>".split(" "));
 const ENDS_YIELD = new Set(") ] } , : = ;".split(" "));
 
-/** Checks a file. Never throws. */
+/** The syntax of a file. Never throws. */
 export function checkPythonSyntax(text: string): PythonSyntax {
   const read = tokenizePython(text);
   const problem = read.problem ?? findProblem(read.tokens);
@@ -147,7 +147,9 @@ function defaultInBrackets(tokens: readonly PythonToken[], from: number): Python
   return undefined;
 }
 
-/** The tree parser knows no bare `yield` and no float that ends in a dot. */
+/**
+ * The text without a bare `yield` and floats that end in a dot, which the tree parser cannot read.
+ */
 function makeParseable(text: string, tokens: readonly PythonToken[]): string {
   const parts: string[] = [];
   let at = 0;

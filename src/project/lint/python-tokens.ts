@@ -1,11 +1,11 @@
 /**
- * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Whatever it
- * reports, Python 3.10 to 3.13 refuse too; much that they refuse it does not see.
+ * Tokens of a Python file and the syntax errors that tokens alone prove (rule 101). Python 3.10 to
+ * 3.13 refuse everything that is reported here, and much more.
  */
 
 import { formattedEnd, stringEnd } from "./python-string.ts";
 
-/** What a token is. `newline` ends a logical line. */
+/** The kind of a token. `newline` ends a logical line. */
 export type PythonTokenKind = "name" | "keyword" | "number" | "string" | "operator" | "newline" | "indent" | "dedent";
 
 /** A token; offsets in UTF-16 units. Comments are kept apart. */
@@ -52,7 +52,7 @@ class Refused extends Error {
   }
 }
 
-/** Reads a file. Never throws. */
+/** The tokens of a file, up to its first syntax error. Never throws. */
 export function tokenizePython(text: string): PythonTokens {
   const reader = new PythonTokenizer(text);
   try {
@@ -67,7 +67,7 @@ export function tokenizePython(text: string): PythonTokens {
 class PythonTokenizer {
   readonly tokens: PythonToken[] = [];
   readonly reusedQuotes: { start: number; end: number }[] = [];
-  readonly #open: { sign: string; at: number }[] = [];
+  readonly #open: { bracket: string; at: number }[] = [];
   readonly #indents: string[] = [""];
   #at: number;
   #mixedIndents = false;
@@ -84,7 +84,7 @@ class PythonTokenizer {
       this.#token();
     }
     const unclosed = this.#open.at(-1);
-    if (unclosed) this.#refuse(`'${unclosed.sign}' was never closed`, unclosed.at, unclosed.at + 1);
+    if (unclosed) this.#refuse(`'${unclosed.bracket}' was never closed`, unclosed.at, unclosed.at + 1);
     if (this.tokens.length > 0 && !this.#endsLine()) this.#push("newline", this.#at, this.#at);
     for (let left = this.#indents.length; left > 1; left--) this.#push("dedent", this.#at, this.#at);
   }
@@ -109,14 +109,14 @@ class PythonTokenizer {
     if (this.tokens.length > 0 && this.tokens.at(-1)?.kind !== "newline") return true;
     const start = this.#at;
     this.#skip(SPACE);
-    const sign = this.text[this.#at];
-    if (sign === undefined) return false;
-    if (sign === "\n" || sign === "\r" || sign === "#") {
+    const character = this.text[this.#at];
+    if (character === undefined) return false;
+    if (character === "\n" || character === "\r" || character === "#") {
       const newline = this.text.indexOf("\n", this.#at);
       this.#at = newline < 0 ? this.text.length : newline + 1;
       return false;
     }
-    if (sign === "\\") return true;
+    if (character === "\\") return true;
     const indent = this.text.slice(start, this.#at).replace(/^.*\f/s, "");
     this.#changeIndent(indent);
     return true;
@@ -154,27 +154,28 @@ class PythonTokenizer {
   #token(): void {
     this.#skip(SPACE);
     const start = this.#at;
-    const sign = this.text[start];
-    if (sign === undefined) return;
-    if (sign === "#") {
+    const character = this.text[start];
+    if (character === undefined) return;
+    if (character === "#") {
       const newline = this.text.indexOf("\n", start);
       this.#at = newline < 0 ? this.text.length : newline;
-    } else if (sign === "\n" || sign === "\r") {
+    } else if (character === "\n" || character === "\r") {
       this.#at++;
-      if (this.#open.length === 0 && sign === "\n" && this.tokens.length > 0 && !this.#endsLine()) this.#push("newline", start, start + 1);
-    } else if (sign === "\\") this.#continuation(start);
+      if (this.#open.length === 0 && character === "\n" && this.tokens.length > 0 && !this.#endsLine())
+        this.#push("newline", start, start + 1);
+    } else if (character === "\\") this.#continuation(start);
     else if (this.#skip(STRING)) this.#string(start);
     else if (this.#skip(NAME)) {
       this.#push("name", start, this.#at);
       const word = this.tokens.at(-1) as PythonToken;
       if (PYTHON_KEYWORDS.has(word.text)) this.tokens[this.tokens.length - 1] = { ...word, kind: "keyword" };
-    } else if ((sign >= "0" && sign <= "9") || (sign === "." && /\d/.test(this.text[start + 1] ?? ""))) {
+    } else if ((character >= "0" && character <= "9") || (character === "." && /\d/.test(this.text[start + 1] ?? ""))) {
       this.#skip(NUMBER);
       this.#push("number", start, this.#at);
     } else if (this.#skip(OPERATOR)) this.#operator(start);
     else
       this.#refuse(
-        sign < "\x80" ? "invalid syntax" : `invalid character '${String.fromCodePoint(this.text.codePointAt(start) as number)}'`,
+        character < "\x80" ? "invalid syntax" : `invalid character '${String.fromCodePoint(this.text.codePointAt(start) as number)}'`,
         start,
         start + 1,
       );
@@ -207,15 +208,15 @@ class PythonTokenizer {
   }
 
   #operator(start: number): void {
-    const sign = this.text.slice(start, this.#at);
-    if (sign === "(" || sign === "[" || sign === "{") {
+    const operator = this.text.slice(start, this.#at);
+    if (operator === "(" || operator === "[" || operator === "{") {
       if (this.#open.length >= DEEPEST) this.#refuse("too many nested parentheses", start, start + 1);
-      this.#open.push({ sign, at: start });
-    } else if (CLOSING[sign]) {
+      this.#open.push({ bracket: operator, at: start });
+    } else if (CLOSING[operator]) {
       const opened = this.#open.pop();
-      if (!opened) this.#refuse(`unmatched '${sign}'`, start, start + 1);
-      if (opened.sign !== CLOSING[sign])
-        this.#refuse(`closing parenthesis '${sign}' does not match opening parenthesis '${opened.sign}'`, start, start + 1);
+      if (!opened) this.#refuse(`unmatched '${operator}'`, start, start + 1);
+      if (opened.bracket !== CLOSING[operator])
+        this.#refuse(`closing parenthesis '${operator}' does not match opening parenthesis '${opened.bracket}'`, start, start + 1);
     }
     this.#push("operator", start, this.#at);
   }

@@ -8,8 +8,8 @@
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { finding } from "../../domain/finding.ts";
 import { MISSING_DRIVER } from "../../domain/rules/project.ts";
-import type { Places } from "./places.ts";
 import { dottedPath, type ProjectModel } from "./project-model.ts";
+import type { Spans } from "./spans.ts";
 
 interface Driver {
   readonly extra: string;
@@ -28,10 +28,10 @@ const DRIVERS: Readonly<Record<string, Driver>> = {
 };
 
 /**
- * Checks the sources that the project makes.
+ * Findings about the drivers of the sources that the project makes.
  * @param requirements text of the requirements file; undefined when the environment names none
  */
-export function requirementFindings(model: ProjectModel, places: Places, requirements: string | undefined): Diagnostic[] {
+export function requirementFindings(model: ProjectModel, spans: Spans, requirements: string | undefined): Diagnostic[] {
   const named = requirementNames(requirements ?? "");
   if (!named) return [];
   return model.modules.flatMap((module) =>
@@ -41,15 +41,15 @@ export function requirementFindings(model: ProjectModel, places: Places, require
       if (source === undefined || !driver || named.has(`svc[${driver.extra}]`) || driver.packages.some((name) => named.has(name)))
         return [];
       const where = requirements === undefined ? "no requirements file names" : "the requirements file does not name";
-      const said = MISSING_DRIVER.missing({ source, driver: driver.packages[0], where, extra: driver.extra });
-      return [finding(said, places.span(module, call.callee.from, call.callee.to))];
+      const problem = MISSING_DRIVER.missing({ source, driver: driver.packages[0], where, extra: driver.extra });
+      return [finding(problem, spans.of(module, call.callee.from, call.callee.to))];
     }),
   );
 }
 
 /**
  * Names of a requirements file, normalized, extras of the SDK as `svc[x]`; undefined when it
- * includes what is not at hand.
+ * includes a file that is not given.
  */
 export function requirementNames(text: string): Set<string> | undefined {
   const names = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * A graph of what the text of the Python files shows, enough to link SQL files and to check
- * metadata; and how far it can be trusted.
+ * The graph of a project as the text of its Python files shows it, enough to link SQL files and to
+ * check metadata, and how complete it is.
  */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -12,23 +12,23 @@ import {
   type ResolverSchema,
   SourceKind,
 } from "../../../gen/svc/v1/graph_pb.ts";
-import type { Knowledge } from "../../domain/sql/link.ts";
+import type { Completeness } from "../../domain/sql/link.ts";
 import { readAnnotation } from "./annotation.ts";
-import type { Places } from "./places.ts";
 import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, type ResolverModel } from "./project-model.ts";
 import type { Arguments, Expression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
+import type { Spans } from "./spans.ts";
 
 const SOURCES: Readonly<Record<string, SourceKind>> = {
   SQLiteSource: SourceKind.SQLITE,
   PostgreSQLSource: SourceKind.POSTGRESQL,
   MySQLSource: SourceKind.MYSQL,
 };
-/** Stands for metadata that only running the code tells. */
+/** The stand-in for metadata that only running the code tells. */
 const COMPUTED = "(computed)";
 
-/** Makes the graph. Classes whose namespace is computed are left out of it. */
-export function staticGraph(model: ProjectModel, places: Places): { graph: Graph; knowledge: Knowledge } {
+/** The graph and its completeness. Classes whose namespace is computed are left out of it. */
+export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; completeness: Completeness } {
   const featureSets: MessageInitShape<typeof FeatureSetSchema>[] = [];
   const open = new Set<string>();
   let allClasses = !model.mayHoldMoreClasses;
@@ -39,17 +39,17 @@ export function staticGraph(model: ProjectModel, places: Places): { graph: Graph
     }
     if (!item.complete || [...item.fields.values()].some((field) => field.name === undefined)) open.add(item.namespace);
     if (featureSets.some((set) => set.namespace === item.namespace)) open.add(item.namespace);
-    else featureSets.push(featureSet(model, item, item.namespace, places));
+    else featureSets.push(featureSet(model, item, item.namespace, spans));
   }
   const graph = create(GraphSchema, {
     featureSets,
-    resolvers: model.resolvers.flatMap((resolver) => (resolver.fqn === undefined ? [] : [resolverOf(resolver, resolver.fqn, places)])),
+    resolvers: model.resolvers.flatMap((resolver) => (resolver.fqn === undefined ? [] : [resolverOf(resolver, resolver.fqn, spans)])),
     sources: sourcesOf(model),
   });
-  return { graph, knowledge: { allClasses, allFeatures: (namespace) => !open.has(namespace) } };
+  return { graph, completeness: { allClasses, allFeatures: (namespace) => !open.has(namespace) } };
 }
 
-function featureSet(model: ProjectModel, item: ClassModel, namespace: string, places: Places): MessageInitShape<typeof FeatureSetSchema> {
+function featureSet(model: ProjectModel, item: ClassModel, namespace: string, spans: Spans): MessageInitShape<typeof FeatureSetSchema> {
   const { module, definition } = item;
   const owner = optionText(item.decorator.call, "owner");
   const tags = optionTags(item.decorator.call);
@@ -68,11 +68,11 @@ function featureSet(model: ProjectModel, item: ClassModel, namespace: string, pl
     className: definition.name,
     module: module.module,
     primaryKey: keyIsSure && key.name !== undefined ? `${namespace}.${key.name}` : "",
-    span: places.span(module, definition.from, definition.to),
+    span: spans.of(module, definition.from, definition.to),
     features: fields.flatMap((field) =>
       field.name === undefined
         ? []
-        : featuresOf(field, field.name).map((name) => feature(model, item, field, name, { owner, tags }, places)),
+        : featuresOf(field, field.name).map((name) => feature(model, item, field, name, { owner, tags }, spans)),
     ),
   };
 }
@@ -88,7 +88,7 @@ function feature(
   field: FieldModel,
   name: string,
   inherited: { owner: string; tags: string[] },
-  places: Places,
+  spans: Spans,
 ): MessageInitShape<typeof FeatureSchema> {
   const { core } = readAnnotation(model, item.module, field.source.annotation, true);
   const comment = commentAbove(item.module.text, field.source.from);
@@ -102,7 +102,7 @@ function feature(
     owner: (call && optionText(call, "owner")) || comment.owner || inherited.owner,
     tags: [...(call ? optionTags(call) : []), ...comment.tags, ...inherited.tags],
     description: (call && optionText(call, "description")) || comment.text,
-    span: places.span(item.module, field.source.from, field.source.to),
+    span: spans.of(item.module, field.source.from, field.source.to),
     kind:
       related === undefined
         ? { case: "scalar", value: field.windows ? { windowedBase: `${item.namespace}.${field.name}` } : {} }
@@ -110,14 +110,14 @@ function feature(
   };
 }
 
-function resolverOf(resolver: ResolverModel, fqn: string, places: Places): MessageInitShape<typeof ResolverSchema> {
+function resolverOf(resolver: ResolverModel, fqn: string, spans: Spans): MessageInitShape<typeof ResolverSchema> {
   const { module, definition, decorator } = resolver;
   return {
     fqn,
     owner: optionText(decorator.call, "owner"),
     tags: optionTags(decorator.call),
     description: COMPUTED,
-    span: places.span(module, definition.from, definition.to),
+    span: spans.of(module, definition.from, definition.to),
     body: { case: "python", value: { module: module.module, name: definition.name } },
   };
 }

@@ -41,11 +41,11 @@ test("no text is too much, and every place has the name or what an import calls 
   fc.assert(
     fc.property(anyText, fc.constantFrom("a.py", "a.svc.sql", "tests/a.py"), (text, path) => {
       const project = readNames({ "models.py": MODELS, [path]: text });
-      for (const { from, spelled, symbol, to, aliasAt } of project.occurrences.in(path)) {
+      for (const { from, nameKind, symbol, to, aliasAt } of project.occurrences.in(path)) {
         const written = text.slice(from, to);
-        if (spelled === "python") expect(written).toBe(symbol.name);
-        if (spelled === "query") expect(written.toLowerCase()).toBe(symbol.queryName as string);
-        if (spelled === "alias") expect(written).not.toBe(symbol.name);
+        if (nameKind === "python") expect(written).toBe(symbol.name);
+        if (nameKind === "query") expect(written.toLowerCase()).toBe(symbol.queryName as string);
+        if (nameKind === "alias") expect(written).not.toBe(symbol.name);
         if (aliasAt !== undefined) expect(aliasAt).toBeGreaterThanOrEqual(to);
         found++;
       }

@@ -231,7 +231,7 @@ describe("every place is found, and nothing else, and renamed", () => {
       const project = readNames(files);
       expect(project.read.diagnostics.map(({ message }) => message)).toEqual([]);
       const at = [...project.occurrences.all()].find(
-        ({ path, from, to, spelled, isDefinition }) => isDefinition && spelled === "python" && places.includes(`${path}:${from}-${to}`),
+        ({ path, from, to, nameKind, isDefinition }) => isDefinition && nameKind === "python" && places.includes(`${path}:${from}-${to}`),
       );
       if (!at) throw new Error("no place is the definition");
       expect(placesOf(project, at).sort()).toEqual([...places].sort());

@@ -1,4 +1,4 @@
-/** `+ - * / // % **` and their kin. */
+/** Arithmetic operators: `+ - * / // % **` and negation. */
 
 import { addDecimal, mulDecimal, negDecimal } from "../decimal.ts";
 import { defineFamily, type Int } from "../definition.ts";

@@ -8,14 +8,14 @@ import { defineFamily, type FunctionEntry } from "../definition.ts";
 type Number64 = number | bigint;
 
 function ordering(
-  sign: string,
+  operator: string,
   words: string,
   test: (order: number) => boolean,
   numbers: (a: Number64, b: Number64) => boolean,
 ): FunctionEntry {
   return {
     doc: `Whether the first is ${words} the second. Text is ordered by code points; comparisons with NaN are false.`,
-    example: `_.amount ${sign} 1000`,
+    example: `_.amount ${operator} 1000`,
     parameters: ["left", "right"],
     overloads: [
       ["int, int -> bool", numbers],

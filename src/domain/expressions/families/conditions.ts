@@ -1,6 +1,6 @@
 /**
- * Three-valued logic, conditionals and nulls. Arguments that do not count are not looked at, so an
- * error in them is none.
+ * Three-valued logic, conditionals and nulls. Arguments that do not count are not computed, so that
+ * an error in them is no error of the row.
  */
 
 import type { FeatureValue } from "../../value.ts";
@@ -62,12 +62,12 @@ export const BOOLEAN = defineFamily("boolean", {
   },
 });
 
-/** Conditions, values and the last value of the longest `when`: 32 conditions. */
+/** Most arguments of `when`: 32 conditions with their values, and the last value. */
 const MOST_PARTS = 65;
 
 const pick = (index: number) => (nullable: readonly boolean[]) => nullable.slice(index).includes(true);
 
-/** Choosing between values. */
+/** Functions that choose between values. */
 export const CONDITIONALS = defineFamily("conditionals", {
   if_then_else: {
     doc: "The second value when the condition is true, else the third. A null condition is not true.",
@@ -100,7 +100,7 @@ function chooseFirst(...parts: Lazy[]): FeatureValue {
   return parts.length % 2 === 1 ? (parts.at(-1) as Lazy)() : null;
 }
 
-/** Null asked for, replaced and made. */
+/** Functions that test for null, replace it or make it. */
 export const NULLS = defineFamily("nulls", {
   is_null: {
     doc: "Whether it is null.",

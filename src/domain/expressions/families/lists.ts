@@ -1,6 +1,6 @@
 /**
- * Lists. Positions begin with 0; negative ones count from the end. Nulls among the elements are
- * passed over when elements are put together.
+ * Lists. Positions begin with 0; negative ones count from the end. Aggregations pass over elements
+ * that are null.
  */
 
 import type { FeatureValue } from "../../value.ts";

@@ -1,4 +1,4 @@
-/** Likeness of texts and of lists of numbers. */
+/** Similarity of texts and of lists of numbers. */
 
 import type { FeatureValue } from "../../value.ts";
 import { identity } from "../compare.ts";
@@ -7,7 +7,7 @@ import { EvaluationError } from "../evaluation-error.ts";
 import { jaccard, jaroWinkler, levenshtein, partialRatio } from "../similarity.ts";
 import { codePoints } from "../text.ts";
 
-/** Longest product of lengths that the quadratic comparisons take. */
+/** Largest product of two lengths that the quadratic comparisons take. */
 const MOST_STEPS = 25_000_000;
 
 function bounded(name: string, compare: (a: string, b: string) => number) {
@@ -18,7 +18,7 @@ function bounded(name: string, compare: (a: string, b: string) => number) {
   };
 }
 
-/** Functions of likeness. */
+/** Functions of similarity. */
 export const SIMILARITY = defineFamily("similarity", {
   levenshtein: {
     doc: "How many insertions, deletions and substitutions of a character make one text of the other.",

@@ -210,7 +210,7 @@ function refuseEmpty(name: string, separator: FeatureValue | undefined): void {
   if (separator === "") throw new EvaluationError(`${name} with an empty separator`);
 }
 
-/** The shortest text that names the float, in Python's spelling. */
+/** The shortest text that reads back as the float, in Python's format. */
 function floatText(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";

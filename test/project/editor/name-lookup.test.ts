@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { meaningAt, suggestionsAt } from "../../../src/project/editor/place.ts";
+import { meaningAt, suggestionsAt } from "../../../src/project/editor/name-lookup.ts";
 import { Vocabulary } from "../../../src/project/editor/vocabulary.ts";
 import { readProjectText } from "../../../src/project/lint/lint.ts";
 import { isNearLinear } from "../../harness/growth.ts";

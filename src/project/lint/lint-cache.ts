@@ -1,6 +1,6 @@
 /**
- * Findings of the static lint that were made before. The lint is a function of its input and of
- * this program, so equal bytes give equal findings.
+ * A cache of the static lint's findings. The lint is a function of its input and of this program,
+ * so equal bytes give equal findings.
  */
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -13,12 +13,12 @@ import type { LintInput } from "./lint.ts";
 const SVC = sourceFingerprint();
 const LIMITS = { maxBytes: 16 * 1024 * 1024, maxFiles: 64 };
 
-/** The findings of an input and how they are kept: as a graph that has nothing else. */
-export class KnownLint {
+/** The cached findings of one input, kept as a graph that has nothing else. */
+export class LintCache {
   readonly #cache: ResultCache;
   readonly #key: string;
 
-  /** @param folder absolute path of the folder of what is kept; it need not be there */
+  /** @param folder absolute path of the cache's folder, which need not exist */
   constructor(folder: string, input: LintInput) {
     this.#cache = new ResultCache(folder, LIMITS);
     const { files, runtime, requirements, skipDrivers, policy } = input;

@@ -1,27 +1,30 @@
-/** Catching up with changes after a quiet time, so that any number of them is one. */
+/**
+ * Debouncing: work on changes begins after a quiet time, so that any number of changes causes it
+ * once.
+ */
 
 /** Quiet time after a change. */
 const QUIET_MS = 150;
 
-/** What is done then. */
-export interface CatchUpWork {
-  /** Reads the texts that are at hand. */
+/** The work after the quiet time. */
+export interface DebouncedWork {
+  /** Reads the texts that are in memory. */
   readText(): void;
   /** Reads the disk, and then the texts. */
   readDisk(): Promise<void>;
   failed(error: unknown): void;
 }
 
-/** Waits and works; never two at once. */
-export class CatchUp {
+/** A debouncer. One piece of work runs at a time. */
+export class Debouncer {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #diskChanged = false;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(private readonly work: CatchUpWork) {}
+  constructor(private readonly work: DebouncedWork) {}
 
-  /** Begins the quiet time anew. */
-  soon(changed: "text" | "disk"): void {
+  /** Begins the quiet time again. */
+  schedule(changed: "text" | "disk"): void {
     this.#diskChanged ||= changed === "disk";
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -29,12 +32,12 @@ export class CatchUp {
     }, QUIET_MS);
   }
 
-  /** The texts were read meanwhile. */
+  /** Drops the waiting work when it is to read the texts only, which the caller has done. */
   textIsRead(): void {
     if (!this.#diskChanged) clearTimeout(this.#timer);
   }
 
-  /** Gives up what waits, and resolves when what runs is done. */
+  /** Drops the work that waits; resolves when the work that runs is done. */
   stop(): Promise<void> {
     clearTimeout(this.#timer);
     return this.#working;

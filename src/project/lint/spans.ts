@@ -4,12 +4,12 @@ import type { Span } from "../../../gen/svc/v1/error_pb.ts";
 import { LineMap } from "../../domain/line-map.ts";
 import type { PythonModule } from "./python-module.ts";
 
-/** Line maps, made when a file has its first finding. */
-export class Places {
+/** Spans of definitions; the line map of a file is made on first use. */
+export class Spans {
   readonly #lines = new Map<string, LineMap>();
 
   /** The span between two offsets of a module. */
-  span(module: Pick<PythonModule, "path" | "text">, from: number, to: number): Span {
+  of(module: Pick<PythonModule, "path" | "text">, from: number, to: number): Span {
     let lines = this.#lines.get(module.path);
     if (!lines) {
       lines = new LineMap(module.path, module.text);

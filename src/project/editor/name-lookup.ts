@@ -1,4 +1,4 @@
-/** What stands at a place of a file: a name to look up, or the beginning of one to complete. */
+/** Look-up at an offset of a file: the name there, and suggestions that complete it. */
 
 import type { FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
 import { isSqlFile } from "../../domain/source-file.ts";
@@ -14,7 +14,7 @@ export interface Suggestion {
   readonly meaning?: Meaning;
 }
 
-/** The class or feature whose name stands at an offset. */
+/** The class or feature whose name is at an offset. */
 export function meaningAt(vocabulary: Vocabulary, path: string, text: string, offset: number): Meaning | undefined {
   const names = pathBefore(lineBefore(text, offset + nameFrom(text, offset).length));
   if (names.at(-1) === "" || isComment(path, text, offset)) return undefined;
@@ -25,7 +25,7 @@ export function meaningAt(vocabulary: Vocabulary, path: string, text: string, of
   return pythonPath(vocabulary, text, names) ?? vocabulary.definedAt(path, offset);
 }
 
-/** What can be written at an offset. */
+/** Suggestions for an offset. */
 export function suggestionsAt(vocabulary: Vocabulary, path: string, text: string, offset: number): Suggestion[] {
   if (isSqlFile(path)) return sqlSuggestions(vocabulary, text, offset);
   if (!path.endsWith(".py") || isComment(path, text, offset)) return [];
@@ -45,27 +45,27 @@ export function suggestionsAt(vocabulary: Vocabulary, path: string, text: string
 function members(
   vocabulary: Vocabulary,
   set: FeatureSet,
-  spelled: (feature: FeatureSet["features"][number]) => string,
+  nameOf: (feature: FeatureSet["features"][number]) => string,
   keep: (feature: FeatureSet["features"][number]) => boolean = () => true,
 ): Suggestion[] {
   const found = new Map<string, Suggestion>();
   for (const feature of set.features) {
-    if (!keep(feature) || found.has(spelled(feature))) continue;
+    if (!keep(feature) || found.has(nameOf(feature))) continue;
     const kind = vocabulary.target(feature) ? "relation" : "feature";
-    found.set(spelled(feature), { label: spelled(feature), kind, meaning: { kind: "feature", set, feature } });
+    found.set(nameOf(feature), { label: nameOf(feature), kind, meaning: { kind: "feature", set, feature } });
   }
   return [...found.values()];
 }
 
 /**
- * `User.account.name` in Python; the class may be imported under another name, or be reached
- * through its module.
+ * The meaning of `User.account.name` in Python; the class may be imported under another name, or be
+ * reached through its module.
  */
 function pythonPath(vocabulary: Vocabulary, text: string, names: readonly string[]): Meaning | undefined {
-  const spelled = (feature: FeatureSet["features"][number]) => vocabulary.attribute(feature);
+  const nameOf = (feature: FeatureSet["features"][number]) => vocabulary.attribute(feature);
   for (const [at, name] of names.entries()) {
     const set = vocabulary.classNamed(name) ?? vocabulary.classNamed(aliased(text, name));
-    if (set) return vocabulary.follow(set, names.slice(at + 1), spelled);
+    if (set) return vocabulary.follow(set, names.slice(at + 1), nameOf);
     if (!new RegExp(`\\bimport\\b[^\\n#]*${wholeName(name)}`, "u").test(text)) return undefined;
   }
   return undefined;

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
-import { KnownLint } from "../../../src/project/lint/known-lint.ts";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
+import { LintCache } from "../../../src/project/lint/lint-cache.ts";
 
-const above = mkdtempSync(join(tmpdir(), "svc-known-lint-"));
+const above = mkdtempSync(join(tmpdir(), "svc-lint-cache-"));
 afterAll(() => rmSync(above, { recursive: true, force: true }));
 
 let folder: string;
@@ -37,21 +37,21 @@ const bytesOf = (findings: readonly Diagnostic[] | undefined) =>
 
 function lint(input: LintInput): readonly Diagnostic[] {
   const found = lintStatically(input);
-  new KnownLint(folder, input).put(found);
+  new LintCache(folder, input).put(found);
   return found;
 }
 
 test("the findings of an equal input are the same bytes", () => {
-  expect(new KnownLint(folder, INPUT).get()).toBeUndefined();
+  expect(new LintCache(folder, INPUT).get()).toBeUndefined();
   const found = lint(INPUT);
   expect(found.length).toBeGreaterThan(0);
-  expect(bytesOf(new KnownLint(folder, structuredClone(INPUT)).get())).toEqual(bytesOf(found));
+  expect(bytesOf(new LintCache(folder, structuredClone(INPUT)).get())).toEqual(bytesOf(found));
 });
 
 test("a project without findings is known as such", () => {
   const clean: LintInput = { files: [{ path: "user.py", text: "RATE = 1\n" }] };
   expect(lint(clean)).toEqual([]);
-  expect(new KnownLint(folder, clean).get()).toEqual([]);
+  expect(new LintCache(folder, clean).get()).toEqual([]);
 });
 
 const OTHERS: readonly (readonly [string, LintInput])[] = [
@@ -67,11 +67,11 @@ const OTHERS: readonly (readonly [string, LintInput])[] = [
 
 test.each(OTHERS)("another %s is another input", (_, other) => {
   lint(INPUT);
-  expect(new KnownLint(folder, other).get()).toBeUndefined();
+  expect(new LintCache(folder, other).get()).toBeUndefined();
 });
 
 test("a damaged file is no answer", () => {
   lint(INPUT);
   truncateSync(join(folder, readdirSync(folder)[0] as string), 40);
-  expect(new KnownLint(folder, INPUT).get()).toBeUndefined();
+  expect(new LintCache(folder, INPUT).get()).toBeUndefined();
 });
