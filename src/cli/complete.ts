@@ -1,8 +1,9 @@
 /**
- * Completing words for shells: `svc __complete <words...>`, where the last word is the one being
- * typed. One candidate a line, a tab, its meaning; the last line tells the shell what else fits:
- * `:files`, `:dirs` or `:none`. With `--empty` first, nothing of the word was typed yet (shells
- * that cannot pass an empty word). Names of features, branches and the like come from the server.
+ * Completion of words for shells: `svc __complete <words...>`, where the last word is the one being
+ * typed. Prints one candidate per line, with its meaning after a tab; the last line tells the shell
+ * what else fits: `:files`, `:dirs` or `:none`. `--empty` as the first word means that the word
+ * being typed is still empty (for shells that cannot pass an empty word). Names of features,
+ * branches and so on come from the server.
  */
 
 import type { ServerNoun } from "../context/context.ts";
@@ -15,22 +16,22 @@ import { isFlagWord, normalizeFlag } from "./name.ts";
 import { type FlagTable, flagTable } from "./parse.ts";
 import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
-/** A word that fits, and what it means. */
+/** A word that fits, and its meaning. */
 export interface Candidate {
   readonly value: string;
   readonly meaning: string;
 }
 
-/** Global flags by key of `globalFlags`, as far as the words before the cursor have them. */
+/** Global flags before the cursor, by key of `globalFlags`. */
 export type GivenGlobals = Readonly<Record<string, string>>;
 
-/** What completion asks beyond the tree of commands. */
+/** Sources of candidates beyond the tree of commands. */
 export interface CompletionSources {
   readonly serverNames?: NamesOf;
   readonly extensions?: () => Promise<readonly Extension[]>;
 }
 
-/** The server's names of a kind of thing; empty when it cannot be asked in time. */
+/** The names of one kind that the server knows; empty when the server does not answer in time. */
 export type NamesOf = (noun: ServerNoun, globals: GivenGlobals) => Promise<readonly Candidate[]>;
 
 interface Completion {
@@ -41,7 +42,7 @@ interface Completion {
 const NOTHING: Completion = { candidates: [], otherwise: ":none" };
 const FILES: Completion = { candidates: [], otherwise: ":files" };
 
-/** Answers a shell. */
+/** The text that answers a shell's request for completions. */
 export async function complete(tree: Tree, given: readonly string[], sources: CompletionSources = {}): Promise<string> {
   const words = given[0] === "--empty" ? [...given.slice(1), ""] : given;
   const current = words.at(-1) ?? "";
@@ -85,7 +86,7 @@ async function completeWord(
   return { candidates: await argumentWords(command, words.length, ask), otherwise: ":none" };
 }
 
-/** The global flags that say which server, environment and branch are meant. */
+/** The global flags that select the server, environment and branch. */
 function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
   const given: Record<string, string> = {};
   for (const [at, word] of words.entries()) {
@@ -100,7 +101,7 @@ function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
   return given;
 }
 
-/** The flag whose value the word behind it is. */
+/** The flag whose value is the word after `word`; undefined when no value is expected. */
 function awaitedFlag(word: string | undefined, table: FlagTable): Flag<unknown> | undefined {
   if (word === undefined || !isFlagWord(word) || word.includes("=")) return undefined;
   const flag = table.get(normalizeFlag(word))?.flag;
@@ -122,8 +123,8 @@ async function completeFlag(table: FlagTable, current: string, ask: Ask): Promis
 type Ask = (noun: ServerNoun) => Promise<readonly Candidate[]>;
 
 /**
- * Values of a flag behind what stands before them; of a comma list, the last one. Keys of a
- * `key=value` end in `=`.
+ * Values of a flag, each with `prefix` (`--name=`) before it; for a comma list, values of the last
+ * item. Keys of a `key=value` flag end in `=`.
  */
 async function completeValue(flag: Flag<unknown>, prefix: string, current: string, ask: Ask): Promise<Completion> {
   if (flag.type === "path") return { candidates: [], otherwise: /director|folder/.test(flag.meaning) ? ":dirs" : ":files" };

@@ -1,6 +1,6 @@
 /**
- * From argv to an exit code: find the command, parse, check, run, render; one place turns errors
- * into messages and codes.
+ * From argv to an exit code: find the command, parse, check, run, render. All errors become
+ * messages and codes here.
  */
 
 import { buildInfo } from "../build-info.ts";
@@ -10,7 +10,7 @@ import { exitCodes } from "../errors/exit-codes.ts";
 import type { NamesOf } from "./complete.ts";
 import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
-/** What the program runs with; `systemDeps` makes the real one, tests make theirs. */
+/** The dependencies of the program; `systemDeps` makes the real ones, tests make their own. */
 export interface Deps {
   readonly tree: Tree;
   /** Headings of the root help, in order. */
@@ -21,24 +21,24 @@ export interface Deps {
   readonly cwd: string;
   /** Epoch milliseconds. */
   now(): number;
-  /** Aborted with an InterruptedError by Ctrl-C and its like. */
+  /** Aborted with an InterruptedError by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   /** Makes the context of the one command that runs. */
   createContext(flags: GlobalFlags): Promise<Context>;
   /**
-   * Words for programs rather than people, which stand in no help: they take what follows them as
-   * it is.
+   * Commands for programs rather than people, by name, in no help. They get the words after the
+   * name unparsed and resolve with an exit code.
    */
   readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
-  /** Names that the server knows, for completion; without it there are none. */
+  /** Names that the server knows, for completion; absent means none. */
   readonly serverNames?: NamesOf;
-  /** Rejects when something failed where nobody waited for it. */
+  /** Rejects with an error that no code handled. */
   readonly crashed?: Promise<never>;
 }
 
 /**
- * Whether one of a flag's spellings stands among the words, before `--`; for what must be known
- * although the words may not parse.
+ * Whether any of a flag's forms is among the words before `--`. For flags that must work although
+ * the words may not parse.
  */
 export function asksFor(argv: readonly string[], spellings: readonly string[]): boolean {
   const end = argv.indexOf("--");
@@ -73,7 +73,7 @@ async function errorMark(deps: Deps, argv: readonly string[]): Promise<(text: st
   return (text) => style.red(style.bold(text));
 }
 
-/** The machine, for what is no command of svc. */
+/** The machine, for runs that are not a command of svc. */
 export async function machineOf({ createContext, cwd, surroundings }: Deps): Promise<Machine> {
   const { toGlobalFlags } = await import("./globals.ts");
   return (await createContext(toGlobalFlags({ noUpdateCheck: true }, { env: surroundings.env, dir: cwd }))).machine;

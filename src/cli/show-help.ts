@@ -15,16 +15,16 @@ import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
 import { asksFor, type Deps, machineOf } from "./run.ts";
 
 /**
- * What help is about: the whole program, whose texts need the tree only with `all`; or one command
- * or group.
+ * The subject of help: the whole program, or one command or group. The texts of the whole program
+ * need the tree only with `all`.
  */
 export type HelpTopic =
   | { readonly all: boolean; readonly extensions: readonly Extension[]; readonly tree: () => TreeInfo }
   | { readonly command: CommandInfo };
 
 /**
- * The topic of a path; empty = the whole program with the extensions of the machine, whose commands
- * are loaded with `all`.
+ * The subject of a path; an empty path is the whole program with the machine's extensions. `all`
+ * loads every command.
  */
 export async function helpTopic(
   tree: Tree,
@@ -45,7 +45,7 @@ export async function helpTopic(
   return { command: entry?.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path) };
 }
 
-/** The view of a topic, for a tree of commands. */
+/** The view of help, for a tree of commands. */
 export function helpView(tree: Tree, categories: readonly string[]) {
   return textView<HelpTopic>(
     (topic, style) => {
@@ -58,8 +58,8 @@ export function helpView(tree: Tree, categories: readonly string[]) {
 }
 
 /**
- * Help for the root or a group, which run nothing themselves. Throws UsageError for flags that are
- * not global.
+ * Shows help for the root or for a group that runs nothing itself. Throws UsageError for flags that
+ * are not global.
  */
 export async function showGroup(resolved: Resolved, argv: readonly string[], deps: Deps): Promise<number> {
   const { path, before, after } = resolved;
@@ -76,7 +76,7 @@ export async function showGroup(resolved: Resolved, argv: readonly string[], dep
   return exitCodes.ok;
 }
 
-/** Help for a path whose command may be loaded already. */
+/** Shows help for a path; `command` is given when it is loaded already. */
 export async function showHelp(
   path: readonly string[],
   command: AnyCommand | undefined,

@@ -12,7 +12,7 @@ import type { RetryPolicy } from "./retry.ts";
 
 const TIMEOUT_MS = 15_000;
 
-/** What an exchange goes through. */
+/** The dependencies of an exchange. */
 export interface ExchangeDeps {
   readonly fetch: WireFetch;
   readonly retry: RetryPolicy;
@@ -22,8 +22,8 @@ export interface ExchangeDeps {
 }
 
 /**
- * Exchanges a client ID and secret for a token. It leaves nothing behind on the server, so it is
- * tried again when the network fails. Rejects with AuthError when they are refused.
+ * Exchanges a client ID and secret for a token. The exchange changes nothing on the server, so it
+ * is retried when the network fails. Rejects with AuthError when they are refused.
  */
 export async function exchangeToken(
   deps: ExchangeDeps,

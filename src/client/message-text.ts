@@ -1,6 +1,6 @@
 /**
- * Messages as `-vv` shows them. Apart from the calls themselves, because turning messages into JSON
- * takes a good part of the protobuf runtime.
+ * Messages as `-vv` shows them. Separate from the calls, because converting messages to JSON takes
+ * a good part of the protobuf runtime.
  */
 
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";

@@ -1,5 +1,5 @@
 /**
- * Signed addresses, the server's health page, and credentials that are tried before they are
+ * Signed addresses, the server's health report, and the check of credentials before they are
  * stored.
  */
 
@@ -13,7 +13,7 @@ import { type Endpoint, readBody, transientNetwork } from "./fetch.ts";
 import { plainFetch } from "./plain.ts";
 
 const TRANSFER_TIMEOUT_MS = 300_000;
-/** Longest file behind a signed address: no bundle is larger. */
+/** Longest download from a signed address: no bundle is larger. */
 const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024;
 const PING_TIMEOUT_MS = 5_000;
 const CHUNK_BYTES = 256 * 1024;
@@ -41,9 +41,9 @@ export async function download(connection: Connection, url: string): Promise<Uin
 }
 
 /**
- * PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken
- * connection is tried again.
- * @param onSent told how many bytes were handed to the network
+ * PUTs bytes to a signed address. Repeating the PUT changes nothing, so it is retried when the
+ * connection breaks.
+ * @param onSent gets the number of bytes handed to the network so far
  */
 export async function upload(
   connection: Connection,
@@ -70,7 +70,7 @@ export async function upload(
   );
 }
 
-/** Bytes as a stream that tells how many of them were taken. */
+/** Bytes as a stream that reports how many of them were consumed. */
 function counted(bytes: Uint8Array, onTaken: (bytes: number) => void): ReadableStream<Uint8Array> {
   let taken = 0;
   return new ReadableStream({
@@ -109,7 +109,7 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
   throw wrongContent(response, body, endpoint, connection);
 }
 
-/** Exchanges credentials past the cache. */
+/** Exchanges credentials, bypassing the cache. */
 export async function checkCredentials(connection: Connection, clientId: string, clientSecret: string, server?: string): Promise<Session> {
   const settings = await connection.host.settings();
   const endpoint = await endpointOf(connection, server);

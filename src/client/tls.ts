@@ -1,18 +1,18 @@
 /**
- * What is wrong with a server's TLS, in words that lead somewhere. The runtime's fetch says that a
- * handshake failed; why, only its sockets say.
+ * The diagnosis of TLS failures. The runtime's fetch only says that a handshake failed; its sockets
+ * say why.
  */
 
 import { readFileSync } from "node:fs";
 import { connect } from "node:tls";
 import { systemWords } from "../disk/disk-error.ts";
 
-/** Longest wait for the handshake that asks why another one failed. */
+/** Longest wait for the handshake that diagnoses a failed one. */
 const ASK_TIMEOUT_MS = 3_000;
 
 const UNTRUSTED = "no authority that this machine trusts has signed it";
 
-/** Why a certificate is not accepted, by the runtime's code. */
+/** The reason why a certificate is not accepted, by the runtime's code. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
@@ -26,9 +26,9 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
 
 /** A failure of TLS. */
 export interface TlsFault {
-  /** What follows the server's name in a sentence. */
+  /** The words after the server's name in a sentence. */
   readonly said: string;
-  /** The next step; undefined when it is to check the address. */
+  /** The next step; undefined when the default, checking the address, fits. */
   readonly hint: string | undefined;
 }
 
@@ -51,8 +51,8 @@ function nextStep(code: string, extraAuthorities: string | undefined): string | 
 }
 
 /**
- * Why the file of further authorities that NODE_EXTRA_CA_CERTS names cannot be used; undefined when
- * it can, or none is named.
+ * The reason why the file of additional authorities that NODE_EXTRA_CA_CERTS names cannot be used;
+ * undefined when it can, or none is named.
  */
 export function unusableAuthorities(path: string | undefined): string | undefined {
   if (!path) return undefined;
@@ -65,7 +65,7 @@ export function unusableAuthorities(path: string | undefined): string | undefine
 }
 
 /**
- * Asks a server why no handshake comes about; nothing but the handshake is sent. `url` begins with
+ * The reason why no handshake succeeds, found by trying one; sends nothing else. `url` starts with
  * https.
  */
 export async function handshakeFault(url: string, signal: AbortSignal): Promise<TlsFault> {

@@ -13,7 +13,7 @@ interface SourceDiff {
   readonly source: string;
   readonly target: string;
   readonly differs: boolean;
-  /** What the diff tool printed. */
+  /** The output of the diff tool. */
   readonly diff: string;
 }
 

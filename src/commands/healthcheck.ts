@@ -5,7 +5,7 @@ import { escapeControls } from "../domain/name.ts";
 import { isSound } from "../domain/server-part.ts";
 import { messageTable } from "../output/message-view.ts";
 
-/** The status as the API spells it, which is what the specification wants here. */
+/** The status in the API's notation, which the specification requires here. */
 const apiStatus = ({ status }: HealthCheck) =>
   `HEALTH_CHECK_STATUS_${String(enumSpelling("svc.v1.HealthCheckStatus", status) ?? "unspecified").toUpperCase()}`;
 

@@ -20,7 +20,7 @@ import { checkQueryFlags, type QueryFlags, queryFlags, queryRequest } from "./qu
 import { countText, isRows, relationTables } from "./query/relation-view.ts";
 import { spanTree } from "./query/spans-view.ts";
 
-/** An answer, and how it is to be shown. */
+/** An answer, and how to show it. */
 interface Answer {
   readonly kind: "answer";
   readonly response: QueryResponse;
@@ -92,7 +92,9 @@ const answerView = tableView({
 
 type Ask = () => Promise<Answer | BulkAnswer>;
 
-/** The question, made once; asked as often as need be. */
+/**
+ * The function that sends the query; the request is built once and can be sent any number of times.
+ */
 async function question(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<Ask> {
   const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
@@ -104,7 +106,7 @@ async function question(context: Context, input: QueryFlags, service: Client<typ
   return async () => ({ kind: "answer", response: await service.query(request), ...shown });
 }
 
-/** Asks, and tells StatsD how long it took and how it ended. */
+/** Sends the query and reports its latency and outcome to StatsD. */
 async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnswer> {
   const started = performance.now();
   try {
@@ -117,7 +119,9 @@ async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnsw
   }
 }
 
-/** The answer with its spans, which are read after it so that they cost the query nothing. */
+/**
+ * The answer with its spans, which are fetched after it so that tracing does not slow the query.
+ */
 async function withSpans<A extends Answer | BulkAnswer>(context: Context, service: Client<typeof QueryService>, answer: A): Promise<A> {
   return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
 }
@@ -132,7 +136,10 @@ async function askOnce(context: Context, input: QueryFlags): Promise<Answer | Bu
   }
 }
 
-/** The generator goes on once its item was shown, so failures come below the table. */
+/**
+ * The answers, one or repeated. The generator resumes after its item is shown, so failures come
+ * below the table.
+ */
 async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answer | BulkAnswer> {
   const { clock, flags, progress, signal } = context;
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
@@ -163,8 +170,8 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
 }
 
 /**
- * Whether a query that names its outputs has the name of no named query; false where the queries'
- * names may not be read.
+ * Whether a query that names its outputs has a name that no named query has; false when the list of
+ * named queries may not be read.
  */
 async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: QueryFlags): Promise<boolean> {
   if (queryName === undefined || out.length === 0 || flags.json) return false;
@@ -188,7 +195,7 @@ async function benchmark(context: Context, input: QueryFlags): Promise<Benchmark
   }
 }
 
-/** Where the stages of a query are. */
+/** A note on where the stages of a query can be read. */
 function stagesNote(meta: QueryMeta | undefined): string {
   if (!meta || meta.planStages === 0) return "No stages were kept: no step gave anything, or the server's log says what failed";
   const count = meta.planStages === 1 ? "1 stage is kept" : `${meta.planStages} stages are kept`;

@@ -1,5 +1,5 @@
 /**
- * The branch that a command targets: `--branch <name>`, or a bare `--branch` for the branch that
+ * The branch that a command targets: `--branch <name>`, or with a bare `--branch` the branch that
  * git has checked out.
  */
 
@@ -10,7 +10,7 @@ const found = new WeakMap<object, Promise<string>>();
 
 /**
  * The branch's name, or undefined without `--branch`. Throws CliError for a bare `--branch` outside
- * a git work tree or on no branch.
+ * a git work tree, or when git is on no branch.
  */
 export async function currentBranch(host: Pick<Context, "flags" | "machine">): Promise<string | undefined> {
   const { branch, dir } = host.flags;

@@ -1,6 +1,6 @@
 /**
- * The pager for machines that have none: on the terminal's second screen, which is left as it was
- * found.
+ * The built-in pager, for machines that have none: it uses the terminal's alternate screen, so that
+ * the screen's content is restored.
  */
 
 import type { Context } from "./context.ts";
@@ -12,8 +12,8 @@ const TOP_LEFT = "\u001b[H";
 const REST_OF_LINE = "\u001b[0m\u001b[K";
 
 /**
- * Shows a text until the user leaves it; a text that fits on the screen is printed. Rejects with
- * the signal's reason when the command is ended.
+ * Shows a text until the user quits; a text that fits on the screen is printed. Rejects with the
+ * signal's reason when the command is interrupted.
  */
 export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, text: string): Promise<void> {
   const { stdin, stdout } = process;
@@ -46,7 +46,7 @@ export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, 
   signal.throwIfAborted();
 }
 
-/** Keys of what a terminal sends at once: an escape sequence is one key. */
+/** The keys in a terminal's input: an escape sequence is one key. */
 function keysOf(data: string): string[] {
   return data.match(/\u001b(?:\[[0-9;]*[A-Za-z~])?|[\s\S]/gu) ?? [];
 }

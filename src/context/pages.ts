@@ -1,17 +1,17 @@
-/** The state of a pager, without a terminal: which line is on top, and what a key does. */
+/** The state of a pager, without a terminal: the line on top, and the effect of keys. */
 
-/** What is on the screen. */
+/** The content of the screen. */
 export interface Pages {
   readonly lines: readonly string[];
-  /** Rows of the screen, without the last one, which is the pager's own. */
+  /** Rows of the screen, without the last one, which is the pager's status line. */
   readonly height: number;
-  /** Index of the first line that is shown. */
+  /** Index of the first visible line. */
   readonly top: number;
-  /** What is being typed behind a slash; undefined when nothing is. */
+  /** The search text being typed after a slash; undefined when none is. */
   readonly typing: string | undefined;
-  /** What was looked for last. */
+  /** The last search text. */
   readonly sought: string;
-  /** Said in the last row until the next key. */
+  /** A message in the status line until the next key. */
   readonly message: string;
   readonly done: boolean;
 }
@@ -40,8 +40,8 @@ const MOVES: Readonly<Record<string, (pages: Pages) => number>> = {
 };
 
 /**
- * What a key does: q or Ctrl-C ends, arrows and space move, `/` searches, n searches on. Other keys
- * do nothing.
+ * The state after a key, or the end: q or Ctrl-C quits, arrows and space move, `/` searches, n
+ * finds the next match. Other keys do nothing.
  */
 export function press(pages: Pages, key: string): Pages {
   const quiet = { ...pages, message: "" };
@@ -54,7 +54,7 @@ export function press(pages: Pages, key: string): Pages {
   return move ? { ...quiet, top: withinText(pages, move(pages)) } : quiet;
 }
 
-/** Whether the last line is on the screen. */
+/** Whether the last line is visible. */
 export function atEnd({ lines, height, top }: Pages): boolean {
   return top + height >= lines.length;
 }

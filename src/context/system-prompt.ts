@@ -9,10 +9,10 @@ import type { Prompt } from "./prompt.ts";
 
 const NOBODY_ANSWERED = "Nobody answered: stdin ended. Pass --yes where there is nobody to ask.";
 
-/** Longest secret that is read, in bytes. */
+/** Longest secret that is accepted, in bytes. */
 const LONGEST_SECRET = 64 * 1024;
 
-/** Makes the prompts of one command. */
+/** The prompts of one command. */
 export function createPrompt(
   io: Pick<Io, "writeErr" | "readLine" | "readChunk" | "stdinIsTTY" | "stderrIsTTY">,
   flags: Pick<GlobalFlags, "json">,

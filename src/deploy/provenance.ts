@@ -1,15 +1,15 @@
 import { detectCi, webAddress } from "../config/ci.ts";
 import type { Context } from "../context/context.ts";
 
-/** Where the code comes from, for the deployment's record; empty = not known. */
+/** The origin of the code, for the deployment's record; empty when not known. */
 export interface Provenance {
   readonly ciJobUrl: string;
   readonly repositoryUrl: string;
 }
 
 /**
- * What the flags say, else the CI system, else the remote of the git work tree. Credentials in
- * addresses are dropped.
+ * The origin in the flags, else from the CI system, else the remote of the git work tree.
+ * Credentials in addresses are dropped.
  */
 export async function findProvenance(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * What svc needs in order to work, examined one by one. Nothing is changed, but for the bare
- * virtual environment that every project is checked in.
+ * The checks of everything that svc needs to work. Nothing is changed, except that an empty virtual
+ * environment is made for the check of Python.
  */
 
 import { buildInfo } from "../build-info.ts";
@@ -18,25 +18,25 @@ import { CliError } from "../errors/cli-error.ts";
 import { toCliError } from "../errors/report.ts";
 import type { Project } from "../project/project.ts";
 
-/** One thing that was examined. */
+/** One check and its result. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warning" | "failed";
   readonly message: string;
-  /** What mends it; null when nothing is wrong, or nothing is known that does. */
+  /** The fix; null when nothing is wrong, or no fix is known. */
   readonly fix: string | null;
 }
 
 type Finding = Omit<Check, "name">;
 
 /**
- * Milliseconds that two clocks may be apart: what is signed for a time, and times such as `--now
- * 5m`, go by them.
+ * Milliseconds by which two clocks may differ: time-limited signatures and times such as `--now 5m`
+ * depend on them.
  */
 const CLOCK_TOLERANCE_MS = 30_000;
 /**
- * Free space below which an installation of requirements is likely to fail, and below which little
- * else works.
+ * Free space below which an installation of requirements is likely to fail, and below which most
+ * other things fail too.
  */
 const LOW_SPACE_BYTES = 1e9;
 const LEAST_SPACE_BYTES = 1e8;
@@ -47,7 +47,7 @@ const ok = (message: string): Finding => ({ status: "ok", message, fix: null });
 const warning = (message: string, fix: string): Finding => ({ status: "warning", message, fix });
 const failed = (message: string, fix: string | null): Finding => ({ status: "failed", message, fix });
 
-/** Examines everything. What cannot be examined because something before it failed is left out. */
+/** Runs all checks. A check whose precondition failed is left out. */
 export async function examine(context: Context): Promise<readonly Check[]> {
   const config = await named(context, "config", () => configFile(context));
   const project = context.project();
@@ -66,7 +66,7 @@ export async function examine(context: Context): Promise<readonly Check[]> {
   return [config, ...server, ...own];
 }
 
-/** The finding under its name; an error is one of its own. */
+/** A check by name; an error is a failed check. */
 async function named(context: Context, name: string, find: () => Promise<Finding>): Promise<Check> {
   try {
     return { name, ...(await find()) };
@@ -85,7 +85,7 @@ async function configFile({ flags, surroundings }: Context): Promise<Finding> {
   return ok(read);
 }
 
-/** What has to do with the server; nothing after the first that stands in the way of the others. */
+/** The checks of the server, up to the first failure that prevents the others. */
 async function serverChecks(context: Context, settings: Promise<Settings>): Promise<readonly Check[]> {
   const address = await named(context, "address", () => serverAddress(context, settings));
   if (address.status === "failed") return [address];
@@ -145,8 +145,8 @@ async function health({ api }: Context): Promise<Finding> {
 }
 
 /**
- * Python by the runtime of the project, and a virtual environment of it; one without pip takes no
- * requirements.
+ * The check of Python for the project's runtime, with a virtual environment; a warning when
+ * requirements cannot be installed into one.
  */
 async function python(context: Context, settings: Promise<Settings>, project: Promise<Project>): Promise<Finding> {
   const { machine, signal } = context;

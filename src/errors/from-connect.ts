@@ -1,7 +1,4 @@
-/**
- * Connect errors that reached the top as they were: from a server called in-process, or a client
- * that did not translate them.
- */
+/** Connect errors that no client code translated, for example from a server called in-process. */
 
 import type { ConnectError } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
@@ -28,12 +25,12 @@ const CODES: Readonly<Record<number, string>> = {
   16: "unauthenticated",
 };
 
-/** Whether an error is a Connect error; the package itself is not loaded for it. */
+/** Whether an error is a Connect error, decided without loading its package. */
 export function isConnectError(error: unknown): error is ConnectError {
   return error instanceof Error && error.name === "ConnectError" && "rawMessage" in error && "findDetails" in error;
 }
 
-/** The error for the user. `tried` is the address that was called. */
+/** The error for the user. `tried` names the address that was called. */
 export function fromConnect(error: ConnectError, tried = "the API server"): CliError {
   const detail = error.findDetails(ErrorDetailSchema)[0];
   const said = detail?.message || error.rawMessage;

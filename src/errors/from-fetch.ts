@@ -1,9 +1,9 @@
-/** Errors of plain HTTP that reached the top as they were. */
+/** Errors of plain HTTP that no client code translated. */
 
 import { AuthError, CliError } from "./cli-error.ts";
 import { networkFailure } from "./network.ts";
 
-/** The parts of an ofetch error that count. */
+/** The relevant parts of an ofetch error. */
 interface HttpFailure {
   readonly request?: unknown;
   readonly status?: number;
@@ -11,7 +11,7 @@ interface HttpFailure {
 }
 
 /**
- * The error for the user when `error` came from a request: no connection, or a status that is no
+ * The error for the user when `error` came from a request: no connection, or a status other than
  * success. Undefined for other errors.
  */
 export function fromFetch(error: Error): CliError | undefined {

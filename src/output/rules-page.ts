@@ -1,4 +1,4 @@
-/** The manual page of lint's rules: `man svc-lint-rules`. */
+/** The manual page of the lint rules: `man svc-lint-rules`. */
 
 import type { Rule } from "../domain/rules/rule.ts";
 import { RULES } from "../domain/rules/rules.ts";
@@ -8,7 +8,7 @@ import { foundWhere, type ShownFile, shownFiles } from "./rule-text.ts";
 /** File name of the page. */
 export const RULES_PAGE = "svc-lint-rules.1";
 
-/** The page: every rule by its number, with what it means and an example before and after. */
+/** The page: every rule by number, with its meaning and an example before and after. */
 export function rulesPage(edition: ManualEdition): string {
   return page("svc-lint-rules", "what the findings of svc lint mean", edition, [
     section("DESCRIPTION", [

@@ -1,4 +1,4 @@
-/** What `build.ts` does, from its arguments to the files. */
+/** The steps of `build.ts`, from its arguments to the files. */
 
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
@@ -14,9 +14,12 @@ import { requiredSigningKey, signingKey, writeNewKey } from "./signing-key.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Where a build takes place. */
+/** The folders of a build. */
 export interface BuildPlace {
-  /** Folder of the sources, and of this process: the names of a binary's parts depend on it. */
+  /**
+   * Folder of the sources and working directory of this process: the names of a binary's modules
+   * depend on it.
+   */
   readonly root: string;
   /** Folder that paths of the command line are relative to. */
   readonly cwd: string;
@@ -25,7 +28,7 @@ export interface BuildPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Does what `argv` asks for. Throws PackagingError. */
+/** Runs the build that `argv` describes. Throws PackagingError. */
 export async function build(argv: readonly string[], place: BuildPlace): Promise<void> {
   if (argv.includes("--help")) return console.log(USAGE);
   const wanted = parseBuildArguments(argv, place.packageVersion);

@@ -31,16 +31,16 @@ import { writeSigned } from "./signed-file.ts";
 import { writeSourceMaps } from "./source-maps.ts";
 
 /**
- * The oldest build that can update itself to the one being built: to be raised when a change in the
- * layout of an installation or a feed needs it.
+ * The oldest build that can update itself to this one: raised when a change in the layout of an
+ * installation or a feed requires it.
  */
 export const MIN_VERSION = "v0.1.0";
 
-/** What to release. */
+/** The options of a release. */
 export interface ReleaseOrder {
   /** Folder of the sources. */
   readonly root: string;
-  /** Folder to write; made anew. */
+  /** Folder to write; an older release in it is removed. */
   readonly out: string;
   readonly version: string;
   readonly provenance: Provenance;
@@ -49,18 +49,18 @@ export interface ReleaseOrder {
   readonly baseUrl: string;
   /** RFC 3339, UTC. */
   readonly expiresAt: string;
-  /** Of zstd. */
+  /** Compression level of zstd. */
   readonly level: number;
   /** Folders of older releases. */
   readonly deltasFrom: readonly string[];
-  /** Told about each step as it ends. */
+  /** Called with a line about each step when it ends. */
   readonly progress: (line: string) => void;
 }
 
-/** Seconds that the steps took, by file name. */
+/** Duration of the steps in seconds, by file name. */
 export type StepSeconds = Map<string, number>;
 
-/** A finished release. */
+/** A completed release. */
 export interface BuiltRelease {
   readonly manifest: ReleaseManifest;
   readonly seconds: StepSeconds;
@@ -71,7 +71,7 @@ export const MANIFEST = "manifest.json";
 /** File of the sums in a release's folder. */
 export const SUMS = "SHA256SUMS";
 
-/** Builds, compresses, describes and signs. Throws PackagingError. */
+/** Builds, compresses, describes and signs a release. Throws PackagingError. */
 export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
   const { root, out, version, provenance, key, baseUrl } = order;
   const older = await Promise.all(order.deltasFrom.map((dir) => readOlderRelease(dir, version)));
@@ -109,8 +109,8 @@ export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
 }
 
 /**
- * Builds whose names end in `.exe` are there without that too, and so is what is said instead of a
- * build: the sums speak for these names as well.
+ * Gives builds whose names end in `.exe` a second name without it, and writes the text that
+ * replaces the missing build for 386, so that the sums cover these names too.
  */
 async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
   for (const { name } of targets)
@@ -120,7 +120,7 @@ async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
 
 type Timed = (name: string, work: () => Promise<unknown>) => Promise<void>;
 
-/** One after the other: the compiler uses every core by itself. */
+/** Compiles one target after the other: the compiler uses every core by itself. */
 async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOrder, timed: Timed): Promise<void> {
   for (const { name, bun } of targets) {
     const facts = { ...provenance, version, target: name, publicKey: publicKeyText(key.public), releaseHost: baseUrl };
@@ -130,7 +130,7 @@ async function compileTargets({ root, out, version, provenance, targets, key, ba
   }
 }
 
-/** What is made of the binaries, each file by a job of one core. */
+/** The jobs that make files from the binaries, each for one core. */
 async function derivedFiles(
   { root, out, version, provenance, targets, level }: ReleaseOrder,
   deltas: readonly PlannedDelta[],
@@ -157,7 +157,7 @@ async function derivedFiles(
 }
 
 /**
- * Writes and signs what speaks for the files of a release's folder: the sums, and then the
+ * Writes and signs the statements about the files of a release's folder: the sums, then the
  * manifest.
  */
 export async function signRelease(dir: string, manifest: ReleaseManifest, key: SecretKey): Promise<void> {
@@ -165,7 +165,7 @@ export async function signRelease(dir: string, manifest: ReleaseManifest, key: S
   await signStatements(dir, manifest, key);
 }
 
-/** Signs the sums as they are, and writes and signs the manifest. */
+/** Signs the existing sums, and writes and signs the manifest. */
 export async function signStatements(dir: string, manifest: ReleaseManifest, key: SecretKey): Promise<void> {
   const { version, expires_at } = manifest;
   await writeSigned(join(dir, SUMS), await readFile(join(dir, SUMS), "utf8"), key, { what: "sums", version, expiresAt: expires_at });
@@ -232,7 +232,7 @@ async function describeBinary(out: string, target: string, planned: readonly Pla
   return { ...(await describeFile(join(out, file))), encodings, deltas };
 }
 
-/** What a build writes, also one that was ended before it was done. */
+/** Names of files that a build writes, including an interrupted one. */
 const OF_A_RELEASE = /^(svc-|\.building-|install\.|SHA256SUMS|manifest\.json|sourcemaps$|packages$)/;
 
 async function emptyFolder(dir: string): Promise<void> {

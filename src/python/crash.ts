@@ -1,6 +1,6 @@
 /**
- * Reading what a dying interpreter wrote: Python is started with its fault handler on, which prints
- * where every thread was.
+ * Reading the last output of a crashed interpreter: Python's fault handler is on, which prints the
+ * stack of every thread.
  */
 
 /** A frame in a project file. */
@@ -13,8 +13,8 @@ export interface ProjectFrame {
 }
 
 /**
- * The innermost frame in a project file of the fault handler's dump in `stderr`, looked for in the
- * thread that failed first. Undefined when there is no dump or no such frame.
+ * The innermost frame in a project file in the fault handler's dump in `stderr`, of the thread that
+ * failed first if it has one. Undefined when there is no dump or no such frame.
  */
 export function crashedAt(stderr: string, root: string): ProjectFrame | undefined {
   const current = stderr.lastIndexOf("Current thread ");
@@ -26,7 +26,7 @@ export function crashedAt(stderr: string, root: string): ProjectFrame | undefine
   return undefined;
 }
 
-/** The last lines of what a process wrote before it ended, without the fault handler's dump. */
+/** The last lines that a process wrote before it ended, without the fault handler's dump. */
 export function lastWords(stderr: string, count: number): string[] {
   const dump = stderr.search(/^(Fatal Python error: |Current thread 0x|Thread 0x)/m);
   const fatal = /^Fatal Python error: .*$/m.exec(stderr)?.[0];

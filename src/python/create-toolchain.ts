@@ -1,4 +1,4 @@
-/** The toolchain on this machine. */
+/** The Python toolchain of this machine. */
 
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -20,28 +20,25 @@ import { ensureVenv } from "./venv.ts";
 const ANALYSIS_LIMITS = { maxBytes: 64 * 1024 * 1024, maxFiles: 64 };
 const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 32 };
 
-/** What a toolchain is made with. */
+/** Options of a toolchain. */
 export interface ToolchainOptions {
   /**
-   * Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie
-   * below it.
+   * Folder of all state, `$SVC_HOME`, which contains the virtual environments, the unpacked SDK and
+   * scratch files.
    */
   readonly home: string;
   /**
-   * Environment variables: `PATH` is searched for interpreters and `uv`; what of them user code and
-   * installers see is said in `user-code-env.ts`.
+   * Environment variables: `PATH` is searched for interpreters and `uv`; `user-code-env.ts` selects
+   * those that user code and installers see.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: that of this machine. */
   readonly platform?: NodeJS.Platform;
-  /** The user's folder, where pyenv keeps its versions. Default: that of this user. */
+  /** The user's home folder, where pyenv keeps its versions. Default: that of this user. */
   readonly homeDir?: string;
 }
 
-/**
- * Makes the toolchain. Nothing is looked for or written before it is asked for; what was found is
- * kept.
- */
+/** A toolchain. Nothing is looked for or written before it is first needed; results are kept. */
 export function createToolchain(options: ToolchainOptions): PythonToolchain {
   const places: SearchPlaces = {
     env: options.env,

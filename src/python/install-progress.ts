@@ -1,6 +1,6 @@
-/** What installers are doing, in a few words, from the lines of their logs. */
+/** The progress of installers in a few words, from the lines of their logs. */
 
-/** Lines of pip and uv that tell people something, and what they say. */
+/** Patterns for informative lines of pip and uv, and the text shown for each. */
 const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
   [/^Collecting ([\w.-]+)(?:\[[^\]]*\])?==([^\s,;]+)/, (name, version) => `installing ${name} ${version}`],
   [/^Collecting ([\w.-]+)/, (name) => `installing ${name}`],
@@ -18,7 +18,7 @@ const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) =
   [/^((?:WARNING|DEPRECATION|warning): .+)$/, (text = "") => text],
 ];
 
-/** What a line of pip's or uv's log tells people; undefined for one that tells them nothing. */
+/** The text shown for a line of pip's or uv's log; undefined for an uninformative line. */
 export function installProgress(line: string): string | undefined {
   for (const [pattern, saying] of SAYINGS) {
     const found = pattern.exec(line.trim());

@@ -1,4 +1,4 @@
-/** Finding a Python interpreter. None is ever downloaded. */
+/** The search for a Python interpreter. None is ever downloaded. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -10,30 +10,30 @@ import { RUNTIME_NAMES, runtimeMinor, SUPPORTED_MINORS } from "./runtime.ts";
 import { runProgram } from "./subprocess.ts";
 import type { Interpreter, InterpreterSearch } from "./toolchain.ts";
 
-/** The machine as the search sees it. */
+/** The parts of the machine that the search uses. */
 export interface SearchPlaces {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly homeDir: string;
 }
 
-/** Longest time that an interpreter may take to say its version. */
+/** Time limit for an interpreter to print its version. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 const PROBE =
   "import sys, json; print(json.dumps([sys.executable, '%d.%d.%d' % sys.version_info[:3], sys.implementation.name, sys.version_info[1]]))";
 
-/** What a candidate said of itself, or why it is none. */
+/** A candidate's description of itself, or the reason why it is not usable. */
 type Probe = { readonly interpreter: Interpreter; readonly minor: number } | { readonly reason: string };
 
-/** One place to look at: what to call it in a message, and the command that starts it. */
+/** A candidate: its description for messages, and the command that starts it. */
 interface Candidate {
   readonly place: string;
   readonly argv: readonly string[];
 }
 
 /**
- * Looks for an interpreter of a runtime (`python311`), or of the newest supported version. Order:
+ * Searches an interpreter for a runtime (`python311`), or of the newest supported version. Order:
  * `uv python find`, `python3.X` on PATH, pyenv's versions, `python3` and `python` on PATH when
  * their version fits, the `py` launcher on Windows. Each candidate is started to see that it works.
  */
@@ -101,7 +101,7 @@ function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: strin
   for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
 }
 
-/** Names in a folder; none when it cannot be read, as another user's. */
+/** Names in a folder; empty when it cannot be read, for example another user's. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -111,8 +111,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Files and folders that a search for a runtime looks at: when none of them changed, it finds the
- * same, unless `uv` was given another interpreter.
+ * Files and folders that a search for a runtime looks at: when none of them changed, its result is
+ * the same, unless `uv` got another interpreter.
  */
 export function searchedPaths(runtime: string | undefined, places: SearchPlaces): string[] {
   const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
@@ -150,7 +150,7 @@ async function probe(argv: readonly string[], places: SearchPlaces): Promise<Pro
   }
 }
 
-/** Every executable of that name in the absolute folders of PATH, in order. */
+/** Every executable with a name in the absolute folders of PATH, in order. */
 function whichAll(name: string, places: SearchPlaces): string[] {
   const windows = places.platform === "win32";
   const found: string[] = [];
@@ -162,8 +162,8 @@ function whichAll(name: string, places: SearchPlaces): string[] {
 }
 
 /**
- * Finding 191: no interpreter for the runtime. One line that says what was searched and how to
- * install one on this machine.
+ * Finding 191: no interpreter for the runtime. One line with the places that were searched and the
+ * command that installs one on this machine.
  */
 export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, places: SearchPlaces): Diagnostic {
   const minor = runtime === undefined ? undefined : runtimeMinor(runtime);
@@ -175,7 +175,7 @@ export function interpreterFinding(runtime: string | undefined, search: Interpre
   return finding(said, undefined);
 }
 
-/** The shortest way to a Python of that minor version here. */
+/** The shortest command that installs that minor version of Python here. */
 function installCommand(minor: number, places: SearchPlaces): string {
   if (whichAll("uv", places).length > 0) return `\`uv python install 3.${minor}\``;
   if (whichAll("pyenv", places).length > 0) return `\`pyenv install 3.${minor}\``;

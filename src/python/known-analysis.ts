@@ -1,13 +1,12 @@
 /**
- * Analyses that were made before, by this command line or by a server of the same user. One is
- * taken again when all that it came of is the same: the project's Python and SQL files, every other
- * file and folder that the import read, the interpreter, its packages, svc itself, and the
- * variables that user code sees. An import that did more than read is always made
- * anew, and so is one that found errors.
+ * The cache of analyses, shared by the command line and servers of the same user. A cached analysis
+ * is valid while all inputs are the same: the project's Python and SQL files, every other file and
+ * folder that the import read, the interpreter, its packages, svc itself, and the variables that
+ * user code sees. An import that did more than read, or that found errors, is never cached.
  *
- * Who reads such a file may believe it because it lies in the folder of this user's private state,
- * from which the SDK and the virtual environments are run as well: nobody can put a graph there who
- * could not already run what he likes. What a client sends over the wire is never put there.
+ * The cache can be trusted because it is in this user's folder of private state, from which the SDK
+ * and the virtual environments are run as well: whoever can write a graph there can already run any
+ * code. A graph that a client sent over the wire is never cached.
  */
 
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -20,15 +19,15 @@ import { sourceFingerprint } from "./source-fingerprint.ts" with { type: "macro"
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
 
-/** What an import read and did besides, as the analyzer's process says it. */
+/** The effects of an import, as reported by the analyzer's process. */
 export interface ImportEffects {
   /** Absolute paths of files and folders. */
   readonly read: readonly string[];
-  /** The first thing that was done besides reading; empty when there is none. */
+  /** The first effect other than reading; empty when there is none. */
   readonly acted: string;
 }
 
-/** A file or folder that an import read, and what tells whether it changed. */
+/** A file or folder that an import read, and its state, which differs after a change. */
 type Witness = readonly [path: string, state: string];
 
 interface Kept {
@@ -39,21 +38,21 @@ interface Kept {
 
 const SVC = sourceFingerprint();
 /**
- * What an import takes from the clock or the network by ways that cannot be seen is never older
- * than this.
+ * Maximum age of a cached analysis: an import may depend on the clock or the network without a
+ * visible effect.
  */
 const KEPT_MS = 86_400_000;
-/** Steps of the clock by which file systems tell when a file was changed, with room to spare. */
+/** Resolution of modification times in file systems, with a margin. */
 const CLOCK_STEP_MS = 50;
 const LENGTH_BYTES = 4;
 const MOST_WITNESSES = 20_000;
 
-/** The analysis that one project asks for, as it stands when this is made. */
+/** The cache entry of one project's analysis, for the project's state at construction. */
 export class AnalysisQuestion {
   readonly #startedAt = Date.now();
   /**
-   * Hash of all that the graph comes of; undefined when a file cannot be read, which the analysis
-   * is to say.
+   * Hash of all inputs of the graph; undefined when a file cannot be read, which the analysis will
+   * report.
    */
   readonly #key: string | undefined;
 
@@ -68,7 +67,7 @@ export class AnalysisQuestion {
     this.#key = this.#keyNow();
   }
 
-  /** The answer that is kept; undefined when there is none for the project as it is. */
+  /** The cached graph; undefined when there is none for the project's state. */
   known(cache: ResultCache): Graph | undefined {
     if (this.#key === undefined) return undefined;
     for (const key of [this.#key, this.#keyHere(this.#key)]) {
@@ -80,8 +79,7 @@ export class AnalysisQuestion {
   }
 
   /**
-   * Keeps an answer, unless it may be another the next time, or the project changed while it was
-   * made.
+   * Caches a graph, unless the next analysis might differ, or the project changed during this one.
    */
   keep(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
     if (this.#key === undefined || acted !== "" || graph.diagnostics.some(isError)) return;
@@ -118,14 +116,16 @@ export class AnalysisQuestion {
     return hash.digest("hex");
   }
 
-  /** The key of an answer that holds for this folder alone, for it names the folder. */
+  /**
+   * The key of a graph that is valid for this folder only, because it contains the folder's path.
+   */
   #keyHere(key: string): string {
     return new Bun.CryptoHasher("sha256").update(`${key}\0${this.root}`).digest("hex");
   }
 
   /**
-   * Undefined when one of them cannot tell whether it changes, or may have changed since the import
-   * began.
+   * The states of the files that were read; undefined when changes of one cannot be detected, or
+   * one may have changed since the import began.
    */
   #witnesses(read: readonly string[]): readonly Witness[] | undefined {
     if (read.length > MOST_WITNESSES) return undefined;
@@ -143,8 +143,8 @@ export class AnalysisQuestion {
 }
 
 /**
- * What is at a path: content inside of the project, whose folder may be another; elsewhere size and
- * time. Undefined for what has no state.
+ * The state of a path: content inside the project, whose folder may be another one; elsewhere size
+ * and time. Undefined for special or unreadable files.
  */
 function stateOf(path: string, root: string): string | undefined {
   const isInside = path.startsWith(`.${sep}`);
@@ -181,8 +181,8 @@ function stampOf(path: string): string {
 }
 
 /**
- * The folders of installed packages of a virtual environment: installing or removing one changes
- * them.
+ * The folders of installed packages in a virtual environment; installing or removing a package
+ * changes them.
  */
 function packageFolders(python: string): string[] {
   const environment = dirname(dirname(python));

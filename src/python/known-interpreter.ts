@@ -1,7 +1,7 @@
 /**
- * Interpreters that were found before, kept in a file: a search starts every candidate to see that
- * it works, and the shims of version managers take a fifth of a second each. What is remembered
- * holds while nothing changes that the search goes by, and for a day.
+ * The cache of interpreter searches, in a file: a search starts every candidate to see that it
+ * works, and the shims of version managers take a fifth of a second each. A result is valid for a
+ * day, while nothing changes that the search depends on.
  */
 
 import { statSync } from "node:fs";
@@ -12,7 +12,7 @@ import { type SearchPlaces, searchedPaths, searchInterpreter } from "./interpret
 import type { InterpreterSearch } from "./toolchain.ts";
 
 /**
- * How long a choice is kept although the places look the same: `uv` may have been given a newer
+ * Maximum age of a result although the searched paths are the same: `uv` may have a newer
  * interpreter since.
  */
 const KEPT_MS = 86_400_000;
@@ -28,8 +28,8 @@ interface Known {
 }
 
 /**
- * `searchInterpreter`, unless the answer is known.
- * @param folder absolute path of a private folder for the file
+ * The result of `searchInterpreter`, cached.
+ * @param folder absolute path of a private folder for the cache file
  */
 export async function findKnownInterpreter(folder: string, runtime: string | undefined, places: SearchPlaces): Promise<InterpreterSearch> {
   const file = join(folder, "interpreters.json");
@@ -43,7 +43,9 @@ export async function findKnownInterpreter(folder: string, runtime: string | und
   return search;
 }
 
-/** Everything that the search goes by and that can be seen without starting a program. */
+/**
+ * A hash of everything that the search depends on and that can be read without starting a program.
+ */
 function keyOf(runtime: string | undefined, places: SearchPlaces): string {
   const { PATH, Path, PYENV_ROOT, PYENV_VERSION } = places.env;
   const stamps = searchedPaths(runtime, places).map((path) => [path, stampOf(path)]);
@@ -82,7 +84,7 @@ function isKnown(entry: Partial<Known> | null): entry is Known {
   );
 }
 
-/** Adds an entry. That it cannot be written costs the next search its time, and nothing else. */
+/** Adds an entry. When it cannot be written, only the next search takes longer. */
 function write(file: string, key: string, known: Known): void {
   const entries = read(file).set(key, known);
   const newest = [...entries].sort(([, a], [, b]) => b.foundAt - a.foundAt).slice(0, MAX_ENTRIES);

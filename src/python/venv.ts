@@ -1,6 +1,7 @@
 /**
- * Virtual environments, kept by the hash of what is in them. One is built where it stays, under a
- * lock, and marked when it is complete: a build that was killed leaves no mark and is begun anew.
+ * Virtual environments, kept by the hash of their contents. Each is built in its final folder,
+ * under a lock, and marked when it is complete: a build that was killed leaves no mark and starts
+ * over.
  */
 
 import { createHash } from "node:crypto";
@@ -19,7 +20,7 @@ import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
 import { type Interpreter, ToolchainError } from "./toolchain.ts";
 import { installerEnv } from "./user-code-env.ts";
 
-/** What a virtual environment is made of. */
+/** The contents of a virtual environment, and options of building it. */
 export interface VenvOptions {
   /** Folder of all virtual environments. */
   readonly folder: string;
@@ -28,27 +29,24 @@ export interface VenvOptions {
   /** The project's folder, in which relative paths of the requirements are looked up. */
   readonly root?: string;
   readonly places: SearchPlaces;
-  /** Called with what is being done, in a few words. */
+  /** Called with the current activity in a few words. */
   readonly onProgress?: (doing: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Longest installation. */
+/** Time limit of an installation. */
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
-/** Lines of the installer's log that a finding shows. */
+/** Most lines of the installer's log in a finding. */
 const SHOWN_LINES = 12;
-/** Before each command in the log. */
+/** The prefix of commands in the log. */
 const COMMAND = "$ ";
-/**
- * Name of the copy of the requirements that the installer reads, without what the project's files
- * include.
- */
+/** Name of the requirements file that the installer reads: a copy with included files inserted. */
 const COPIED = "requirements.txt";
-/** How installers name a line of it. */
+/** The forms in which installers name a line of it. */
 const COUNTED = /from line (\d+) of requirements\.txt|-r requirements\.txt \(line (\d+)\)/g;
 const COMPLETE = ".svc-complete";
 
-/** The hash by which a virtual environment is kept. */
+/** The hash under which a virtual environment is kept. */
 export function venvKey(interpreter: Interpreter, requirements: Requirements, platform: string): string {
   return createHash("sha256")
     .update(`${interpreter.version}\0${requirements.sha256}\0${platform}-${process.arch}`)
@@ -57,10 +55,10 @@ export function venvKey(interpreter: Interpreter, requirements: Requirements, pl
 }
 
 /**
- * The interpreter of the virtual environment, built if need be: by `uv` when it is installed, else
- * by `python -m venv` and pip. Without requirements it is a bare one and nothing is fetched.
- * Several processes may ask at once; one of them builds. Throws ToolchainError with the installer's
- * log.
+ * The interpreter of the virtual environment, which is built when it is missing: by `uv` when that
+ * is installed, else by `python -m venv` and pip. Without requirements it is empty and nothing is
+ * downloaded. Several processes may ask at once; one of them builds. Throws ToolchainError with the
+ * installer's log.
  */
 export async function ensureVenv(options: VenvOptions): Promise<string> {
   const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.places.platform));
@@ -136,8 +134,8 @@ function installFailure(
 }
 
 /**
- * What an installer says, with the lines of the project's files in place of those of the copy that
- * it read.
+ * An installer's output in which lines of the copied requirements are replaced by those of the
+ * project's files.
  */
 function inProject(said: string, copy: string, { places }: Requirements): string {
   return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
@@ -147,8 +145,8 @@ function inProject(said: string, copy: string, { places }: Requirements): string
 }
 
 /**
- * The requirement that an installer's errors are about: the one whose line they count, whose text
- * they repeat, or whose name they give.
+ * The requirement that an installer's errors are about: the one whose line number, text or name
+ * they contain. Undefined when they name none.
  */
 function refused(log: readonly string[], { lines, places }: Requirements): RequirementPlace | undefined {
   for (const said of log.filter((line) => /error|because/i.test(line))) {
@@ -162,8 +160,8 @@ function refused(log: readonly string[], { lines, places }: Requirements): Requi
 }
 
 /**
- * A pattern for the name of the package that a requirement asks for, in all its spellings; one that
- * matches nothing for an option or a path.
+ * A pattern for the name of a requirement's package in all its forms; one that matches nothing for
+ * an option or a path.
  */
 function packageName(requirement: string): string {
   const [name] = /^[a-z\d](?:[\w.-]*[a-z\d])?(?=$|[\s[<>=!~@;(])/i.exec(requirement) ?? [];

@@ -1,16 +1,15 @@
-/** What the resolvers of a query printed and logged, shown with -v below its answer. */
+/** The output and logs of a query's resolvers, shown with -v below its answer. */
 
 import type { Client } from "@connectrpc/connect";
 import type { QueryMeta, QueryService } from "../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 
-/** Lines that are shown of one run. */
+/** Most lines shown of one run. */
 const MOST_LINES = 100;
 
 /**
- * Tells what the resolvers of a run printed and logged, and where the rest is; or why it cannot be
- * read.
+ * Shows the output and logs of a run's resolvers and where the rest is, or why they cannot be read.
  */
 export async function tellRunLog(
   { progress }: Pick<Context, "progress">,

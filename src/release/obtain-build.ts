@@ -1,6 +1,6 @@
 /**
- * Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as
- * it is; whichever way, the result is the signed one.
+ * Downloading a release's binary: as a patch of an installed build, compressed, or as it is.
+ * Whatever the method, the result is checked against the signed hash.
  */
 
 import { statSync } from "node:fs";
@@ -14,10 +14,10 @@ import { ReleaseError } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
 import { discard, temporaryPath } from "./switch-build.ts";
 
-/** How a build was obtained; `kept` = it was there already. */
+/** The method by which a build was obtained; `kept` means that it was already installed. */
 export type Method = "kept" | "delta" | "zst" | "gz" | "full";
 
-/** What to obtain, and from where. */
+/** The build to obtain, and its source. */
 export interface Wanted {
   readonly files: ReleaseFiles;
   /** Folder of the release, relative to the origin's base. */
@@ -25,17 +25,17 @@ export interface Wanted {
   readonly binary: ReleaseBinary;
   readonly version: string;
   readonly into: InstallFolder;
-  /** Told about bytes of the download: so many of so many. */
+  /** Called with the bytes downloaded so far and their total. */
   readonly onProgress: (bytes: number, of: number) => void;
-  /** Told why one way was given up for another. */
+  /** Called with the reason when a method failed and the next one is tried. */
   readonly onFallback: (why: string) => void;
 }
 
-/** A build as a file that is checked and flushed, and not yet in its place. */
+/** A build as a checked and flushed file that is not yet at its final path. */
 export interface Obtained {
   readonly path: string;
   readonly method: Exclude<Method, "kept">;
-  /** Bytes that were downloaded, those of ways that failed too. */
+  /** Bytes that were downloaded, including those of failed methods. */
   readonly bytes: number;
 }
 
@@ -45,15 +45,15 @@ interface Way {
   readonly encoding?: Encoding;
 }
 
-/** Room that has to stay free. */
+/** Space that has to stay free. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 /**
- * Reasons to try another way: the file is missing or not what it should be. Of a host that cannot
- * be reached, no other file can be had either.
+ * Errors after which the next method is tried: the file is missing or not as expected. When the
+ * host cannot be reached, no other file can be downloaded either.
  */
 const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
 
-/** Obtains the binary. Throws ReleaseError with the reason why the first way failed. */
+/** Downloads the binary. Throws ReleaseError with the reason why the first method failed. */
 export async function obtainBuild(wanted: Wanted): Promise<Obtained> {
   const ways = [...(await deltaWay(wanted)), ...fullWays(wanted.binary)];
   requireSpace(wanted.into, wanted.binary.size + Math.max(...ways.map(({ file, encoding }) => (encoding ? file.size : 0))));
@@ -135,7 +135,7 @@ function requireSpace(folder: InstallFolder, bytes: number): void {
   });
 }
 
-/** Whether the file at `path` is the binary that was signed. */
+/** Whether the file at `path` is the signed binary. */
 export async function isBinary(path: string, binary: ReleaseFile): Promise<boolean> {
   try {
     return statSync(path).size === binary.size && (await fileHash(path)) === binary.sha256;

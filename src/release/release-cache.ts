@@ -1,6 +1,6 @@
 /**
- * What was learned about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a
- * small note for the daily look for a newer version.
+ * The cache of facts about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a
+ * small record of the daily check for a newer version.
  */
 
 import { readFileSync } from "node:fs";
@@ -13,13 +13,13 @@ import { parseFeed, type ReleaseFeed } from "../domain/release/manifest.ts";
 
 type Place = Pick<Surroundings, "env" | "homeDir">;
 
-/** The note. Times are epoch milliseconds; 0 = never. */
+/** The record of the daily check. Times are epoch milliseconds; 0 means never. */
 export interface CheckNote {
-  /** When the feed was last asked for, whatever came of it. */
+  /** Time of the last request for the feed, successful or not. */
   readonly checkedAt: number;
-  /** When the user was last told. */
+  /** Time of the last reminder. */
   readonly toldAt: number;
-  /** The latest version that is known; empty when none is. */
+  /** The latest known version; empty when none is known. */
   readonly latest: string;
 }
 
@@ -34,7 +34,7 @@ export interface CachedFeed {
 
 const NOTHING: CheckNote = { checkedAt: 0, toldAt: 0, latest: "" };
 
-/** Reads the note; one that is missing or damaged knows nothing. */
+/** The record of the daily check; all zero and empty when it is missing or damaged. */
 export function readCheckNote(place: Place): CheckNote {
   try {
     const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(place, "update-check.json"), "utf8")) as Partial<CheckNote>;
@@ -46,12 +46,12 @@ export function readCheckNote(place: Place): CheckNote {
   }
 }
 
-/** Writes the note; where nothing can be written, nothing is remembered. */
+/** Stores the record; does nothing where it cannot be written. */
 export function writeCheckNote(place: Place, note: CheckNote): void {
   write(path(place, "update-check.json"), note);
 }
 
-/** The feed that was fetched last from this origin; undefined when there is none. */
+/** The feed that was last fetched from this origin; undefined when there is none. */
 export function readCachedFeed(place: Place, origin: string): CachedFeed | undefined {
   try {
     const found = JSON.parse(readFileSync(path(place, "releases.json"), "utf8")) as Partial<CachedFeed>;
@@ -62,7 +62,7 @@ export function readCachedFeed(place: Place, origin: string): CachedFeed | undef
   }
 }
 
-/** Keeps a feed; where nothing can be written, nothing is kept. */
+/** Stores a feed; does nothing where it cannot be written. */
 export function writeCachedFeed(place: Place, cached: CachedFeed): void {
   write(path(place, "releases.json"), cached);
 }

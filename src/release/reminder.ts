@@ -1,7 +1,6 @@
 /**
- * Telling the user about a newer version, after a command and from what is known already: the
- * command has ended when this file is loaded, and what has to be asked of a network is asked by
- * another process that nobody waits for.
+ * The reminder of a newer version, shown after a command from cached facts: this file is loaded
+ * when the command has ended, and a background process makes the network requests.
  */
 
 import { buildInfo } from "../build-info.ts";
@@ -10,10 +9,10 @@ import { readCheckNote, writeCheckNote } from "./release-cache.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Word of the hidden command that refreshes what is known. */
+/** Name of the internal command that refreshes the cached facts. */
 export const REFRESH_COMMAND = "__refresh-releases";
 
-/** What a reminder needs. */
+/** The dependencies of a reminder. */
 export interface ReminderHost {
   readonly flags: Pick<GlobalFlags, "authConfig" | "dir">;
   readonly surroundings: Surroundings;
@@ -22,7 +21,7 @@ export interface ReminderHost {
   writeErr(text: string): void;
 }
 
-/** Says once a day that a newer version is known, and once a day starts to look for one. */
+/** Mentions a known newer version once a day, and once a day starts to look for one. */
 export async function remind(host: ReminderHost): Promise<void> {
   if (buildInfo.publicKey === "") return;
   const { surroundings, now } = host;
@@ -42,7 +41,7 @@ export async function remind(host: ReminderHost): Promise<void> {
   if (look) await startRefresh(host);
 }
 
-/** Says nothing about newer versions for a day: the user has just been busy with them. */
+/** Suppresses the reminder for a day: the user has just dealt with versions. */
 export function hush(surroundings: Surroundings, now: number): void {
   writeCheckNote(surroundings, { ...readCheckNote(surroundings), toldAt: now });
 }

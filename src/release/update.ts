@@ -1,6 +1,6 @@
 /**
- * Changing which build is current: installing one, going back, removing old ones. One process at a
- * time does so.
+ * Changes of the current build: installing one, rolling back, removing old ones. Only one process
+ * at a time makes them.
  */
 
 import { existsSync, unlinkSync } from "node:fs";
@@ -40,12 +40,12 @@ import { type BuildFacts, tryBuild } from "./trial-run.ts";
 /** The parts of the context that releases need. */
 export type ReleaseHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal">;
 
-/** Longest wait for another update, and how long of it is not worth a word. */
+/** Longest wait for another update, and the wait after which a message is shown. */
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 const LOCK_SILENCE_MS = 500;
 const PROGRESS_MS = 100;
 
-/** The files of the place that releases come from. `stallMs` is the longest wait without a byte. */
+/** The files of the configured origin. `stallMs` is the longest wait without a byte. */
 export function openOrigin(host: ReleaseHost, from: string | undefined, stallMs?: number): ReleaseFiles {
   const redactor = createRedactor();
   return releaseFiles({
@@ -76,7 +76,7 @@ export async function update(host: ReleaseHost, options: { readonly version?: st
   });
 }
 
-/** Makes sure that the release's build lies in its place and runs; it is not current by that. */
+/** Ensures that the release's build is in the folder and runs; does not make it current. */
 async function bringIn(
   host: ReleaseHost,
   folder: InstallFolder,
@@ -113,7 +113,7 @@ async function bringIn(
   }
 }
 
-/** Makes the build current that was so before. Throws ReleaseError. */
+/** Makes the build current that was current before. Throws ReleaseError. */
 export async function rollback(host: ReleaseHost): Promise<CurrentBuild> {
   const folder = installFolder(host.surroundings);
   refuseManaged(folder.running);
@@ -129,7 +129,7 @@ export async function rollback(host: ReleaseHost): Promise<CurrentBuild> {
   });
 }
 
-/** Builds that are neither current, nor the one to go back to, nor running now. */
+/** Builds that are neither current, nor the one to roll back to, nor running now. */
 export async function prunableBuilds(host: ReleaseHost): Promise<readonly InstalledBuild[]> {
   const folder = installFolder(host.surroundings);
   const builds = await installedBuilds(folder);
@@ -139,7 +139,7 @@ export async function prunableBuilds(host: ReleaseHost): Promise<readonly Instal
   return builds.filter(({ version, path }) => version !== current && version !== previous && path !== folder.running);
 }
 
-/** Removes builds, as long as they are still prunable. Resolves with those that are gone. */
+/** Removes builds that are still prunable. Resolves with the removed ones. */
 export async function pruneBuilds(host: ReleaseHost, builds: readonly InstalledBuild[]): Promise<readonly InstalledBuild[]> {
   const folder = installFolder(host.surroundings);
   return holding(host, folder, async () => {
@@ -232,8 +232,8 @@ function binaryFor({ version, targets }: ReleaseManifest, target: string) {
 }
 
 /**
- * Runs `work` as the only update of the folder, with what killed ones left swept away. Says in
- * words why the folder cannot be written.
+ * Runs `work` as the only update of the folder, after removing the files of killed ones. Errors say
+ * why the folder cannot be written.
  */
 async function holding<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** `svc query --bulk`: many rows in one query, as tables and as the JSON query API gives them. */
+/** `svc query --bulk`: many rows in one query, as tables and in the form of the JSON query API. */
 
 import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
 import type { BulkTable, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
@@ -12,7 +12,7 @@ import type { GivenColumn } from "./bulk-flags.ts";
 import { unrooted } from "./flags.ts";
 import { spanTree } from "./spans-view.ts";
 
-/** An answer, and how it is to be shown. */
+/** An answer, and how to show it. */
 export interface BulkAnswer {
   readonly kind: "bulk";
   readonly response: QueryBulkResponse;
@@ -23,14 +23,14 @@ export interface BulkAnswer {
   readonly spans: readonly TraceSpan[];
 }
 
-/** One row of a table: its number, the cells, and which of them are stored values. */
+/** One row of a table: its number, its cells, and which of the cells are stored values. */
 interface Row {
   readonly number: number;
   readonly cells: readonly (Value | "failed" | undefined)[];
   readonly hits?: readonly boolean[];
 }
 
-/** The answer as the JSON query API gives it: a list of values per output. */
+/** The answer in the form of the JSON query API: a list of values per output. */
 export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer): Record<string, unknown> {
   const name: NameSpelling = translate ? readableName : (field) => field;
   const { columns, errors, meta, rows, tables } = response;
@@ -59,8 +59,8 @@ function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataT
 }
 
 /**
- * The answer as tables: one of the rows, under what was given for them, and one of each relation's
- * rows.
+ * The answer as tables: one for the rows, below their inputs, and one for the rows of each
+ * relation.
  */
 export const bulkView = textView<BulkAnswer>(({ given, response, spans }, style) => {
   const { columns, errors, explainOutput, meta, rows, tables } = response;
@@ -113,7 +113,7 @@ function rowTable(given: readonly GivenColumn[], names: readonly string[], rows:
   return new TableLayout<Row>(columns, style).rows(rows);
 }
 
-/** What failed, one line each; rows that failed for one reason share a line. */
+/** The failures, one line each; rows that failed for the same reason share a line. */
 export function bulkFailureLines({ errors }: QueryBulkResponse, style: FailureStyle): string[] {
   const rowsOf = new Map<string, number[]>();
   for (const { error, row } of errors) {

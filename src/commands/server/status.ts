@@ -5,7 +5,7 @@ import { dataDirFlag, dataDirOf } from "./flags.ts";
 
 /** State of the embedded server of a data directory. */
 interface ServerStatus {
-  /** `running`, `not_answering` (it holds its data but says nothing), or `stopped`. */
+  /** `running`, `not_answering` (it holds its data directory but does not answer), or `stopped`. */
   readonly status: "running" | "not_answering" | "stopped";
   readonly url: string | null;
   readonly pid: number | null;

@@ -4,11 +4,11 @@ import { CliError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 import { dataDirFlag, dataDirOf } from "./flags.ts";
 
-/** Longer than a server that has drained waits for its running requests. */
+/** Longest wait for the server to stop: longer than it waits for running requests. */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
-/** What was stopped; the process is null when no server ran. */
+/** The stopped server; the process is null when none ran. */
 interface Stopped {
   readonly stopped: boolean;
   readonly pid: number | null;
