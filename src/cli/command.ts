@@ -35,7 +35,7 @@ export type Example = string | { readonly run: string; readonly does: string };
  * The metadata of a command or group that the tree has without loading it. In a command's file each
  * property is a literal on one line (`tree-facts.ts` reads it there).
  */
-export interface TreeWords {
+export interface TreeMetadata {
   /** Starts with a verb, at most 60 characters, no final dot. */
   readonly summary: string;
   /** Heading in the root help, for commands and groups whose path has one word. */
@@ -49,7 +49,7 @@ export interface TreeWords {
 }
 
 /** A command. `Data` is what `run` returns and `view` shows. */
-export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> extends TreeWords {
+export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> extends TreeMetadata {
   /** Paragraphs for help when the summary is not enough. */
   readonly description?: string;
   readonly examples: readonly Example[];
@@ -89,7 +89,7 @@ export type AnyCommand = Command<any, any, any>;
  * The heading of commands whose path starts with the same words, when those words alone run
  * nothing.
  */
-export interface Group extends TreeWords {
+export interface Group extends TreeMetadata {
   /** Examples of its commands. */
   readonly examples: readonly Example[];
 }
@@ -103,7 +103,7 @@ export function defineGroup(group: Group): Group {
  * A command or a group in the static tree: enough to print help and complete words without loading
  * the command.
  */
-export interface TreeEntry extends TreeWords {
+export interface TreeEntry extends TreeMetadata {
   /** Loads the command; absent for a group that only prints its help. */
   readonly load?: () => Promise<{ default: AnyCommand }>;
   /** Entries below it, by name. */

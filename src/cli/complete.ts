@@ -72,18 +72,18 @@ async function completeWord(
   const command = (await entry?.load?.())?.default;
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
-  const ask = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
-  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, ask);
-  if (current.startsWith("-")) return completeFlag(table, current, ask);
+  const lookUpNames = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
+  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, lookUpNames);
+  if (current.startsWith("-")) return completeFlag(table, current, lookUpNames);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));
   if (words.length === 0 && (!entry || entry.verbs)) {
     const verbs = completeVerbs(entry ? (entry.verbs ?? {}) : tree);
     const others = before.length === 0 ? await extensions() : [];
     const named = others.map(({ name, path }) => ({ value: name, meaning: `extension: ${path}` }));
-    return { ...verbs, candidates: [...verbs.candidates, ...named, ...(await argumentWords(command, 0, ask))] };
+    return { ...verbs, candidates: [...verbs.candidates, ...named, ...(await argumentWords(command, 0, lookUpNames))] };
   }
-  return { candidates: await argumentWords(command, words.length, ask), otherwise: ":none" };
+  return { candidates: await argumentWords(command, words.length, lookUpNames), otherwise: ":none" };
 }
 
 /** The global flags that select the server, environment and branch. */
@@ -108,11 +108,11 @@ function awaitedFlag(word: string | undefined, table: FlagTable): Flag<unknown> 
   return flag && flag.type !== "bool" ? flag : undefined;
 }
 
-async function completeFlag(table: FlagTable, current: string, ask: Ask): Promise<Completion> {
+async function completeFlag(table: FlagTable, current: string, lookUpNames: LookUpNames): Promise<Completion> {
   const at = current.indexOf("=");
   if (at > 0) {
     const flag = table.get(normalizeFlag(current.slice(0, at)))?.flag;
-    return flag ? completeValue(flag, current.slice(0, at + 1), current.slice(at + 1), ask) : NOTHING;
+    return flag ? completeValue(flag, current.slice(0, at + 1), current.slice(at + 1), lookUpNames) : NOTHING;
   }
   const candidates = [...table]
     .filter(([name, { flag }]) => !flag.hidden && (name.startsWith("--") || current === "-"))
@@ -120,19 +120,19 @@ async function completeFlag(table: FlagTable, current: string, ask: Ask): Promis
   return { candidates, otherwise: ":none" };
 }
 
-type Ask = (noun: ServerNoun) => Promise<readonly Candidate[]>;
+type LookUpNames = (noun: ServerNoun) => Promise<readonly Candidate[]>;
 
 /**
  * Values of a flag, each with `prefix` (`--name=`) before it; for a comma list, values of the last
  * item. Keys of a `key=value` flag end in `=`.
  */
-async function completeValue(flag: Flag<unknown>, prefix: string, current: string, ask: Ask): Promise<Completion> {
+async function completeValue(flag: Flag<unknown>, prefix: string, current: string, lookUpNames: LookUpNames): Promise<Completion> {
   if (flag.type === "path") return { candidates: [], otherwise: /director|folder/.test(flag.meaning) ? ":dirs" : ":files" };
   if (flag.names !== undefined) {
     const isKey = flag.type === "key=value";
     if (isKey && current.includes("=")) return NOTHING;
     const before = prefix + (flag.split ? current.slice(0, current.lastIndexOf(",") + 1) : "");
-    const names = await ask(flag.names);
+    const names = await lookUpNames(flag.names);
     return {
       candidates: names.map(({ value, meaning }) => ({ value: `${before}${value}${isKey ? "=" : ""}`, meaning })),
       otherwise: ":none",
@@ -153,9 +153,9 @@ function descend(tree: Tree, words: readonly string[]): Tree {
   return entries;
 }
 
-async function argumentWords(command: AnyCommand | undefined, at: number, ask: Ask): Promise<readonly Candidate[]> {
+async function argumentWords(command: AnyCommand | undefined, at: number, lookUpNames: LookUpNames): Promise<readonly Candidate[]> {
   const specs = Object.values((command?.args ?? {}) as ArgSpecs);
   const arg = specs[at] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
-  if (arg?.names !== undefined) return ask(arg.names);
+  if (arg?.names !== undefined) return lookUpNames(arg.names);
   return (arg?.values ?? []).map((value) => ({ value, meaning: arg?.meaning ?? "" }));
 }

@@ -102,19 +102,19 @@ function describeExample(example: Example): { run: string; does?: string } {
  * verbs.
  */
 export function pathAliases(tree: Tree, path: readonly string[]): string[] {
-  let spellings: string[] = [""];
+  let paths: string[] = [""];
   let entries: Tree = tree;
   let selfVerbs: readonly string[] = [];
   for (const name of path) {
     const entry = entries[name];
     if (!entry) return [];
     const words = [name, ...(entry.aliases ?? [])];
-    spellings = spellings.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
+    paths = paths.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
     selfVerbs = entry.selfVerbs ?? [];
     entries = entry.verbs ?? {};
   }
-  const selves = spellings.flatMap((spelling) => selfVerbs.map((verb) => `${spelling} ${verb}`));
-  return [...spellings.slice(1), ...selves];
+  const selves = paths.flatMap((alias) => selfVerbs.map((verb) => `${alias} ${verb}`));
+  return [...paths.slice(1), ...selves];
 }
 
 /** The description of an entry from the static tree alone, without loading its command. */

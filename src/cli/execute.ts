@@ -15,7 +15,7 @@ import { SECRETS, toGlobalFlags } from "./globals.ts";
 import { normalizeFlag } from "./name.ts";
 import { type Parsed, parse } from "./parse.ts";
 import { type Resolved, unknownCommand } from "./resolve.ts";
-import { asksFor, type Deps } from "./run.ts";
+import { type Deps, hasFlag } from "./run.ts";
 import { showHelp } from "./show-help.ts";
 
 /** Loads and runs the command. Resolves with its exit code; rejects with the command's error. */
@@ -25,7 +25,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   const own = new Set(Object.values((command.flags ?? {}) as FlagSpecs).flatMap((flag) => flag.aliases.map(normalizeFlag)));
   const words = [...before, ...after];
   if (
-    asksFor(
+    hasFlag(
       words,
       ["--help", "-h"].filter((word) => !own.has(word)),
     )
@@ -42,7 +42,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   const { result } = await runCommand(
     {
       meta: { name: path.join(" "), description: command.summary },
-      setup: () => meet(command.needs ?? [], context),
+      setup: () => checkNeeds(command.needs ?? [], context),
       run: () => runAndShow(command, parsed, context, deps),
     },
     { rawArgs: [...parsed.canonical] },
@@ -100,7 +100,7 @@ function parseWords({ path, entry, before, after }: Resolved, command: AnyComman
  * Checks the preconditions: a project folder above, or credentials. Throws an error that says what
  * the user must do.
  */
-async function meet(needs: readonly Need[], context: Context): Promise<void> {
+async function checkNeeds(needs: readonly Need[], context: Context): Promise<void> {
   for (const need of needs) {
     if (need === "project") await context.project();
     else {

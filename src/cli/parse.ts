@@ -77,13 +77,13 @@ export function flagTable(local: FlagSpecs = {}): FlagTable {
   for (const [key, flag] of Object.entries(local)) {
     const twin = globals[key];
     const entry: Entry = { key, flag, local: true, global: twin && sameKind(twin, flag) ? key : undefined };
-    for (const spelling of [flagName(key), ...flag.aliases]) table.set(normalizeFlag(spelling), entry);
+    for (const form of [flagName(key), ...flag.aliases]) table.set(normalizeFlag(form), entry);
   }
   for (const [key, flag] of Object.entries(globals)) {
     const twin = local[key];
     const entry: Entry = twin && sameKind(twin, flag) ? (table.get(flagName(key)) as Entry) : { key, flag, local: false, global: key };
-    for (const spelling of [flagName(key), ...flag.aliases]) {
-      const name = normalizeFlag(spelling);
+    for (const form of [flagName(key), ...flag.aliases]) {
+      const name = normalizeFlag(form);
       if (!table.has(name)) table.set(name, entry);
     }
   }
@@ -172,15 +172,15 @@ function missingValue(typed: string, flag: Flag<unknown>, next: string | undefin
 /** The error for a flag that a command does not have. */
 export function unknownFlag(word: string, table: FlagTable, path: string): UsageError {
   const typed = normalizeFlag(word.split("=")[0] as string);
-  const spellings = [...table].filter(([, entry]) => !entry.flag.hidden).map(([name]) => name);
+  const forms = [...table].filter(([, entry]) => !entry.flag.hidden).map(([name]) => name);
   const where = path === "" ? "" : ` for 'svc ${path}'`;
   const hint = `Run \`svc ${path === "" ? "" : `${path} `}--help\` to see the flags.`;
   const positive = `--${typed.slice(5)}`;
   if (typed.startsWith("--no-") && table.get(positive)?.flag.type === "bool") {
     return new UsageError(`unknown flag ${quoted(typed)}${where}; to turn it off write ${positive}=false`, { hint });
   }
-  const longOne = typed.startsWith("--") ? [] : spellings.filter((name) => name === `-${typed}`);
-  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, spellings);
+  const longOne = typed.startsWith("--") ? [] : forms.filter((name) => name === `-${typed}`);
+  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, forms);
   return new UsageError(`unknown flag ${quoted(typed)}${where}${close && `; ${close}`}`, { hint });
 }
 

@@ -97,7 +97,7 @@ export function resolve(tree: Tree, argv: readonly string[]): Resolved {
     const found: ReturnType<typeof findEntry> = isSelf || !entries ? undefined : findEntry(entries, word);
     if (!found && !isSelf) {
       if (entry?.load) break;
-      throw unknownCommand(tree, path, word, swallowedWord(argv.slice(0, i), tree, globals));
+      throw unknownCommand(tree, path, word, commandTakenAsValue(argv.slice(0, i), tree, globals));
     }
     if (found) {
       path.push(found.name);
@@ -115,7 +115,7 @@ export function resolve(tree: Tree, argv: readonly string[]): Resolved {
  * A command's name that a flag took as its value, as in `svc --branch apply`; undefined when there
  * is none.
  */
-export function swallowedWord(words: readonly string[], tree: Tree, globals: FlagTable = flagTable()): string | undefined {
+export function commandTakenAsValue(words: readonly string[], tree: Tree, globals: FlagTable = flagTable()): string | undefined {
   for (let i = 0; i < words.length; i++) {
     if (!isFlagWord(words[i] as string)) continue;
     if (flagSpan(words, i, globals) === 2 && findEntry(tree, words[i + 1] as string)) return `${words[i]} ${words[i + 1]}`;

@@ -40,9 +40,9 @@ export interface Deps {
  * Whether any of a flag's forms is among the words before `--`. For flags that must work although
  * the words may not parse.
  */
-export function asksFor(argv: readonly string[], spellings: readonly string[]): boolean {
+export function hasFlag(argv: readonly string[], forms: readonly string[]): boolean {
   const end = argv.indexOf("--");
-  return (end < 0 ? argv : argv.slice(0, end)).some((word) => spellings.includes(word.toLowerCase()));
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => forms.includes(word.toLowerCase()));
 }
 
 /**
@@ -54,8 +54,8 @@ export async function main(argv: readonly string[], deps: Deps): Promise<number>
     return await (deps.crashed ? Promise.race([work, deps.crashed]) : work);
   } catch (error) {
     const { report } = await import("../errors/report.ts");
-    const json = asksFor(argv, ["--json", "--json=true"]);
-    const debug = asksFor(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
+    const json = hasFlag(argv, ["--json", "--json=true"]);
+    const debug = hasFlag(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
     return report(deps.signal.aborted ? deps.signal.reason : error, deps.io, { json, debug, mark: await errorMark(deps, argv) });
   }
 }
@@ -68,7 +68,7 @@ async function printVersion({ io }: Deps, json: boolean): Promise<number> {
 
 async function errorMark(deps: Deps, argv: readonly string[]): Promise<(text: string) => string> {
   const { colorChoice, createStyle } = await import("../output/style.ts");
-  const color = colorChoice(deps.surroundings.env, asksFor(argv, ["--no-color", "--no_color"]) || undefined);
+  const color = colorChoice(deps.surroundings.env, hasFlag(argv, ["--no-color", "--no_color"]) || undefined);
   const style = await createStyle({ isTTY: deps.io.stderrIsTTY, color, width: Number.POSITIVE_INFINITY });
   return (text) => style.red(style.bold(text));
 }
@@ -80,7 +80,7 @@ export async function machineOf({ createContext, cwd, surroundings }: Deps): Pro
 }
 
 async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
-  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksFor(argv, ["--json"]));
+  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, hasFlag(argv, ["--json"]));
   if (argv[0] === "__complete") {
     const { complete } = await import("./complete.ts");
     const extensions = async () => (await import("./extension.ts")).listExtensions(deps.tree, await machineOf(deps));
@@ -100,7 +100,7 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
     const { execute } = await import("./execute.ts");
     return execute(resolved, resolved.entry.load, deps);
   }
-  if (resolved.path.length === 0 && asksFor(argv, ["--version"])) return printVersion(deps, asksFor(argv, ["--json"]));
+  if (resolved.path.length === 0 && hasFlag(argv, ["--version"])) return printVersion(deps, hasFlag(argv, ["--json"]));
   const { showGroup } = await import("./show-help.ts");
   return showGroup(resolved, argv, deps);
 }

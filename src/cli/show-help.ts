@@ -11,8 +11,8 @@ import { type Extension, listExtensions } from "./extension.ts";
 import { toGlobalFlags } from "./globals.ts";
 import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
-import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
-import { asksFor, type Deps, machineOf } from "./run.ts";
+import { commandTakenAsValue, type Resolved, type Tree } from "./resolve.ts";
+import { type Deps, hasFlag, machineOf } from "./run.ts";
 
 /**
  * The subject of help: the whole program, or one command or group. The texts of the whole program
@@ -63,9 +63,9 @@ export function helpView(tree: Tree, categories: readonly string[]) {
  */
 export async function showGroup(resolved: Resolved, argv: readonly string[], deps: Deps): Promise<number> {
   const { path, before, after } = resolved;
-  if (!asksFor(argv, ["--help", "-h"])) {
+  if (!hasFlag(argv, ["--help", "-h"])) {
     parse({ path: path.join(" ") }, { before, after }, { now: deps.now(), cwd: deps.cwd, homeDir: deps.surroundings.homeDir });
-    const swallowed = path.length === 0 ? swallowedWord(argv, deps.tree) : undefined;
+    const swallowed = path.length === 0 ? commandTakenAsValue(argv, deps.tree) : undefined;
     if (swallowed) {
       throw new UsageError(`no command given: '${swallowed}' was read as a flag and its value`, {
         hint: "Put the flag after the command.",
@@ -84,10 +84,10 @@ export async function showHelp(
   deps: Deps,
 ): Promise<void> {
   const { tree, categories, io } = deps;
-  const json = asksFor(argv, ["--json", "--json=true"]);
+  const json = hasFlag(argv, ["--json", "--json=true"]);
   const given = {
-    ...(asksFor(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
-    ...(asksFor(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
+    ...(hasFlag(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
+    ...(hasFlag(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
   };
   const flags = toGlobalFlags(given, { env: deps.surroundings.env, dir: "/" });
   const topic: HelpTopic = command

@@ -1,14 +1,14 @@
 /** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
 
 import { join, resolve } from "node:path";
-import type { Group, TreeWords } from "./command.ts";
+import type { Group, TreeMetadata } from "./command.ts";
 import { commandFile } from "./command-files.ts";
 
 /**
  * An entry of the tree of commands as data: `TreeEntry` with the path of the command's file instead
  * of the function that loads it.
  */
-export interface TreeFacts extends TreeWords {
+export interface TreeFacts extends TreeMetadata {
   readonly examples?: Group["examples"];
   /**
    * Path of the command's file relative to the commands folder; absent for a group that runs
@@ -45,7 +45,7 @@ export async function treeFacts(
   const tree: Draft = { summary: "", verbs: {} };
   for (const file of [...new Bun.Glob("**/*.ts").scanSync(root)].map((path) => path.replaceAll("\\", "/")).sort()) {
     const { role, path } = commandFile(file);
-    if (role === "command") Object.assign(entryAt(tree, path), wordsOf(file, await Bun.file(join(root, file)).text()), { file });
+    if (role === "command") Object.assign(entryAt(tree, path), metadataOf(file, await Bun.file(join(root, file)).text()), { file });
     else if (role === "group") Object.assign(entryAt(tree, path), ((await import(join(root, file))) as { default: Group }).default);
   }
   for (const [path, entry] of drafts(tree))
@@ -87,10 +87,10 @@ function* drafts(entry: Draft, above = ""): Generator<readonly [path: string, en
 }
 
 /** The metadata of a command: the properties of its declaration that are literals on one line. */
-function wordsOf(file: string, text: string): TreeWords {
+function metadataOf(file: string, text: string): TreeMetadata {
   const declaration = /^export default defineCommand\(\{\n(.*?)^\}\);/ms.exec(text)?.[1];
   const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|hidden):\s+(.+),$/gm);
   const words = Object.fromEntries([...found].map(([, key, literal]) => [key, JSON.parse(literal as string)]));
   if (typeof words.summary !== "string") throw new Error(`src/commands/${file} has no \`export default defineCommand({ summary: "..."\``);
-  return words as unknown as TreeWords;
+  return words as unknown as TreeMetadata;
 }

@@ -11,12 +11,12 @@ export type LoadCommand = (file: string) => Promise<{ default: AnyCommand }>;
  * Turns the data into the tree, in place: each entry with a command gets its `load` function.
  * Nothing is loaded and nothing copied, because every start does this.
  */
-export function plantTree(facts: Readonly<Record<string, TreeFacts>>, load: LoadCommand): Tree {
+export function attachLoaders(facts: Readonly<Record<string, TreeFacts>>, load: LoadCommand): Tree {
   for (const name in facts) {
     const entry = facts[name] as TreeFacts & { load?: TreeEntry["load"] };
     const { file, verbs } = entry;
     if (file !== undefined) entry.load = () => load(file);
-    if (verbs) plantTree(verbs, load);
+    if (verbs) attachLoaders(verbs, load);
   }
   return facts;
 }

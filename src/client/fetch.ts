@@ -112,7 +112,8 @@ export function createWireFetch(
       return response;
     } catch (error) {
       const fault = await tlsFault(error, request.url, host, proxy);
-      if (fault) throw new NetworkError(`${named(endpoint, proxy)} ${fault.said}`, fault.hint ?? checkAddress(endpoint), false, error);
+      if (fault)
+        throw new NetworkError(`${describeEndpoint(endpoint, proxy)} ${fault.said}`, fault.hint ?? checkAddress(endpoint), false, error);
       throw networkFailure(error, endpoint, request, { timeout, interrupted: host.signal, proxy });
     }
   };
@@ -164,7 +165,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-function named(endpoint: Endpoint, proxy?: HttpProxy): string {
+function describeEndpoint(endpoint: Endpoint, proxy?: HttpProxy): string {
   const server = `${endpoint.url} (${endpoint.what}, from ${describeSource(endpoint.source)})`;
   return proxy ? `${server} through the proxy ${proxy.shown}` : server;
 }
@@ -204,7 +205,7 @@ export async function readBody(
  * its compression. An answer that ends when the connection closes may be truncated anywhere, and
  * half a message can look like a whole one.
  */
-export function endShows({ headers }: Response, body: Uint8Array): boolean {
+export function isProvablyComplete({ headers }: Response, body: Uint8Array): boolean {
   if ((headers.get("content-encoding") ?? "identity") !== "identity") return body.length > 0;
   return headers.has("content-length") || headers.has("transfer-encoding");
 }
@@ -230,11 +231,11 @@ function networkFailure(
   const { timeout, interrupted, proxy } = attempt;
   if (error instanceof CliError) return error;
   if (interrupted?.aborted) return interrupted.reason;
-  const server = named(endpoint);
-  const where = named(endpoint, proxy);
+  const server = describeEndpoint(endpoint);
+  const where = describeEndpoint(endpoint, proxy);
   const code = codeOf(error);
   const name = error instanceof Error ? error.name : "";
-  const nextStep = proxy ? checkProxy(endpoint) : whatNext(endpoint);
+  const nextStep = proxy ? checkProxy(endpoint) : addressHint(endpoint);
   const fail = (message: string, passing: boolean, hint = nextStep, fault: NetworkFault = "unreachable") =>
     new NetworkError(message, hint, passing, error, fault);
   if (timeout?.aborted || name === "TimeoutError") {
@@ -281,7 +282,7 @@ export function checkAddress(endpoint: Endpoint): string {
     : `Check the address: \`svc config\` shows it, --api-host overrides it.`;
 }
 
-function whatNext(endpoint: Endpoint): string {
+function addressHint(endpoint: Endpoint): string {
   return endpoint.source.kind !== "service" && isLoopback(endpoint.url)
     ? "Start a server with `svc server start`, or name another with --api-host."
     : checkAddress(endpoint);

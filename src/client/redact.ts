@@ -29,10 +29,10 @@ export interface Redactor {
 
 /** A new redactor. */
 export function createRedactor(): Redactor {
-  const spellings = new Set<string>();
+  const encodings = new Set<string>();
   const text = (given: string): string => {
     let out = given;
-    for (const spelling of spellings) out = out.replaceAll(spelling, REDACTED);
+    for (const encoding of encodings) out = out.replaceAll(encoding, REDACTED);
     return out
       .replace(BEARER, (_, scheme: string) => `${scheme} ${REDACTED}`)
       .replace(JWT, REDACTED)
@@ -42,14 +42,14 @@ export function createRedactor(): Redactor {
     add(secret) {
       if (secret === undefined || secret.length < 4) return;
       const bytes = Buffer.from(secret);
-      for (const spelling of [
+      for (const encoding of [
         secret,
         encodeURIComponent(secret),
         bytes.toString("base64"),
         bytes.toString("base64url"),
         JSON.stringify(secret).slice(1, -1),
       ])
-        spellings.add(spelling);
+        encodings.add(encoding);
     },
     text,
     headers: (headers) => [...headers].map(([name, value]) => `${name}: ${SECRET_HEADER.test(name) ? REDACTED : text(value)}`),

@@ -20,7 +20,7 @@ export type NamesHost = Pick<Context, "api" | "clock" | "flags" | "settings" | "
 
 /** Milliseconds for which the cached names are used. */
 const FRESH_MS = 15_000;
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;
 const FORMAT = 1;
 
 /**
@@ -32,7 +32,7 @@ export async function serverNames(host: NamesHost, noun: ServerNoun): Promise<re
     const path = await cachePath(host, noun);
     const cached = readCached(path, host.clock.now());
     if (cached) return cached;
-    const names = (await ask(host, noun)).slice(0, MOST_NAMES);
+    const names = (await fetchNames(host, noun)).slice(0, MAX_NAMES);
     writePrivateFile(path, JSON.stringify({ format: FORMAT, at: host.clock.now(), names }), { durable: false });
     return names;
   } catch {
@@ -57,7 +57,7 @@ function readCached(path: string, now: number): readonly ServerName[] | undefine
   }
 }
 
-async function ask(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
+async function fetchNames(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
   switch (noun) {
     case "feature":
     case "output": {

@@ -8,7 +8,7 @@ import { connect } from "node:tls";
 import { systemWords } from "../disk/disk-error.ts";
 
 /** Longest wait for the handshake that diagnoses a failed one. */
-const ASK_TIMEOUT_MS = 3_000;
+const DIAGNOSIS_TIMEOUT_MS = 3_000;
 
 const UNTRUSTED = "no authority that this machine trusts has signed it";
 
@@ -79,7 +79,7 @@ export async function handshakeFault(url: string, signal: AbortSignal): Promise<
       rejectUnauthorized: false,
     });
     const stop = () => socket.destroy();
-    const timer = setTimeout(stop, ASK_TIMEOUT_MS);
+    const timer = setTimeout(stop, DIAGNOSIS_TIMEOUT_MS);
     signal.addEventListener("abort", stop, { once: true });
     let said = "";
     socket.on("error", (error: Error & { code?: string }) => {

@@ -9,7 +9,7 @@ import type { CallOptions } from "@connectrpc/connect";
 import type { Method } from "../contract/contract.ts";
 import type { Connection, Target } from "./connection.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
-import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
+import { type Endpoint, isProvablyComplete, NetworkError, readBody, transientNetwork } from "./fetch.ts";
 
 /** Longest wait for an answer, unless the call sets another. */
 export const CALL_TIMEOUT_MS = 60_000;
@@ -96,7 +96,7 @@ async function post<O extends DescMessage>(
   }
   if (!/^application\/proto\b/i.test(response.headers.get("content-type") ?? ""))
     throw wrongContent(response, answer, endpoint, connection);
-  if (!endShows(response, answer)) {
+  if (!isProvablyComplete(response, answer)) {
     throw new NetworkError(
       `whether the answer of ${endpoint.url} is whole does not show`,
       "Try again.",

@@ -80,9 +80,9 @@ export default defineCommand({
 async function fetchSide({ api, http, machine }: Context, target: string, folder: string): Promise<Side> {
   const { deployment, url } = await (await api.deployments()).getSource({ target }, { headers: { "svc-branch": "" } });
   if (!deployment) throw new CliError("the server named no deployment for this source", { code: "broken_answer" });
-  const place = join(folder, deployment.id);
-  if (await machine.exists(place)) return { id: deployment.id, files: [] };
-  return { id: deployment.id, files: await http.downloadSource(url, place) };
+  const destination = join(folder, deployment.id);
+  if (await machine.exists(destination)) return { id: deployment.id, files: [] };
+  return { id: deployment.id, files: await http.downloadSource(url, destination) };
 }
 
 async function compare(context: Context, folder: string, left: Side, right: Side, unified: boolean): Promise<string> {

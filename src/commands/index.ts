@@ -11,7 +11,7 @@
  */
 
 import type { AnyCommand } from "../cli/command.ts";
-import { plantTree } from "../cli/tree.ts";
+import { attachLoaders } from "../cli/tree.ts";
 import { treeFacts } from "../cli/tree-facts.ts" with { type: "macro" };
 import { importModule } from "../modules.ts";
 
@@ -22,4 +22,4 @@ const facts = treeFacts("../commands") as never as Awaited<ReturnType<typeof tre
 export const { categories } = facts;
 
 /** Every command by its first word. */
-export const commandTree = plantTree(facts.tree, (file) => importModule(`commands/${file}`) as Promise<{ default: AnyCommand }>);
+export const commandTree = attachLoaders(facts.tree, (file) => importModule(`commands/${file}`) as Promise<{ default: AnyCommand }>);

@@ -88,7 +88,7 @@ export default defineCommand({
     const diagnostics = lsp && validation.remote ? validation.remote : validation.diagnostics;
     const failed = diagnostics.some(isError);
     if (failed && !local && !validation.remote) context.progress.note("The server was not asked: mend the errors first.");
-    const failure = failed || validation.unasked === undefined ? undefined : await localOnly(validation.unasked);
+    const failure = failed || validation.serverFailure === undefined ? undefined : await localOnly(validation.serverFailure);
     return { diagnostics, source: validation.source, root: validation.project.root, failure };
   },
   exitCode(data) {

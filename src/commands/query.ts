@@ -9,7 +9,7 @@ import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { choiceView, tableView, type View } from "../output/view.ts";
 import { type BenchmarkReport, benchmarkExitCode, runBenchmark } from "../query-client/benchmark.ts";
-import { tellRunLog } from "../query-client/run-log.ts";
+import { showRunLog } from "../query-client/run-log.ts";
 import { spansOf } from "../query-client/spans.ts";
 import { createQueryFigures, type QueryFigures } from "../query-client/statsd.ts";
 import { answerJson, type FailureStyle, failureLines, runLine, valueText } from "./query/answer-view.ts";
@@ -57,7 +57,7 @@ export default defineCommand({
   check: checkQueryFlags,
   run(context, input): Promise<Shown> | AsyncIterable<Shown> {
     if (input.benchmark) return benchmark(context, input);
-    return context.flags.json && input.repeat === undefined ? askOnce(context, input) : answers(context, input);
+    return context.flags.json && input.repeat === undefined ? answerOnce(context, input) : answers(context, input);
   },
   view: choiceView((shown: Shown) =>
     shown.kind === "answer"
@@ -90,12 +90,12 @@ const answerView = tableView({
   },
 });
 
-type Ask = () => Promise<Answer | BulkAnswer>;
+type SendQuery = () => Promise<Answer | BulkAnswer>;
 
 /**
  * The function that sends the query; the request is built once and can be sent any number of times.
  */
-async function question(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<Ask> {
+async function prepareQuery(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<SendQuery> {
   const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
     const given = givenColumns(input.in);
@@ -107,10 +107,10 @@ async function question(context: Context, input: QueryFlags, service: Client<typ
 }
 
 /** Sends the query and reports its latency and outcome to StatsD. */
-async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnswer> {
+async function timed(send: SendQuery, figures: QueryFigures): Promise<Answer | BulkAnswer> {
   const started = performance.now();
   try {
-    const answer = await ask();
+    const answer = await send();
     figures.record(performance.now() - started, firstError(answer));
     return answer;
   } catch (error) {
@@ -126,11 +126,11 @@ async function withSpans<A extends Answer | BulkAnswer>(context: Context, servic
   return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
 }
 
-async function askOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
+async function answerOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
-    return await withSpans(context, service, await timed(await question(context, input, service), figures));
+    return await withSpans(context, service, await timed(await prepareQuery(context, input, service), figures));
   } finally {
     await figures.close();
   }
@@ -145,14 +145,14 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
-    const ask = await question(context, input, service);
+    const send = await prepareQuery(context, input, service);
     for (;;) {
       const started = clock.now();
-      const answer = await withSpans(context, service, await timed(ask, figures));
+      const answer = await withSpans(context, service, await timed(send, figures));
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       for (const line of linesOf(answer, { stacks: flags.verbose })) progress.note(line);
-      if (flags.verbose && !flags.json) await tellRunLog(context, service, answer.response.meta);
+      if (flags.verbose && !flags.json) await showRunLog(context, service, answer.response.meta);
       if (input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined && (await isOnlyLabel(context, input)))
         progress.note(
@@ -182,12 +182,12 @@ async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName
 async function benchmark(context: Context, input: QueryFlags): Promise<BenchmarkReport> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
-    const ask = await question(context, input, await context.api.query());
-    await ask();
+    const send = await prepareQuery(context, input, await context.api.query());
+    await send();
     return await runBenchmark(
       context,
       input,
-      () => ask().then(firstError, errorCode),
+      () => send().then(firstError, errorCode),
       ({ error, latencyMs, measured }) => measured && figures.record(latencyMs, error),
     );
   } finally {

@@ -104,9 +104,9 @@ export function webAddress(given: string | undefined): string | undefined {
   const text = given?.trim();
   if (!text) return undefined;
   const scp = /^(?:[^@/\s]+@)?([A-Za-z0-9.-]+\.[A-Za-z]{2,}):(?!\/\/)([^\s]+)$/.exec(text);
-  const spelled = scp ? `https://${scp[1]}/${scp[2]}` : text;
-  if (!URL.canParse(spelled)) return undefined;
-  const url = new URL(spelled);
+  const address = scp ? `https://${scp[1]}/${scp[2]}` : text;
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
   if (!["http:", "https:", "ssh:", "git:", "git+ssh:"].includes(url.protocol)) return undefined;
   const scheme = url.protocol === "http:" ? "http:" : "https:";
   const host = url.protocol === "http:" || url.protocol === "https:" ? url.host : url.hostname;

@@ -74,8 +74,8 @@ export async function updateEntry(
 ): Promise<string> {
   return editEntries(flags, surroundings, async (document) => {
     const { isMap } = await import("yaml");
-    for (const place of [[], ["tokens"], ["tokens", key]]) {
-      if (!isMap(document.getIn(place, true))) document.setIn(place, document.createNode({}));
+    for (const path of [[], ["tokens"], ["tokens", key]]) {
+      if (!isMap(document.getIn(path, true))) document.setIn(path, document.createNode({}));
     }
     for (const [field, value] of Object.entries(change)) {
       if (value === undefined) document.deleteIn(["tokens", key, field]);

@@ -19,7 +19,7 @@ export type SettingFlags = Pick<
   "environment" | "apiHost" | "grpcHost" | "clientId" | "clientSecret" | "accessToken" | "authConfig"
 >;
 
-interface Place {
+interface SettingPlaces {
   readonly flag?: readonly [name: string, value: string | undefined];
   readonly env?: string;
   readonly field?: keyof ConfigEntry;
@@ -69,7 +69,7 @@ export async function createSettings(
     warn(`${read} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${read}`);
   const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
 
-  const find = (place: Place): Setting => {
+  const find = (place: SettingPlaces): Setting => {
     if (place.flag?.[1]) return { value: place.flag[1], source: { kind: "flag", name: place.flag[0] } };
     const fromEnv = place.env === undefined ? undefined : surroundings.env[place.env];
     if (place.env !== undefined && fromEnv) return { value: fromEnv, source: { kind: "env", name: place.env } };

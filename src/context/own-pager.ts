@@ -54,7 +54,7 @@ function keysOf(data: string): string[] {
 function screenOf(pages: Pages): string {
   const { lines, top, height, typing, message } = pages;
   const rows = Array.from({ length: height }, (_, row) => `${lines[top + row] ?? ""}${REST_OF_LINE}`);
-  const place = atEnd(pages) ? "end" : `${Math.floor(((top + height) / lines.length) * 100)} %`;
-  const last = typing === undefined ? message || `${place}  (q leaves, / searches)` : `/${typing}`;
+  const position = atEnd(pages) ? "end" : `${Math.floor(((top + height) / lines.length) * 100)} %`;
+  const last = typing === undefined ? message || `${position}  (q leaves, / searches)` : `/${typing}`;
   return `${TOP_LEFT}${[...rows, `\u001b[7m${last}${REST_OF_LINE}`].join("\r\n")}`;
 }

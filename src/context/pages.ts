@@ -10,7 +10,7 @@ export interface Pages {
   /** The search text being typed after a slash; undefined when none is. */
   readonly typing: string | undefined;
   /** The last search text. */
-  readonly sought: string;
+  readonly lastSearch: string;
   /** A message in the status line until the next key. */
   readonly message: string;
   readonly done: boolean;
@@ -18,7 +18,7 @@ export interface Pages {
 
 /** The pages of a text, from their beginning. */
 export function startPages(lines: readonly string[], height: number): Pages {
-  return { lines, height, top: 0, typing: undefined, sought: "", message: "", done: false };
+  return { lines, height, top: 0, typing: undefined, lastSearch: "", message: "", done: false };
 }
 
 const MOVES: Readonly<Record<string, (pages: Pages) => number>> = {
@@ -49,7 +49,7 @@ export function press(pages: Pages, key: string): Pages {
   if (pages.typing !== undefined) return type(quiet, pages.typing, key);
   if (key === "q" || key === "Q" || key === "\u0004") return { ...quiet, done: true };
   if (key === "/") return { ...quiet, typing: "" };
-  if (key === "n") return seek(quiet, pages.sought, pages.top + 1);
+  if (key === "n") return seek(quiet, pages.lastSearch, pages.top + 1);
   const move = MOVES[key];
   return move ? { ...quiet, top: withinText(pages, move(pages)) } : quiet;
 }
@@ -60,7 +60,7 @@ export function atEnd({ lines, height, top }: Pages): boolean {
 }
 
 function type(pages: Pages, typed: string, key: string): Pages {
-  if (key === "\r" || key === "\n") return seek({ ...pages, typing: undefined }, typed === "" ? pages.sought : typed, pages.top);
+  if (key === "\r" || key === "\n") return seek({ ...pages, typing: undefined }, typed === "" ? pages.lastSearch : typed, pages.top);
   if (key === "\u001b") return { ...pages, typing: undefined };
   if (key === "\u007f" || key === "\b") return { ...pages, typing: typed === "" ? undefined : typed.slice(0, -1) };
   return key < " " || key.startsWith("\u001b") ? pages : { ...pages, typing: typed + key };
@@ -70,7 +70,9 @@ function seek(pages: Pages, sought: string, from: number): Pages {
   if (sought === "") return pages;
   const wanted = sought.toLowerCase();
   const found = pages.lines.findIndex((line, index) => index >= from && Bun.stripANSI(line).toLowerCase().includes(wanted));
-  return found < 0 ? { ...pages, sought, message: "not found" } : { ...pages, sought, top: withinText(pages, found) };
+  return found < 0
+    ? { ...pages, lastSearch: sought, message: "not found" }
+    : { ...pages, lastSearch: sought, top: withinText(pages, found) };
 }
 
 function withinText({ lines, height }: Pages, top: number): number {

@@ -11,7 +11,7 @@ import type { Progress } from "./prompt.ts";
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
 /** Milliseconds from which a step's duration is shown. */
-const TOLD_FROM_MS = 2_000;
+const SHOW_DURATION_FROM_MS = 2_000;
 const CLEAR_LINE = "\r\u001b[2K";
 
 /** The output of -v and -vv. */
@@ -116,7 +116,7 @@ class Spinner {
     this.steps.splice(this.steps.indexOf(step), 1);
     if (!this.mode.animated) return;
     const ms = performance.now() - step.since;
-    const took = ms < TOLD_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
+    const took = ms < SHOW_DURATION_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
     this.io.writeErr(`${CLEAR_LINE}${mark} ${step.label}${took}\n`);
     this.draw();
     if (this.steps.length > 0) return;

@@ -3,7 +3,7 @@
 import type * as os from "node:os";
 import type { ServerName } from "../client/server-names.ts";
 import type { Context, GlobalFlags, ServerNoun, Surroundings } from "./context.ts";
-import { innerCommands } from "./inner-commands.ts";
+import { internalCommands } from "./internal-commands.ts";
 import type { Progress } from "./prompt.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 import { listenForSignals } from "./signals.ts";
@@ -71,7 +71,7 @@ export function systemDeps() {
     });
   };
   return {
-    inner: innerCommands({ io, surroundings, clock: systemClock, signal }),
+    inner: internalCommands({ io, surroundings, clock: systemClock, signal }),
     io,
     surroundings,
     cwd,
@@ -97,8 +97,8 @@ export function systemDeps() {
     /** The reminder of a newer version after a command, for people only. */
     async afterwards(): Promise<void> {
       if (!asked?.updateCheck || signal.aborted || !io.stderrIsTTY) return;
-      const { remind } = await import("../release/reminder.ts");
-      await remind({ flags: asked, surroundings, now: systemClock.now(), writeErr: io.writeErr }).catch(() => undefined);
+      const { showReminder } = await import("../release/reminder.ts");
+      await showReminder({ flags: asked, surroundings, now: systemClock.now(), writeErr: io.writeErr }).catch(() => undefined);
     },
     close: () => io.close(),
   };

@@ -72,7 +72,7 @@ export function enumValueName(typeName: string, number: number): string | undefi
  * An enum's value for people and `--json`: its name in lower case, null when it is unspecified, its
  * number when it is of a newer contract.
  */
-export function enumSpelling(typeName: string, number: number): string | number | null {
+export function formatEnum(typeName: string, number: number): string | number | null {
   const name = enumValueName(typeName, number);
   return name === undefined ? number : name === "UNSPECIFIED" ? null : name.toLowerCase();
 }

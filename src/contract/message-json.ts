@@ -23,7 +23,7 @@ import { durationToMs, timestampToMicros } from "../domain/proto-time.ts";
 import { fromProtoValue } from "../domain/proto-value.ts";
 import { formatMicros } from "../domain/timestamp.ts";
 import { toPlainJson } from "../domain/value.ts";
-import { enumSpelling, messageNamed } from "./contract.ts";
+import { formatEnum, messageNamed } from "./contract.ts";
 
 /** A member of a message: a field, or a oneof by its own name. */
 export type MemberOf<M> = Exclude<keyof M, `$${string}`> & string;
@@ -80,7 +80,7 @@ function valueJson(
   field: { readonly message?: DescMessage | undefined; readonly enum?: { readonly typeName: string } | undefined },
   value: unknown,
 ) {
-  if (field.enum) return enumSpelling(field.enum.typeName, value as number);
+  if (field.enum) return formatEnum(field.enum.typeName, value as number);
   switch (field.message?.typeName) {
     case undefined:
       return value;

@@ -68,8 +68,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     skipLocalWarnings: options.skipLsp,
     skipDrivers: options.skipSqlExtrasCheck,
   });
-  tellFindings(context, validation);
-  if (validation.unasked !== undefined) throw validation.unasked;
+  showFindings(context, validation);
+  if (validation.serverFailure !== undefined) throw validation.serverFailure;
   const { diff, graph, project, environment } = validation;
   if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
   const request = {
@@ -145,7 +145,7 @@ function otherProject(options: DeployOptions, live: string): CliError {
 }
 
 /** Prints findings on stderr. Throws when one of them stops the deployment. */
-function tellFindings({ progress }: Context, validation: Validation): void {
+function showFindings({ progress }: Context, validation: Validation): void {
   const { diagnostics, source } = validation;
   if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, source));
   if (!diagnostics.some(isError)) return;

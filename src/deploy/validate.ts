@@ -54,7 +54,7 @@ export interface Validation {
    * The error for which the server could not be asked, for example that nothing answers at its
    * address; undefined when it was asked, or did not have to be.
    */
-  readonly unasked: unknown;
+  readonly serverFailure: unknown;
   /** Text of the files that findings are about. */
   readonly source: SourceText;
 }
@@ -103,7 +103,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
       );
       await Promise.race([started.promise, settled]);
-      const found = await knownOrLinted(context, {
+      const found = await cachedLint(context, {
         files,
         policy: project.validation,
         skipDrivers: options.skipDrivers ?? false,
@@ -119,7 +119,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
   const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
-  if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
+  if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, serverFailure: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
       "Validating against the deployment",
@@ -130,14 +130,14 @@ export async function validateProject(context: Context, options: ValidateOptions
       hasErrors,
     ),
   );
-  if (!answer) return { ...alone, unasked: failure };
+  if (!answer) return { ...alone, serverFailure: failure };
   return {
     ...base,
     diagnostics: mergeFindings(here, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
     liveProject: answer.liveProjectName,
-    unasked: undefined,
+    serverFailure: undefined,
   };
 }
 
@@ -178,7 +178,7 @@ async function readFiles(context: Context, project: Project, environment: Projec
 }
 
 /** The findings of the static lint, cached from an earlier run with the same input. */
-async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
+async function cachedLint(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
   const [{ KnownLint }, folder] = await Promise.all([import("../project/lint/known-lint.ts"), context.python().cacheFolder()]);
   const known = new KnownLint(join(folder, "lint"), input);
   const before = known.get();

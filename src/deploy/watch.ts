@@ -19,7 +19,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   let deployed = "";
   let current = options;
   for (;;) {
-    const project = await loadProject(root, context.surroundings).catch((error) => tell(context, error));
+    const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
     const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
     if (project && fingerprint !== deployed) {
       deployed = fingerprint ?? "";
@@ -28,7 +28,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
         current = { ...current, force: true };
       } catch (error) {
         if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
-        tell(context, error);
+        reportError(context, error);
       }
       progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
     }
@@ -36,7 +36,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   }
 }
 
-function tell({ flags, io }: Context, error: unknown): undefined {
+function reportError({ flags, io }: Context, error: unknown): undefined {
   if (!(error instanceof CliError)) throw error;
   const { code, message, hint, details } = error;
   io.writeErr(flags.json ? `${JSON.stringify({ error: { code, message, details } })}\n` : `Error: ${message}\n${hint ? `${hint}\n` : ""}`);

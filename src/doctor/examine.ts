@@ -41,7 +41,7 @@ const CLOCK_TOLERANCE_MS = 30_000;
 const LOW_SPACE_BYTES = 1e9;
 const LEAST_SPACE_BYTES = 1e8;
 
-const LOOK_INTO_THE_LOG = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
+const READ_THE_LOG = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
 
 const ok = (message: string): Finding => ({ status: "ok", message, fix: null });
 const warning = (message: string, fix: string): Finding => ({ status: "warning", message, fix });
@@ -49,7 +49,7 @@ const failed = (message: string, fix: string | null): Finding => ({ status: "fai
 
 /** Runs all checks. A check whose precondition failed is left out. */
 export async function examine(context: Context): Promise<readonly Check[]> {
-  const config = await named(context, "config", () => configFile(context));
+  const config = await runCheck(context, "config", () => configFile(context));
   const project = context.project();
   project.catch(() => undefined);
   const settings = context.settings();
@@ -59,15 +59,15 @@ export async function examine(context: Context): Promise<readonly Check[]> {
   );
   const [server, ...own] = await Promise.all([
     config.status === "failed" && !areSettled ? [] : serverChecks(context, settings),
-    named(context, "python", () => python(context, settings, project)),
-    named(context, "state", () => stateFolder(context)),
-    named(context, "project", () => projectFile(project)),
+    runCheck(context, "python", () => python(context, settings, project)),
+    runCheck(context, "state", () => stateFolder(context)),
+    runCheck(context, "project", () => projectFile(project)),
   ]);
   return [config, ...server, ...own];
 }
 
 /** A check by name; an error is a failed check. */
-async function named(context: Context, name: string, find: () => Promise<Finding>): Promise<Check> {
+async function runCheck(context: Context, name: string, find: () => Promise<Finding>): Promise<Check> {
   try {
     return { name, ...(await find()) };
   } catch (error) {
@@ -87,14 +87,14 @@ async function configFile({ flags, surroundings }: Context): Promise<Finding> {
 
 /** The checks of the server, up to the first failure that prevents the others. */
 async function serverChecks(context: Context, settings: Promise<Settings>): Promise<readonly Check[]> {
-  const address = await named(context, "address", () => serverAddress(context, settings));
+  const address = await runCheck(context, "address", () => serverAddress(context, settings));
   if (address.status === "failed") return [address];
   const before = context.clock.now();
   let skew: number | undefined;
-  const server = await named(context, "server", async () => {
+  const server = await runCheck(context, "server", async () => {
     const { status, time, version } = await context.http.ping();
     if (time !== undefined) skew = (before + context.clock.now()) / 2 - (time + 500);
-    if (status !== "ok") return failed(`it answers that it is '${status}'`, LOOK_INTO_THE_LOG);
+    if (status !== "ok") return failed(`it answers that it is '${status}'`, READ_THE_LOG);
     if (version !== "" && version !== buildInfo.version)
       return warning(
         `it runs ${version}, and this is svc ${buildInfo.version}`,
@@ -103,13 +103,13 @@ async function serverChecks(context: Context, settings: Promise<Settings>): Prom
     return ok(`answers${version === "" ? "" : `, ${version}`}`);
   });
   if (server.status === "failed") return [address, server];
-  const login = await named(context, "login", () => credentials(context, settings));
+  const login = await runCheck(context, "login", () => credentials(context, settings));
   return [
     address,
     server,
     ...(skew === undefined ? [] : [{ name: "clock", ...clock(skew) }]),
     login,
-    ...(login.status === "failed" ? [] : [await named(context, "health", () => health(context))]),
+    ...(login.status === "failed" ? [] : [await runCheck(context, "health", () => health(context))]),
   ];
 }
 
@@ -141,7 +141,7 @@ async function credentials({ api }: Context, settings: Promise<Settings>): Promi
 async function health({ api }: Context): Promise<Finding> {
   const failing = (await (await api.health()).checkHealth({})).checks.filter((part) => !isSound(part));
   if (failing.length === 0) return ok("all parts of the server work");
-  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOOK_INTO_THE_LOG);
+  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), READ_THE_LOG);
 }
 
 /**

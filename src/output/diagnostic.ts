@@ -39,10 +39,10 @@ export function formatDiagnostic(diagnostic: Diagnostic, source: SourceText, sty
   const [said = "", ...more] = diagnostic.message.split("\n");
   const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(said)}`)}`;
   const lines = [head, ...more.map((line) => `  ${visible(line.trimEnd())}`)];
-  if (diagnostic.span) lines.push(...place(diagnostic.span, diagnostic.label, source, style, colour));
+  if (diagnostic.span) lines.push(...location(diagnostic.span, diagnostic.label, source, style, colour));
   for (const { span, message } of diagnostic.related) {
     lines.push(`  ${style.cyan("note")}: ${visible(message)}`);
-    if (span) lines.push(...place(span, "", source, style, style.cyan));
+    if (span) lines.push(...location(span, "", source, style, style.cyan));
   }
   if (diagnostic.hint) lines.push(`  ${style.cyan("hint")}: ${visible(diagnostic.hint)}`);
   return lines.join("\n");
@@ -78,7 +78,7 @@ function splitSources(source: SourceText): SourceText {
   };
 }
 
-function place(span: Span, label: string, source: SourceText, style: typeof PLAIN, mark: (text: string) => string): string[] {
+function location(span: Span, label: string, source: SourceText, style: typeof PLAIN, mark: (text: string) => string): string[] {
   const text = source(span.file);
   const lines = text === undefined ? [] : linesAround(text, span.line);
   const gutter = String(span.line).length;

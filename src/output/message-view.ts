@@ -5,7 +5,7 @@
 
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { enumSpelling, messageNamed } from "../contract/contract.ts";
+import { formatEnum, messageNamed } from "../contract/contract.ts";
 import type { JsonException, JsonExceptions, MemberOf } from "../contract/message-json.ts";
 import { formatDuration } from "../domain/duration.ts";
 import { escapeControls } from "../domain/name.ts";
@@ -114,7 +114,7 @@ function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
 }
 
 function valueText(value: unknown, enumType: string | undefined): string {
-  if (enumType !== undefined && typeof value === "number") return String(enumSpelling(enumType, value) ?? "");
+  if (enumType !== undefined && typeof value === "number") return String(formatEnum(enumType, value) ?? "");
   if (value === undefined || value === false) return "";
   if (value === true) return "✓";
   if (typeof value !== "object" || value === null) return String(value);

@@ -31,18 +31,18 @@ export function explainedRule(rule: Rule, style: Style): string {
   return [
     `${colour(number)}${style.bold(first.slice(number.length))}`,
     ...more.map((line) => style.bold(line)),
-    ...[rule.means, rule.why, foundWhere(rule)].flatMap((paragraph) => ["", ...wrap(paragraph, width)]),
+    ...[rule.means, rule.why, foundBySentence(rule)].flatMap((paragraph) => ["", ...wrap(paragraph, width)]),
     ...examples(rule, style, width),
   ].join("\n");
 }
 
 /** The place where the rule is checked, as a sentence. */
-export function foundWhere({ foundBy }: Rule): string {
+export function foundBySentence({ foundBy }: Rule): string {
   return `Found ${foundBy.map((finder) => FINDERS[finder]).join(", or ")}.`;
 }
 
 /** A note on omissions from an example. */
-const LEFT_OUT = "Imports of svc are left out.";
+const OMISSIONS = "Imports of svc are left out.";
 
 /** One file of an example. */
 export interface ShownFile {
@@ -73,5 +73,5 @@ function examples({ example }: Rule, style: Style, width: number): string[] {
       "",
       ...lines.map((line) => (line === "" ? "" : `    ${line}`)),
     ])
-    .concat("", LEFT_OUT);
+    .concat("", OMISSIONS);
 }

@@ -3,7 +3,7 @@
 import type { Rule } from "../domain/rules/rule.ts";
 import { RULES } from "../domain/rules/rules.ts";
 import { escaped, type ManualEdition, page, section, subsection, text } from "./roff.ts";
-import { foundWhere, type ShownFile, shownFiles } from "./rule-text.ts";
+import { foundBySentence, type ShownFile, shownFiles } from "./rule-text.ts";
 
 /** File name of the page. */
 export const RULES_PAGE = "svc-lint-rules.1";
@@ -25,7 +25,7 @@ function ruleLines(rule: Rule): string[] {
   const word = rule.severity === "warning" ? "Warning" : "Error";
   return [
     subsection(`${word} ${rule.code}, ${rule.id}: ${rule.title}`),
-    ...[rule.means, rule.why, foundWhere(rule)].flatMap((paragraph) => [".PP", text(paragraph)]),
+    ...[rule.means, rule.why, foundBySentence(rule)].flatMap((paragraph) => [".PP", text(paragraph)]),
     ...("none" in example ? [".PP", text(example.none)] : shownFiles(example).flatMap(fileLines)),
   ];
 }

@@ -18,7 +18,7 @@ export interface ArchivedFile {
 }
 
 /** The contents of an archive, and its compression level (1 to 9). */
-export interface ArchiveOrder {
+export interface ArchiveOptions {
   readonly files: readonly ArchivedFile[];
   /**
    * The time of every entry in milliseconds since 1970, stored in seconds (in a zip in steps of
@@ -29,11 +29,11 @@ export interface ArchiveOrder {
 }
 
 /** Writes `path`: a zip when its name ends in `.zip`, else a tar in gzip. */
-export async function writeArchive(path: string, order: ArchiveOrder): Promise<void> {
+export async function writeArchive(path: string, order: ArchiveOptions): Promise<void> {
   await writeFile(path, path.endsWith(".zip") ? await zip(order) : await tarGz(order));
 }
 
-async function tarGz({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+async function tarGz({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const blocks = files.flatMap((file) => tarEntry({ ...file, time }));
   return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, TAR_END]), { level });
 }
@@ -45,7 +45,7 @@ const DEFLATE = 8;
 const REGULAR_FILE = 0o100000;
 
 /** A zip file, after PKWARE's APPNOTE, 4.3. */
-async function zip({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+async function zip({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;

@@ -15,7 +15,7 @@ import { requiredSigningKey, signingKey, writeNewKey } from "./signing-key.ts";
 const DAY_MS = 86_400_000;
 
 /** The folders of a build. */
-export interface BuildPlace {
+export interface BuildContext {
   /**
    * Folder of the sources and working directory of this process: the names of a binary's modules
    * depend on it.
@@ -29,15 +29,15 @@ export interface BuildPlace {
 }
 
 /** Runs the build that `argv` describes. Throws PackagingError. */
-export async function build(argv: readonly string[], place: BuildPlace): Promise<void> {
+export async function build(argv: readonly string[], context: BuildContext): Promise<void> {
   if (argv.includes("--help")) return console.log(USAGE);
-  const wanted = parseBuildArguments(argv, place.packageVersion);
-  if (wanted.newKey !== undefined) return console.log(await writeNewKey(resolve(place.cwd, wanted.newKey)));
-  if (wanted.renew !== undefined) return renewFeed(wanted.renew, wanted.expiresDays, place);
-  return wanted.single ? buildSingle(wanted, place) : buildAll(wanted, place);
+  const wanted = parseBuildArguments(argv, context.packageVersion);
+  if (wanted.newKey !== undefined) return console.log(await writeNewKey(resolve(context.cwd, wanted.newKey)));
+  if (wanted.renew !== undefined) return renewFeed(wanted.renew, wanted.expiresDays, context);
+  return wanted.single ? buildSingle(wanted, context) : buildAll(wanted, context);
 }
 
-async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, { root, cwd, env }: BuildPlace): Promise<void> {
+async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
   const outfile = out === undefined ? join(root, process.platform === "win32" ? "dist/svc.exe" : "dist/svc") : resolve(cwd, out);
   const [target] = targets ?? [];
   const key = await signingKey(env);
@@ -54,7 +54,7 @@ async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, {
   console.log(`${relative(cwd, outfile)} ${version}`);
 }
 
-async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildPlace): Promise<void> {
+async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
   const started = performance.now();
   const key = await requiredSigningKey(env);
   const { version, targets = [], baseUrl, level } = wanted;
@@ -86,7 +86,7 @@ async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildPlace):
   console.log(figuresTable(built, (performance.now() - started) / 1000));
 }
 
-async function renewFeed(feed: string, expiresDays: number, { cwd, env }: BuildPlace): Promise<void> {
+async function renewFeed(feed: string, expiresDays: number, { cwd, env }: BuildContext): Promise<void> {
   const key = await requiredSigningKey(env);
   const { latest, expires_at } = await renew({ feed: resolve(cwd, feed), key, expiresAt: timeText(Date.now() + expiresDays * DAY_MS) });
   console.log(`${feed} says until ${expires_at} that ${latest} is the latest`);

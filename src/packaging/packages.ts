@@ -20,7 +20,7 @@ export interface PackageFacts {
 }
 
 /** A template that this release cannot fill in. */
-export interface LeftOut {
+export interface SkippedTemplate {
   readonly template: string;
   /** The missing fact. */
   readonly missing: string;
@@ -57,8 +57,8 @@ export function fillTemplate(text: string, facts: PackageFacts): { readonly text
  * Writes every filled template into `dir`, and returns those that the release cannot fill in.
  * Throws PackagingError.
  */
-export async function writePackages(dir: string, facts: PackageFacts): Promise<LeftOut[]> {
-  const leftOut: LeftOut[] = [];
+export async function writePackages(dir: string, facts: PackageFacts): Promise<SkippedTemplate[]> {
+  const leftOut: SkippedTemplate[] = [];
   for (const template of templateNames()) {
     const result = fillTemplate(await readFile(join(TEMPLATES, template), "utf8"), facts);
     if ("missing" in result) leftOut.push({ template, missing: result.missing });

@@ -17,7 +17,7 @@ import { MANIFEST, readRelease, SUMS, signStatements } from "./release.ts";
 import { writeSigned } from "./signed-file.ts";
 
 /** The release to publish, and its feed. */
-export interface PublishOrder {
+export interface PublishOptions {
   /** Folder of the sources, for the changelog. */
   readonly root: string;
   /** Folder of the release. */
@@ -39,11 +39,11 @@ export const INDEX = "index.json";
  * version that exists already stays as it is; publishing it again is allowed only with the same
  * files. Throws PackagingError.
  */
-export function publish(order: PublishOrder): Promise<ReleaseFeed> {
-  return alone(order.feed, () => add(order));
+export function publish(order: PublishOptions): Promise<ReleaseFeed> {
+  return withFeedLock(order.feed, () => add(order));
 }
 
-async function add({ root, release, feed, key, now, expiresAt }: PublishOrder): Promise<ReleaseFeed> {
+async function add({ root, release, feed, key, now, expiresAt }: PublishOptions): Promise<ReleaseFeed> {
   const manifest = await readRelease(release);
   const { version } = manifest;
   const before = await readFeed(feed, key);
@@ -75,7 +75,7 @@ async function add({ root, release, feed, key, now, expiresAt }: PublishOrder): 
 }
 
 /** The feed to sign again, with key and expiry. */
-export interface RenewOrder {
+export interface RenewOptions {
   readonly feed: string;
   readonly key: SecretKey;
   /** RFC 3339, UTC. */
@@ -87,12 +87,12 @@ export interface RenewOrder {
  * manifest and sums, `latest`, and the index. Binaries and the content of the sums do not change.
  * Throws PackagingError.
  */
-export async function renew(order: RenewOrder): Promise<ReleaseFeed> {
+export async function renew(order: RenewOptions): Promise<ReleaseFeed> {
   if (!(await Bun.file(join(order.feed, INDEX)).exists())) throw new PackagingError(`${order.feed} is no feed: it has no ${INDEX}`);
-  return alone(order.feed, () => signAnew(order));
+  return withFeedLock(order.feed, () => signAnew(order));
 }
 
-async function signAnew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFeed> {
+async function signAnew({ feed, key, expiresAt }: RenewOptions): Promise<ReleaseFeed> {
   const before = await readFeed(feed, key);
   if (!before) throw new PackagingError(`${feed} has lost its ${INDEX}`);
   const folder = join(feed, "releases", before.latest);
@@ -114,7 +114,7 @@ const LOCK = ".publishing.lock";
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 
 /** Runs `work` while no other process changes the feed; waits for those that do. */
-async function alone<T>(feed: string, work: () => Promise<T>): Promise<T> {
+async function withFeedLock<T>(feed: string, work: () => Promise<T>): Promise<T> {
   await mkdir(feed, { recursive: true });
   try {
     return await withFileLock(join(feed, LOCK), { what: `the feed ${feed}`, timeoutMs: LOCK_TIMEOUT_MS }, async () => {

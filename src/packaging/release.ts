@@ -37,7 +37,7 @@ import { writeSourceMaps } from "./source-maps.ts";
 export const MIN_VERSION = "v0.1.0";
 
 /** The options of a release. */
-export interface ReleaseOrder {
+export interface ReleaseOptions {
   /** Folder of the sources. */
   readonly root: string;
   /** Folder to write; an older release in it is removed. */
@@ -72,7 +72,7 @@ export const MANIFEST = "manifest.json";
 export const SUMS = "SHA256SUMS";
 
 /** Builds, compresses, describes and signs a release. Throws PackagingError. */
-export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
+export async function buildRelease(order: ReleaseOptions): Promise<BuiltRelease> {
   const { root, out, version, provenance, key, baseUrl } = order;
   const older = await Promise.all(order.deltasFrom.map((dir) => readOlderRelease(dir, version)));
   const scripts = await filledInstallScripts(root, publicKeyText(key.public), baseUrl);
@@ -112,7 +112,7 @@ export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
  * Gives builds whose names end in `.exe` a second name without it, and writes the text that
  * replaces the missing build for 386, so that the sums cover these names too.
  */
-async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
+async function writePlainNames({ out, targets }: ReleaseOptions): Promise<void> {
   for (const { name } of targets)
     if (releaseFileName(name) !== plainFileName(name)) await linkOrCopy(join(out, releaseFileName(name)), join(out, plainFileName(name)));
   await writeFile(join(out, plainFileName(NO_BUILD_FOR_386.target)), NO_BUILD_FOR_386.text);
@@ -121,7 +121,7 @@ async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
 type Timed = (name: string, work: () => Promise<unknown>) => Promise<void>;
 
 /** Compiles one target after the other: the compiler uses every core by itself. */
-async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOrder, timed: Timed): Promise<void> {
+async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOptions, timed: Timed): Promise<void> {
   for (const { name, bun } of targets) {
     const facts = { ...provenance, version, target: name, publicKey: publicKeyText(key.public), releaseHost: baseUrl };
     const file = releaseFileName(name);
@@ -132,7 +132,7 @@ async function compileTargets({ root, out, version, provenance, targets, key, ba
 
 /** The jobs that make files from the binaries, each for one core. */
 async function derivedFiles(
-  { root, out, version, provenance, targets, level }: ReleaseOrder,
+  { root, out, version, provenance, targets, level }: ReleaseOptions,
   deltas: readonly PlannedDelta[],
   timed: Timed,
 ): Promise<(() => Promise<void>)[]> {
@@ -233,14 +233,14 @@ async function describeBinary(out: string, target: string, planned: readonly Pla
 }
 
 /** Names of files that a build writes, including an interrupted one. */
-const OF_A_RELEASE = /^(svc-|\.building-|install\.|SHA256SUMS|manifest\.json|sourcemaps$|packages$)/;
+const RELEASE_FILES = /^(svc-|\.building-|install\.|SHA256SUMS|manifest\.json|sourcemaps$|packages$)/;
 
 async function emptyFolder(dir: string): Promise<void> {
   const names: string[] = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw new PackagingError(`--out=${dir}: ${error.code === "ENOTDIR" ? "this is a file" : error.message}`);
   });
-  const other = names.find((name) => !OF_A_RELEASE.test(name));
+  const other = names.find((name) => !RELEASE_FILES.test(name));
   if (other !== undefined) throw new PackagingError(`--out=${dir}: the folder holds ${other}, which is not of a release; name another one`);
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });

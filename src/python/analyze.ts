@@ -14,8 +14,8 @@ import { checkGraph } from "../domain/graph-rules.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
-import { crashedAt, lastWords } from "./crash.ts";
-import type { ImportEffects } from "./known-analysis.ts";
+import type { ImportEffects } from "./cached-analysis.ts";
+import { crashedAt, lastOutput } from "./crash.ts";
 import { readGraph } from "./read-graph.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";
 import type { AnalyzeOptions } from "./toolchain.ts";
@@ -106,12 +106,12 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
 /** A graph with finding 103 and nothing else. */
 function unfinished(result: RunResult, root: string, timeoutMs: number): Graph {
   const frame = crashedAt(result.stderr, root);
-  const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
+  const position = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
   let what: string;
-  if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${place}`;
-  else if (result.signal) what = `importing the project was killed by ${result.signal}${place}`;
+  if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${position}`;
+  else if (result.signal) what = `importing the project was killed by ${result.signal}${position}`;
   else what = `importing the project ended the interpreter with exit code ${result.exitCode}`;
-  const said = lastWords(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
+  const said = lastOutput(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
   const message = [said.length > 0 ? `${what}. Its last lines:` : what, ...said].join("\n");
   return create(GraphSchema, { diagnostics: [finding103(message, frame)] });
 }

@@ -18,16 +18,16 @@ export interface ProjectFrame {
  */
 export function crashedAt(stderr: string, root: string): ProjectFrame | undefined {
   const current = stderr.lastIndexOf("Current thread ");
-  const places = current < 0 ? [stderr] : [stderr.slice(current), stderr];
+  const dumps = current < 0 ? [stderr] : [stderr.slice(current), stderr];
   const prefix = root.endsWith("/") ? root : `${root}/`;
-  for (const text of places)
+  for (const text of dumps)
     for (const [, path, line, name] of text.matchAll(/^ {2}File "(.+)", line (\d+) in (.+)$/gm))
       if (path?.startsWith(prefix)) return { file: path.slice(prefix.length), line: Number(line), function: name ?? "" };
   return undefined;
 }
 
 /** The last lines that a process wrote before it ended, without the fault handler's dump. */
-export function lastWords(stderr: string, count: number): string[] {
+export function lastOutput(stderr: string, count: number): string[] {
   const dump = stderr.search(/^(Fatal Python error: |Current thread 0x|Thread 0x)/m);
   const fatal = /^Fatal Python error: .*$/m.exec(stderr)?.[0];
   const said = (dump < 0 ? stderr : stderr.slice(0, dump)).trimEnd();

@@ -9,9 +9,9 @@ import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { analyzeProject } from "./analyze.ts";
-import { interpreterFinding, type SearchPlaces } from "./interpreter.ts";
-import { AnalysisQuestion } from "./known-analysis.ts";
-import { findKnownInterpreter } from "./known-interpreter.ts";
+import { CachedAnalysis } from "./cached-analysis.ts";
+import { findInterpreterCached } from "./cached-interpreter.ts";
+import { interpreterFinding, type SearchContext } from "./interpreter.ts";
 import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
 import { unpackSdk } from "./sdk.ts";
 import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
@@ -40,7 +40,7 @@ export interface ToolchainOptions {
 
 /** A toolchain. Nothing is looked for or written before it is first needed; results are kept. */
 export function createToolchain(options: ToolchainOptions): PythonToolchain {
-  const places: SearchPlaces = {
+  const searchContext: SearchContext = {
     env: options.env,
     platform: options.platform ?? process.platform,
     homeDir: options.homeDir ?? (process.platform === "win32" ? undefined : options.env.HOME) ?? homedir(),
@@ -57,7 +57,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
 
   const findInterpreter = async (runtime?: string): Promise<InterpreterSearch> => {
     const key = runtime ?? "";
-    const searching = searches.get(key) ?? findKnownInterpreter(cache, runtime, places);
+    const searching = searches.get(key) ?? findInterpreterCached(cache, runtime, searchContext);
     searches.set(key, searching);
     const search = await searching;
     if (!search.found) searches.delete(key);
@@ -77,14 +77,14 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   const environmentPython: PythonToolchain["environmentPython"] = async (wanted) => {
     const search = await findInterpreter(wanted.runtime);
     if (!search.found) {
-      const finding = interpreterFinding(wanted.runtime, search, places);
+      const finding = interpreterFinding(wanted.runtime, search, searchContext);
       throw new ToolchainError(finding.message, [finding]);
     }
     return ensureVenv({
       folder: join(options.home, "venvs"),
       interpreter: search.found,
       requirements: await requirementsOf(wanted.requirements ?? "", wanted.root, wanted.requirementsFile),
-      places,
+      searchContext: searchContext,
       ...(wanted.root !== undefined && { root: wanted.root }),
       ...(wanted.onProgress && { onProgress: wanted.onProgress }),
       ...(wanted.signal && { signal: wanted.signal }),
@@ -103,13 +103,13 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         if (!(error instanceof ToolchainError)) throw error;
         return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
       }
-      const question = new AnalysisQuestion(await realpath(wanted.root), python, wanted, options.env);
-      const known = question.known(analyses);
+      const cached = new CachedAnalysis(await realpath(wanted.root), python, wanted, options.env);
+      const known = cached.get(analyses);
       if (known) return { graph: known, python };
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
       const { graph, effects } = await analyzeProject(wanted, { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile });
-      if (effects) question.keep(analyses, graph, effects);
+      if (effects) cached.put(analyses, graph, effects);
       prune(dirname(codeFile), CODE_LIMITS);
       return { graph, python };
     },

@@ -1,7 +1,7 @@
 /** The progress of installers in a few words, from the lines of their logs. */
 
 /** Patterns for informative lines of pip and uv, and the text shown for each. */
-const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
+const LOG_PATTERNS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
   [/^Collecting ([\w.-]+)(?:\[[^\]]*\])?==([^\s,;]+)/, (name, version) => `installing ${name} ${version}`],
   [/^Collecting ([\w.-]+)/, (name) => `installing ${name}`],
   [
@@ -20,7 +20,7 @@ const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) =
 
 /** The text shown for a line of pip's or uv's log; undefined for an uninformative line. */
 export function installProgress(line: string): string | undefined {
-  for (const [pattern, saying] of SAYINGS) {
+  for (const [pattern, saying] of LOG_PATTERNS) {
     const found = pattern.exec(line.trim());
     if (found) return saying(...found.slice(1));
   }

@@ -13,13 +13,13 @@ export interface Requirements {
    */
   readonly lines: readonly string[];
   /** The position of each of the lines in the project. */
-  readonly places: readonly RequirementPlace[];
+  readonly locations: readonly RequirementLocation[];
   /** SHA-256, in hex, of the lines and of the constraint files that they name. */
   readonly sha256: string;
 }
 
 /** The position of a requirement. */
-export interface RequirementPlace {
+export interface RequirementLocation {
   /**
    * Relative to the project's folder, with `/`; undefined for a text whose file name is unknown.
    */
@@ -48,7 +48,7 @@ const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
 export async function readRequirements(text: string, root: string | undefined, file?: string): Promise<Requirements> {
   const hash = createHash("sha256");
   const lines: string[] = [];
-  const places: RequirementPlace[] = [];
+  const places: RequirementLocation[] = [];
   const visit = async (content: string, folder: string | undefined, name: string | undefined, depth: number): Promise<void> => {
     for (const { text: line, at } of logicalLines(content)) {
       const add = (kept: string): void => {
@@ -77,7 +77,7 @@ export async function readRequirements(text: string, root: string | undefined, f
     }
   };
   await visit(text, root, file, 0);
-  return { lines, places, sha256: hash.digest("hex") };
+  return { lines, locations: places, sha256: hash.digest("hex") };
 }
 
 /**

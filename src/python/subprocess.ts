@@ -45,7 +45,7 @@ const OUTPUT_GRACE_MS = 500;
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
-  const child = privately(() =>
+  const child = withPrivateUmask(() =>
     Bun.spawn([...argv], {
       cwd: options.cwd,
       env: options.env,
@@ -96,7 +96,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
  * Runs `spawn` with a umask of 077, so that files which the started process makes are private to
  * its owner.
  */
-export function privately<T>(spawn: () => T): T {
+export function withPrivateUmask<T>(spawn: () => T): T {
   const before = process.umask(0o077);
   try {
     return spawn();

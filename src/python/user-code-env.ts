@@ -34,12 +34,12 @@ const ENTRY = /^[A-Za-z_][A-Za-z0-9_]*\*?$/;
 
 /** The variables that a project's code sees, at its import and in resolvers. */
 export function userCodeEnv(env: Environment): Record<string, string> {
-  return pick(env, [...USER_CODE, ...handedOn(env)]);
+  return pick(env, [...USER_CODE, ...allowedByName(env)]);
 }
 
 /** The variables that pip and uv see when they install a project's requirements. */
 export function installerEnv(env: Environment): Record<string, string> {
-  return pick(env, [...USER_CODE, ...INSTALLER, ...handedOn(env)]);
+  return pick(env, [...USER_CODE, ...INSTALLER, ...allowedByName(env)]);
 }
 
 /**
@@ -50,7 +50,7 @@ export function wrongEntry(env: Environment): string | undefined {
   return entries(env).find((entry) => !ENTRY.test(entry));
 }
 
-function handedOn(env: Environment): string[] {
+function allowedByName(env: Environment): string[] {
   return entries(env).filter((entry) => ENTRY.test(entry));
 }
 

@@ -14,8 +14,8 @@ import { withFileLock } from "../disk/lock.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { installProgress } from "./install-progress.ts";
-import type { SearchPlaces } from "./interpreter.ts";
-import type { RequirementPlace, Requirements } from "./requirements.ts";
+import type { SearchContext } from "./interpreter.ts";
+import type { RequirementLocation, Requirements } from "./requirements.ts";
 import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
 import { type Interpreter, ToolchainError } from "./toolchain.ts";
 import { installerEnv } from "./user-code-env.ts";
@@ -28,7 +28,7 @@ export interface VenvOptions {
   readonly requirements: Requirements;
   /** The project's folder, in which relative paths of the requirements are looked up. */
   readonly root?: string;
-  readonly places: SearchPlaces;
+  readonly searchContext: SearchContext;
   /** Called with the current activity in a few words. */
   readonly onProgress?: (doing: string) => void;
   readonly signal?: AbortSignal;
@@ -61,8 +61,8 @@ export function venvKey(interpreter: Interpreter, requirements: Requirements, pl
  * installer's log.
  */
 export async function ensureVenv(options: VenvOptions): Promise<string> {
-  const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.places.platform));
-  const python = join(target, options.places.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.searchContext.platform));
+  const python = join(target, options.searchContext.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const ready = () => existsSync(join(target, COMPLETE)) && existsSync(python);
   if (ready()) return python;
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -81,7 +81,7 @@ export async function ensureVenv(options: VenvOptions): Promise<string> {
 }
 
 async function build(target: string, python: string, options: VenvOptions): Promise<void> {
-  const { interpreter, requirements, places } = options;
+  const { interpreter, requirements, searchContext: places } = options;
   const file = join(target, COPIED);
   const lines: string[] = [];
   const note = (line: string) => {
@@ -130,17 +130,21 @@ function installFailure(
   const said = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
   const shown = lastLines(inProject(said, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
   const message = [`${what} ${how}`, ...shown].join("\n");
-  return new ToolchainError(message, [finding(IMPORT_FAILED.install({ problem: message }), spanOf(refused(lines, requirements)))], log);
+  return new ToolchainError(
+    message,
+    [finding(IMPORT_FAILED.install({ problem: message }), spanOf(failedRequirement(lines, requirements)))],
+    log,
+  );
 }
 
 /**
  * An installer's output in which lines of the copied requirements are replaced by those of the
  * project's files.
  */
-function inProject(said: string, copy: string, { places }: Requirements): string {
+function inProject(said: string, copy: string, { locations }: Requirements): string {
   return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
-    const place = places[Number(from ?? of) - 1];
-    return place ? `${place.file ?? COPIED}, line ${place.line}` : whole;
+    const location = locations[Number(from ?? of) - 1];
+    return location ? `${location.file ?? COPIED}, line ${location.line}` : whole;
   });
 }
 
@@ -148,12 +152,12 @@ function inProject(said: string, copy: string, { places }: Requirements): string
  * The requirement that an installer's errors are about: the one whose line number, text or name
  * they contain. Undefined when they name none.
  */
-function refused(log: readonly string[], { lines, places }: Requirements): RequirementPlace | undefined {
+function failedRequirement(log: readonly string[], { lines, locations }: Requirements): RequirementLocation | undefined {
   for (const said of log.filter((line) => /error|because/i.test(line))) {
     const counted = /\(from line (\d+) of /.exec(said)?.[1];
     const repeated = lines.findIndex((line) => said.includes(line));
     const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(said));
-    const found = places[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
+    const found = locations[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
     if (found) return found;
   }
   return undefined;
@@ -168,7 +172,7 @@ function packageName(requirement: string): string {
   return name?.replace(/[-_.]+/g, "[-_.]+") ?? "$^";
 }
 
-function spanOf(place: RequirementPlace | undefined): Span | undefined {
-  if (place?.file === undefined) return undefined;
-  return create(SpanSchema, { file: place.file, line: place.line, column: 1, endLine: place.line, endColumn: 1 });
+function spanOf(location: RequirementLocation | undefined): Span | undefined {
+  if (location?.file === undefined) return undefined;
+  return create(SpanSchema, { file: location.file, line: location.line, column: 1, endLine: location.line, endColumn: 1 });
 }

@@ -56,14 +56,14 @@ export interface LoadClock {
   now(): number;
   sleep(ms: number): Promise<void>;
   /** Lets other work run for a moment that is shorter than any sleep. */
-  breathe(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
 }
 
 /** The clock of the process. */
 export const SYSTEM_LOAD_CLOCK: LoadClock = {
   now: () => performance.now(),
   sleep: (ms) => Bun.sleep(ms),
-  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+  yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 /** The usual lateness of a timer; the last such interval is spent without sleeping. */
@@ -117,7 +117,7 @@ export async function runLoad(
     const now = elapsed();
     if (now < due) {
       const wait = due - now;
-      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, LONGEST_SLEEP_MS)) : clock.breathe());
+      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, LONGEST_SLEEP_MS)) : clock.yieldToEventLoop());
     } else if (underWay.size >= plan.concurrency) {
       if (now >= end) break;
       await Promise.race([...underWay, clock.sleep(Math.min(end - now, LONGEST_SLEEP_MS))]);

@@ -7,10 +7,10 @@ import type { ReleaseFeed } from "../domain/release/manifest.ts";
 import { freshFeed, readFeed } from "./catalog.ts";
 import { installedBuilds, installFolder } from "./install-folder.ts";
 import { findOrigin } from "./origin.ts";
-import { readCachedFeed, readCheckNote, writeCachedFeed, writeCheckNote } from "./release-cache.ts";
+import { readCachedFeed, readUpdateCheck, writeCachedFeed, writeUpdateCheck } from "./release-cache.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { Releases } from "./releases.ts";
-import { hush } from "./reminder.ts";
+import { postponeReminder } from "./reminder.ts";
 import { openOrigin, prunableBuilds, pruneBuilds, type ReleaseHost, rollback, update } from "./update.ts";
 
 /** Longest silence of the host while a person waits for a list. */
@@ -21,7 +21,7 @@ export function createReleases(host: ReleaseHost): Releases {
   const { surroundings, clock, flags } = host;
   const changed = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work;
-    hush(surroundings, clock.now());
+    postponeReminder(surroundings, clock.now());
     return result;
   };
   return {
@@ -81,6 +81,6 @@ export async function refreshFeed(host: ReleaseHost): Promise<ReleaseFeed> {
   const now = host.clock.now();
   const feed = await freshFeed(files, now);
   writeCachedFeed(host.surroundings, { origin: files.origin.base, fetched_at: new Date(now).toISOString(), feed });
-  writeCheckNote(host.surroundings, { ...readCheckNote(host.surroundings), checkedAt: now, latest: feed.latest });
+  writeUpdateCheck(host.surroundings, { ...readUpdateCheck(host.surroundings), checkedAt: now, latest: feed.latest });
   return feed;
 }

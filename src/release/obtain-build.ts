@@ -12,13 +12,13 @@ import { fileHash } from "./file-hash.ts";
 import { buildPath, type InstallFolder, installedBuilds } from "./install-folder.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
-import { discard, temporaryPath } from "./switch-build.ts";
+import { removeIfPossible, temporaryPath } from "./switch-build.ts";
 
 /** The method by which a build was obtained; `kept` means that it was already installed. */
 export type Method = "kept" | "delta" | "zst" | "gz" | "full";
 
 /** The build to obtain, and its source. */
-export interface Wanted {
+export interface BuildRequest {
   readonly files: ReleaseFiles;
   /** Folder of the release, relative to the origin's base. */
   readonly folder: string;
@@ -32,14 +32,14 @@ export interface Wanted {
 }
 
 /** A build as a checked and flushed file that is not yet at its final path. */
-export interface Obtained {
+export interface ObtainedBuild {
   readonly path: string;
   readonly method: Exclude<Method, "kept">;
   /** Bytes that were downloaded, including those of failed methods. */
   readonly bytes: number;
 }
 
-interface Way {
+interface Download {
   readonly method: Exclude<Method, "kept">;
   readonly file: ReleaseFile;
   readonly encoding?: Encoding;
@@ -51,37 +51,37 @@ const SPARE_BYTES = 16 * 1024 * 1024;
  * Errors after which the next method is tried: the file is missing or not as expected. When the
  * host cannot be reached, no other file can be downloaded either.
  */
-const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
+const FALLBACK_CODES = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
 
 /** Downloads the binary. Throws ReleaseError with the reason why the first method failed. */
-export async function obtainBuild(wanted: Wanted): Promise<Obtained> {
-  const ways = [...(await deltaWay(wanted)), ...fullWays(wanted.binary)];
-  requireSpace(wanted.into, wanted.binary.size + Math.max(...ways.map(({ file, encoding }) => (encoding ? file.size : 0))));
+export async function obtainBuild(wanted: BuildRequest): Promise<ObtainedBuild> {
+  const downloads = [...(await deltaDownload(wanted)), ...fullDownloads(wanted.binary)];
+  requireSpace(wanted.into, wanted.binary.size + Math.max(...downloads.map(({ file, encoding }) => (encoding ? file.size : 0))));
   let bytes = 0;
   let failure: unknown;
-  for (const way of ways) {
+  for (const attempt of downloads) {
     let arrived = 0;
     try {
-      const path = await take(wanted, way, (total) => {
+      const path = await download(wanted, attempt, (total) => {
         arrived = total;
-        wanted.onProgress(total, way.file.size);
+        wanted.onProgress(total, attempt.file.size);
       });
-      return { path, method: way.method, bytes: bytes + arrived };
+      return { path, method: attempt.method, bytes: bytes + arrived };
     } catch (error) {
-      if (!(error instanceof ReleaseError) || !OTHER_WAY.includes(error.code)) throw error;
+      if (!(error instanceof ReleaseError) || !FALLBACK_CODES.includes(error.code)) throw error;
       bytes += arrived;
       failure ??= error;
-      wanted.onFallback(`${way.file.url}: ${error.message}`);
+      wanted.onFallback(`${attempt.file.url}: ${error.message}`);
     }
   }
   throw failure;
 }
 
-async function deltaWay({ binary, into }: Wanted): Promise<Way[]> {
+async function deltaDownload({ binary, into }: BuildRequest): Promise<Download[]> {
   if (binary.deltas.length === 0) return [];
   const builds = (await installedBuilds(into)).toSorted((a, b) => Number(b.current) - Number(a.current));
-  const places = [...builds.map(({ path }) => path), into.running];
-  for (const path of places) {
+  const paths = [...builds.map(({ path }) => path), into.running];
+  for (const path of paths) {
     const offered = binary.deltas.filter(
       ({ from, size }) => (path === into.running || path === buildPath(into, from)) && size < binary.size,
     );
@@ -93,7 +93,7 @@ async function deltaWay({ binary, into }: Wanted): Promise<Way[]> {
   return [];
 }
 
-function fullWays(binary: ReleaseBinary): Way[] {
+function fullDownloads(binary: ReleaseBinary): Download[] {
   const { zst, gz } = binary.encodings;
   return [
     ...(zst ? [{ method: "zst", file: zst, encoding: { kind: "zst" } } as const] : []),
@@ -102,9 +102,9 @@ function fullWays(binary: ReleaseBinary): Way[] {
   ];
 }
 
-async function take(
-  { files, folder, binary, version, into }: Wanted,
-  { file, encoding }: Way,
+async function download(
+  { files, folder, binary, version, into }: BuildRequest,
+  { file, encoding }: Download,
   onBytes: (total: number) => void,
 ): Promise<string> {
   const at = file.url.startsWith("https://") || folder === "" ? file.url : `${folder}/${file.url}`;
@@ -123,7 +123,7 @@ async function take(
     });
     return result;
   } finally {
-    discard(compressed);
+    removeIfPossible(compressed);
   }
 }
 

@@ -11,10 +11,10 @@ import { DiskError } from "../disk/disk-error.ts";
 import { writePrivateFile } from "../disk/private-file.ts";
 import { parseFeed, type ReleaseFeed } from "../domain/release/manifest.ts";
 
-type Place = Pick<Surroundings, "env" | "homeDir">;
+type CacheLocation = Pick<Surroundings, "env" | "homeDir">;
 
 /** The record of the daily check. Times are epoch milliseconds; 0 means never. */
-export interface CheckNote {
+export interface UpdateCheck {
   /** Time of the last request for the feed, successful or not. */
   readonly checkedAt: number;
   /** Time of the last reminder. */
@@ -32,12 +32,12 @@ export interface CachedFeed {
   readonly feed: ReleaseFeed;
 }
 
-const NOTHING: CheckNote = { checkedAt: 0, toldAt: 0, latest: "" };
+const NOTHING: UpdateCheck = { checkedAt: 0, toldAt: 0, latest: "" };
 
 /** The record of the daily check; all zero and empty when it is missing or damaged. */
-export function readCheckNote(place: Place): CheckNote {
+export function readUpdateCheck(location: CacheLocation): UpdateCheck {
   try {
-    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(place, "update-check.json"), "utf8")) as Partial<CheckNote>;
+    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(location, "update-check.json"), "utf8")) as Partial<UpdateCheck>;
     const sound =
       typeof checkedAt === "number" && typeof toldAt === "number" && typeof latest === "string" && /^(|v\d+\.\d+\.\d+)$/.test(latest);
     return sound ? { checkedAt, toldAt, latest } : NOTHING;
@@ -47,14 +47,14 @@ export function readCheckNote(place: Place): CheckNote {
 }
 
 /** Stores the record; does nothing where it cannot be written. */
-export function writeCheckNote(place: Place, note: CheckNote): void {
-  write(path(place, "update-check.json"), note);
+export function writeUpdateCheck(location: CacheLocation, check: UpdateCheck): void {
+  write(path(location, "update-check.json"), check);
 }
 
 /** The feed that was last fetched from this origin; undefined when there is none. */
-export function readCachedFeed(place: Place, origin: string): CachedFeed | undefined {
+export function readCachedFeed(location: CacheLocation, origin: string): CachedFeed | undefined {
   try {
-    const found = JSON.parse(readFileSync(path(place, "releases.json"), "utf8")) as Partial<CachedFeed>;
+    const found = JSON.parse(readFileSync(path(location, "releases.json"), "utf8")) as Partial<CachedFeed>;
     if (found.origin !== origin || typeof found.fetched_at !== "string") return undefined;
     return { origin, fetched_at: found.fetched_at, feed: parseFeed(JSON.stringify(found.feed)) };
   } catch {
@@ -63,12 +63,12 @@ export function readCachedFeed(place: Place, origin: string): CachedFeed | undef
 }
 
 /** Stores a feed; does nothing where it cannot be written. */
-export function writeCachedFeed(place: Place, cached: CachedFeed): void {
-  write(path(place, "releases.json"), cached);
+export function writeCachedFeed(location: CacheLocation, cached: CachedFeed): void {
+  write(path(location, "releases.json"), cached);
 }
 
-function path(place: Place, name: string): string {
-  return join(svcHome(place), "cache", name);
+function path(location: CacheLocation, name: string): string {
+  return join(svcHome(location), "cache", name);
 }
 
 function write(file: string, content: unknown): void {

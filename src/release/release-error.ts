@@ -41,7 +41,7 @@ export class ReleaseError extends CliError {
 }
 
 /** The error of a failed check with the name of the file; other errors are unchanged. */
-export function refusalOf(error: unknown, where: string): unknown {
+export function withFileName(error: unknown, where: string): unknown {
   if (error instanceof SignatureError)
     return new ReleaseError(`${where} is not trusted: ${error.message}`, error.code, {
       hint: "Nothing was installed. Look for another place to get it from, and tell the people who make the releases.",

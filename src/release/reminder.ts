@@ -5,7 +5,7 @@
 
 import { buildInfo } from "../build-info.ts";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
-import { readCheckNote, writeCheckNote } from "./release-cache.ts";
+import { readUpdateCheck, writeUpdateCheck } from "./release-cache.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -22,28 +22,28 @@ export interface ReminderHost {
 }
 
 /** Mentions a known newer version once a day, and once a day starts to look for one. */
-export async function remind(host: ReminderHost): Promise<void> {
+export async function showReminder(host: ReminderHost): Promise<void> {
   if (buildInfo.publicKey === "") return;
   const { surroundings, now } = host;
-  const note = readCheckNote(surroundings);
+  const check = readUpdateCheck(surroundings);
   const older = (then: number) => now - then >= DAY_MS || then > now;
-  const tell = note.latest !== "" && older(note.toldAt) && Bun.semver.order(note.latest, buildInfo.version) > 0;
-  const look = older(note.checkedAt);
+  const tell = check.latest !== "" && older(check.toldAt) && Bun.semver.order(check.latest, buildInfo.version) > 0;
+  const look = older(check.checkedAt);
   if (!tell && !look) return;
   const { allowsUpdateCheck } = await import("../config/file.ts");
   if (!(await allowsUpdateCheck(host.flags, surroundings))) return;
-  writeCheckNote(surroundings, { ...note, toldAt: tell ? now : note.toldAt, checkedAt: look ? now : note.checkedAt });
+  writeUpdateCheck(surroundings, { ...check, toldAt: tell ? now : check.toldAt, checkedAt: look ? now : check.checkedAt });
   if (tell) {
     const { managerOf } = await import("./managed-install.ts");
     const advice = managerOf(surroundings.execPath)?.advice;
-    host.writeErr(advice ? `svc ${note.latest} is available. ${advice}\n` : `svc ${note.latest} is available: run \`svc update\`\n`);
+    host.writeErr(advice ? `svc ${check.latest} is available. ${advice}\n` : `svc ${check.latest} is available: run \`svc update\`\n`);
   }
   if (look) await startRefresh(host);
 }
 
 /** Suppresses the reminder for a day: the user has just dealt with versions. */
-export function hush(surroundings: Surroundings, now: number): void {
-  writeCheckNote(surroundings, { ...readCheckNote(surroundings), toldAt: now });
+export function postponeReminder(surroundings: Surroundings, now: number): void {
+  writeUpdateCheck(surroundings, { ...readUpdateCheck(surroundings), toldAt: now });
 }
 
 async function startRefresh({ surroundings, flags }: ReminderHost): Promise<void> {

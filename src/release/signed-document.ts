@@ -6,7 +6,7 @@
 import { buildInfo } from "../build-info.ts";
 import { type PublicKey, parsePublicKey, verify } from "../domain/release/minisign.ts";
 import { parseTrustedComment, type SignedThing } from "../domain/release/trusted-comment.ts";
-import { ReleaseError, refusalOf } from "./release-error.ts";
+import { ReleaseError, withFileName } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
 
 /** Longest index or manifest that is read. */
@@ -71,7 +71,7 @@ async function readOnce<T>(
     }
     return document;
   } catch (error) {
-    throw refusalOf(error, files.nameOf(path));
+    throw withFileName(error, files.nameOf(path));
   }
 }
 

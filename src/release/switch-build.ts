@@ -29,12 +29,12 @@ export function temporaryPath(folder: InstallFolder, kind: string): string {
 }
 
 /** Removes the temporary files of killed updates. Only for the holder of the lock. */
-export function sweep(folder: InstallFolder): void {
-  for (const name of readdirSync(folder.path)) if (name.startsWith(TEMPORARY_PREFIX)) discard(join(folder.path, name));
+export function removeTemporaryFiles(folder: InstallFolder): void {
+  for (const name of readdirSync(folder.path)) if (name.startsWith(TEMPORARY_PREFIX)) removeIfPossible(join(folder.path, name));
 }
 
 /** Removes a file if possible; on Windows a running one stays until the next update. */
-export function discard(path: string): void {
+export function removeIfPossible(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
@@ -76,7 +76,7 @@ function replaceLink(folder: InstallFolder, version: string): void {
   try {
     renameSync(temporary, folder.link);
   } catch (error) {
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
 }
@@ -92,24 +92,24 @@ function replaceCopy(folder: InstallFolder, version: string): void {
     return;
   } catch (error) {
     if (!["EACCES", "EPERM", "EBUSY", "EEXIST"].includes(systemCode(error) ?? "")) {
-      discard(temporary);
+      removeIfPossible(temporary);
       throw error;
     }
   }
   try {
     renameSync(folder.link, aside);
   } catch (error) {
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
   try {
     renameInPlaceSync(temporary, folder.link);
   } catch (error) {
     renameInPlaceSync(aside, folder.link);
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
-  discard(aside);
+  removeIfPossible(aside);
 }
 
 function flush(path: string): void {

@@ -34,7 +34,7 @@ import { ReleaseError } from "./release-error.ts";
 import { type ReleaseFiles, releaseFiles } from "./release-files.ts";
 import type { CurrentBuild } from "./releases.ts";
 import { trustedKey } from "./signed-document.ts";
-import { discard, placeBuild, sweep, switchTo } from "./switch-build.ts";
+import { placeBuild, removeIfPossible, removeTemporaryFiles, switchTo } from "./switch-build.ts";
 import { type BuildFacts, tryBuild } from "./trial-run.ts";
 
 /** The parts of the context that releases need. */
@@ -61,7 +61,7 @@ export async function update(host: ReleaseHost, options: { readonly version?: st
   const folder = installFolder(host.surroundings);
   refuseManaged(folder.running);
   trustedKey();
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const before = await currentVersion(folder);
     const found = await findRelease(host, folder, options);
     if (found === "installed") return switchInstalled(host, folder, options.version ?? "", before);
@@ -70,14 +70,14 @@ export async function update(host: ReleaseHost, options: { readonly version?: st
     if (options.version === undefined) refuseDowngrade(version, before ?? buildInfo.version);
     refuseTooOld(release.manifest);
     const target = targetOf(folder);
-    const { facts, method, bytes } = await bringIn(host, folder, files, release, binaryFor(release.manifest, target));
+    const { facts, method, bytes } = await ensureInstalled(host, folder, files, release, binaryFor(release.manifest, target));
     if (before !== version) await switchTo(folder, version, { source: files.origin.base, target });
     return outcome(host, folder, facts, { before, changed: before !== version || method !== "kept", method, bytes });
   });
 }
 
 /** Ensures that the release's build is in the folder and runs; does not make it current. */
-async function bringIn(
+async function ensureInstalled(
   host: ReleaseHost,
   folder: InstallFolder,
   files: ReleaseFiles,
@@ -109,7 +109,7 @@ async function bringIn(
     placeBuild(folder, obtained.path, version);
     return { facts, method: obtained.method, bytes: obtained.bytes };
   } finally {
-    discard(obtained.path);
+    removeIfPossible(obtained.path);
   }
 }
 
@@ -117,7 +117,7 @@ async function bringIn(
 export async function rollback(host: ReleaseHost): Promise<CurrentBuild> {
   const folder = installFolder(host.surroundings);
   refuseManaged(folder.running);
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const before = await currentVersion(folder);
     const version = previousVersion(folder, before);
     if (version === undefined) {
@@ -142,7 +142,7 @@ export async function prunableBuilds(host: ReleaseHost): Promise<readonly Instal
 /** Removes builds that are still prunable. Resolves with the removed ones. */
 export async function pruneBuilds(host: ReleaseHost, builds: readonly InstalledBuild[]): Promise<readonly InstalledBuild[]> {
   const folder = installFolder(host.surroundings);
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const free = new Set((await prunableBuilds(host)).map(({ version }) => version));
     const removed = builds.filter(({ version }) => free.has(version));
     for (const { path } of removed) unlinkSync(path);
@@ -206,8 +206,8 @@ function outcome(
 
 function foundOnPath({ surroundings }: ReleaseHost, { link, windows }: InstallFolder): string | null {
   const found = Bun.which("svc", { PATH: surroundings.env.PATH ?? "" });
-  const place = (path: string) => (windows ? realPath(path).toLowerCase() : realPath(path));
-  return found !== null && place(found) === place(link) ? link : found;
+  const comparable = (path: string) => (windows ? realPath(path).toLowerCase() : realPath(path));
+  return found !== null && comparable(found) === comparable(link) ? link : found;
 }
 
 function refuseDowngrade(version: string, current: string): void {
@@ -235,10 +235,10 @@ function binaryFor({ version, targets }: ReleaseManifest, target: string) {
  * Runs `work` as the only update of the folder, after removing the files of killed ones. Errors say
  * why the folder cannot be written.
  */
-async function holding<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
+async function withUpdateLock<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
   try {
     return await locked(host, join(folder.path, ".svc-update.lock"), async () => {
-      sweep(folder);
+      removeTemporaryFiles(folder);
       return work();
     });
   } catch (error) {

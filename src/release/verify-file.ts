@@ -5,7 +5,7 @@
 
 import { readFile } from "node:fs/promises";
 import { verify } from "../domain/release/minisign.ts";
-import { refusalOf } from "./release-error.ts";
+import { withFileName } from "./release-error.ts";
 import { trustedKey } from "./signed-document.ts";
 
 /**
@@ -18,6 +18,6 @@ export async function verifyFile(file: string, signature: string): Promise<strin
   try {
     return await verify(data, text, key);
   } catch (error) {
-    throw refusalOf(error, file);
+    throw withFileName(error, file);
   }
 }

@@ -15,10 +15,10 @@ import type { Style } from "../../output/view.ts";
 import { spansJson } from "./spans-view.ts";
 
 /** The format of names in JSON. */
-export type NameSpelling = (name: string) => string;
+export type NameFormat = (name: string) => string;
 
 /** The answer in the form of the JSON query API, with the spans of a traced query in `meta`. */
-export function answerJson(response: QueryResponse, name: NameSpelling, spans: readonly TraceSpan[]): Record<string, unknown> {
+export function answerJson(response: QueryResponse, name: NameFormat, spans: readonly TraceSpan[]): Record<string, unknown> {
   return {
     data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
@@ -29,7 +29,7 @@ export function answerJson(response: QueryResponse, name: NameSpelling, spans: r
 /** The metadata of a query in the form of the JSON query API. */
 export function metaJson(
   { meta, inferredOutputs, explainOutput }: Pick<QueryResponse, "meta" | "inferredOutputs" | "explainOutput">,
-  name: NameSpelling,
+  name: NameFormat,
   spans: readonly TraceSpan[],
 ): Record<string, unknown> {
   return {
@@ -49,7 +49,7 @@ export function metaJson(
   };
 }
 
-function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSpelling): Record<string, unknown> {
+function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameFormat): Record<string, unknown> {
   const observed = result.ts ?? meta?.queryTimestamp;
   return {
     field: name(result.field),
@@ -67,7 +67,7 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
 }
 
 /** An error in the form of the JSON query API. */
-export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string, unknown> {
+export function errorJson(error: ErrorDetail, name: NameFormat): Record<string, unknown> {
   const { exception } = error;
   return {
     code: ErrorCode[error.code],
@@ -176,10 +176,10 @@ export function failureText(error: ErrorDetail, { stacks }: FailureStyle): strin
   const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");
   const message =
     raised && !error.message.includes(exception?.message || raised) ? `${error.message} (${raised})` : error.message || raised;
-  const place = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";
+  const position = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";
   const facts = [
     error.resolver && !message.includes(error.resolver) ? `resolver ${error.resolver}` : "",
-    message.includes(place) ? "" : place,
+    message.includes(position) ? "" : position,
   ];
   const shown = facts.filter((fact) => fact !== "").join(", ");
   const said = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");

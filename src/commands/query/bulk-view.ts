@@ -7,7 +7,7 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
-import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valuesJson, valueText } from "./answer-view.ts";
+import { errorJson, type FailureStyle, failureText, metaJson, type NameFormat, runLine, valuesJson, valueText } from "./answer-view.ts";
 import type { GivenColumn } from "./bulk-flags.ts";
 import { unrooted } from "./flags.ts";
 import { spanTree } from "./spans-view.ts";
@@ -32,7 +32,7 @@ interface Row {
 
 /** The answer in the form of the JSON query API: a list of values per output. */
 export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer): Record<string, unknown> {
-  const name: NameSpelling = translate ? readableName : (field) => field;
+  const name: NameFormat = translate ? readableName : (field) => field;
   const { columns, errors, meta, rows, tables } = response;
   const types = meta?.types ?? {};
   return {
@@ -48,7 +48,7 @@ export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer
   };
 }
 
-function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataType | undefined, name: NameSpelling): unknown[][] {
+function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataType | undefined, name: NameFormat): unknown[][] {
   const lists: unknown[][] = Array.from({ length: rows }, () => []);
   const row = type?.kind.case === "list" ? type.kind.value.element : undefined;
   const types = new Map(row?.kind.case === "struct" ? row.kind.value.fields.map((field) => [field.name, field.dtype]) : []);

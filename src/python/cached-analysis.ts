@@ -9,12 +9,13 @@
  * code. A graph that a client sent over the wire is never cached.
  */
 
-import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import type { ResultCache } from "../disk/result-cache.ts";
 import { isError } from "../domain/finding.ts";
+import { fileStamp } from "./file-stamp.ts";
 import { sourceFingerprint } from "./source-fingerprint.ts" with { type: "macro" };
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
@@ -28,12 +29,12 @@ export interface ImportEffects {
 }
 
 /** A file or folder that an import read, and its state, which differs after a change. */
-type Witness = readonly [path: string, state: string];
+type FileState = readonly [path: string, state: string];
 
-interface Kept {
+interface CacheHeader {
   /** Epoch milliseconds. */
-  readonly keptAt: number;
-  readonly witnesses: readonly Witness[];
+  readonly storedAt: number;
+  readonly fileStates: readonly FileState[];
 }
 
 const SVC = sourceFingerprint();
@@ -41,14 +42,14 @@ const SVC = sourceFingerprint();
  * Maximum age of a cached analysis: an import may depend on the clock or the network without a
  * visible effect.
  */
-const KEPT_MS = 86_400_000;
+const MAX_AGE_MS = 86_400_000;
 /** Resolution of modification times in file systems, with a margin. */
 const CLOCK_STEP_MS = 50;
 const LENGTH_BYTES = 4;
-const MOST_WITNESSES = 20_000;
+const MAX_FILE_STATES = 20_000;
 
 /** The cache entry of one project's analysis, for the project's state at construction. */
-export class AnalysisQuestion {
+export class CachedAnalysis {
   readonly #startedAt = Date.now();
   /**
    * Hash of all inputs of the graph; undefined when a file cannot be read, which the analysis will
@@ -68,7 +69,7 @@ export class AnalysisQuestion {
   }
 
   /** The cached graph; undefined when there is none for the project's state. */
-  known(cache: ResultCache): Graph | undefined {
+  get(cache: ResultCache): Graph | undefined {
     if (this.#key === undefined) return undefined;
     for (const key of [this.#key, this.#keyHere(this.#key)]) {
       const content = cache.get(key);
@@ -81,30 +82,30 @@ export class AnalysisQuestion {
   /**
    * Caches a graph, unless the next analysis might differ, or the project changed during this one.
    */
-  keep(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
+  put(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
     if (this.#key === undefined || acted !== "" || graph.diagnostics.some(isError)) return;
-    const witnesses = this.#witnesses(read);
-    if (witnesses === undefined || this.#keyNow() !== this.#key) return;
+    const fileStates = this.#fileStates(read);
+    if (fileStates === undefined || this.#keyNow() !== this.#key) return;
     const bytes = toBinary(GraphSchema, graph);
     const isOfThisFolder = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(this.root);
-    const content = packed({ keptAt: Date.now(), witnesses }, bytes);
+    const content = packed({ storedAt: Date.now(), fileStates }, bytes);
     cache.put(isOfThisFolder ? this.#keyHere(this.#key) : this.#key, content);
   }
 
   #graphOf(content: Uint8Array): Graph | undefined {
-    const { kept, bytes } = unpacked(content);
-    const age = Date.now() - kept.keptAt;
-    if (age < 0 || age >= KEPT_MS) return undefined;
-    if (kept.witnesses.some(([path, state]) => stateOf(path, this.root) !== state)) return undefined;
+    const { header, bytes } = unpacked(content);
+    const age = Date.now() - header.storedAt;
+    if (age < 0 || age >= MAX_AGE_MS) return undefined;
+    if (header.fileStates.some(([path, state]) => stateOf(path, this.root) !== state)) return undefined;
     return fromBinary(GraphSchema, bytes);
   }
 
   #keyNow(): string | undefined {
     const { files, environmentName, runtime } = this.options;
     const hash = new Bun.CryptoHasher("sha256");
-    const packages = packageFolders(this.python).map((folder) => [folder, stampOf(folder)]);
+    const packages = packageFolders(this.python).map((folder) => [folder, fileStamp(folder)]);
     const variables = Object.entries(userCodeEnv(this.env)).sort(([a], [b]) => (a < b ? -1 : 1));
-    hash.update(JSON.stringify([SVC, this.python, stampOf(this.python), packages, variables, environmentName, runtime]));
+    hash.update(JSON.stringify([SVC, this.python, fileStamp(this.python), packages, variables, environmentName, runtime]));
     try {
       for (const path of [...files].sort()) {
         const content = readFileSync(join(this.root, path));
@@ -127,10 +128,10 @@ export class AnalysisQuestion {
    * The states of the files that were read; undefined when changes of one cannot be detected, or
    * one may have changed since the import began.
    */
-  #witnesses(read: readonly string[]): readonly Witness[] | undefined {
-    if (read.length > MOST_WITNESSES) return undefined;
+  #fileStates(read: readonly string[]): readonly FileState[] | undefined {
+    if (read.length > MAX_FILE_STATES) return undefined;
     const inKey = new Set(this.options.files);
-    const found: Witness[] = [];
+    const found: FileState[] = [];
     for (const path of read) {
       const inside = insideOf(path, this.root);
       if (inside !== undefined && inKey.has(inside)) continue;
@@ -154,7 +155,7 @@ function stateOf(path: string, root: string): string | undefined {
     if (found === undefined) return "absent";
     if (found.isDirectory()) return sha256(JSON.stringify(readdirSync(full).sort()));
     if (!found.isFile()) return undefined;
-    return isInside ? sha256(readFileSync(full)) : stampOf(full);
+    return isInside ? sha256(readFileSync(full)) : fileStamp(full);
   } catch {
     return undefined;
   }
@@ -168,16 +169,6 @@ function changedSince(path: string, time: number): boolean {
 function insideOf(path: string, root: string): string | undefined {
   const inside = relative(root, path);
   return inside.startsWith("..") || inside.startsWith(sep) || inside === path ? undefined : inside;
-}
-
-/** What changes when a file or folder does; empty when there is none. */
-function stampOf(path: string): string {
-  try {
-    const { dev, ino, size, mtimeMs } = statSync(realpathSync(path));
-    return `${dev}/${ino}/${size}/${mtimeMs}`;
-  } catch {
-    return "";
-  }
 }
 
 /**
@@ -198,14 +189,14 @@ function sha256(content: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(content).digest("hex");
 }
 
-function packed(kept: Kept, bytes: Uint8Array): Uint8Array {
-  const head = Buffer.from(JSON.stringify(kept));
+function packed(header: CacheHeader, bytes: Uint8Array): Uint8Array {
+  const head = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(head.length);
   return Buffer.concat([length, head, bytes]);
 }
 
-function unpacked(content: Uint8Array): { readonly kept: Kept; readonly bytes: Uint8Array } {
+function unpacked(content: Uint8Array): { readonly header: CacheHeader; readonly bytes: Uint8Array } {
   const end = LENGTH_BYTES + new DataView(content.buffer, content.byteOffset).getUint32(0, true);
-  return { kept: JSON.parse(Buffer.from(content.subarray(LENGTH_BYTES, end)).toString()) as Kept, bytes: content.subarray(end) };
+  return { header: JSON.parse(Buffer.from(content.subarray(LENGTH_BYTES, end)).toString()) as CacheHeader, bytes: content.subarray(end) };
 }

@@ -17,7 +17,7 @@ import { quietFlags, SILENT } from "./quiet.ts";
 const REFRESH_LIMIT_MS = 60_000;
 
 /** The dependencies of the internal commands. */
-export interface InnerHost {
+export interface InternalHost {
   readonly io: Pick<Io, "writeOut">;
   readonly surroundings: Surroundings;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface InnerHost {
 }
 
 /** The internal commands by name; each resolves with an exit code. */
-export function innerCommands({ io, surroundings, clock, signal }: InnerHost) {
+export function internalCommands({ io, surroundings, clock, signal }: InternalHost) {
   return {
     /** `__verify FILE SIGNATURE` prints the trusted comment of a signature that is valid. */
     async __verify([file, signature]: readonly string[]): Promise<number> {
