@@ -75,9 +75,9 @@ export function createTokens(deps: TokenDeps): Tokens {
   const credentials = { id: clientId.value, secret: clientSecret.value };
   const secretHash = sha256(`${deps.endpoint.url}\n${credentials.id}\n${credentials.secret}`);
   const path = cacheFile(deps.cacheDir, deps.endpoint.url, credentials.id);
-  let held: Session | undefined;
+  let current: Session | undefined;
 
-  const lives = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
+  const isFresh = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
   const read = (): Session | undefined => {
     const text = readPrivateFile(path, { followLinks: false });
     const cached = text === undefined ? undefined : parseCached(text);
@@ -85,15 +85,15 @@ export function createTokens(deps: TokenDeps): Tokens {
   };
   const exchange = async (): Promise<Session> => {
     deps.verbose(`exchanging the client ID and secret at ${deps.endpoint.url}`);
-    const got = await deps.exchange(credentials.id, credentials.secret);
+    const exchanged = await deps.exchange(credentials.id, credentials.secret);
     const now = deps.clock.now();
-    const life = got.expiresIn * 1000;
+    const lifetimeMs = exchanged.expiresIn * 1000;
     const session: Session = {
-      accessToken: got.accessToken,
-      primaryEnvironment: got.primaryEnvironment,
-      engines: got.engines,
-      expiresAt: now + life,
-      refreshAt: now + life - Math.min(MARGIN_MS, life / 10),
+      accessToken: exchanged.accessToken,
+      primaryEnvironment: exchanged.primaryEnvironment,
+      engines: exchanged.engines,
+      expiresAt: now + lifetimeMs,
+      refreshAt: now + lifetimeMs - Math.min(MARGIN_MS, lifetimeMs / 10),
     };
     const cached: Cached = { ...session, format: FORMAT, secretHash };
     try {
@@ -111,23 +111,23 @@ export function createTokens(deps: TokenDeps): Tokens {
     };
     const canLock = await writable(deps.cacheDir);
     const { withFileLock } = await import("../disk/lock.ts");
-    held = canLock
+    current = canLock
       ? await withFileLock(`${path.slice(0, -5)}.lock`, { what: "the token cache", signal: deps.signal }, fresh)
       : await fresh();
-    return held;
+    return current;
   };
 
   return {
     async get() {
-      if (lives(held)) return held;
+      if (isFresh(current)) return current;
       const found = read();
-      if (lives(found)) {
-        held = found;
+      if (isFresh(found)) {
+        current = found;
         return found;
       }
-      return locked(lives);
+      return locked(isFresh);
     },
-    renew: (refused) => locked((found): found is Session => lives(found) && found.accessToken !== refused.accessToken),
+    renew: (refused) => locked((found): found is Session => isFresh(found) && found.accessToken !== refused.accessToken),
   };
 }
 

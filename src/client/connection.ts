@@ -80,9 +80,9 @@ export function createConnection(host: ClientHost): Connection {
     });
   });
   const session = async (): Promise<Session> => {
-    const got = await (await tokens()).get();
-    redactor.add(got.accessToken);
-    return got;
+    const current = await (await tokens()).get();
+    redactor.add(current.accessToken);
+    return current;
   };
   const scopeHeaders = once(async () => {
     const headers = new Map<string, string>();

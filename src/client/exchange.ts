@@ -44,11 +44,11 @@ export async function exchangeToken(
       const body = await readBody(response, endpoint, { timeoutMs: TIMEOUT_MS }, 1024 * 1024);
       const failure = () => failureOf(response, body, endpoint, deps.proxies, deps.clock.now());
       if (response.status === 400 || response.status === 401) {
-        const said = failure();
+        const refusal = failure();
         if (isJson(response))
           throw new AuthError(`${endpoint.url} rejected the client ID and secret (from ${credentials.from})`, {
             code: "credentials_rejected",
-            details: { reason: deps.redactor.text(said.message) },
+            details: { reason: deps.redactor.text(refusal.message) },
           });
       }
       if (!response.ok && (isJson(response) || response.status >= 500)) throw callError(failure(), endpoint, deps.redactor);

@@ -82,12 +82,12 @@ export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoi
       retryAfterMs: wait ?? (detail?.retryAfter ? durationToMs(detail.retryAfter) : undefined),
     };
   }
-  const said = parsed?.message ?? parsed?.error_description ?? parsed?.error;
+  const text = parsed?.message ?? parsed?.error_description ?? parsed?.error;
   return {
     code: CODE_OF_STATUS[response.status] ?? "unknown",
     message:
-      typeof said === "string"
-        ? said
+      typeof text === "string"
+        ? text
         : `HTTP status ${response.status}${describeBody(response, body)}${throughProxy(proxies, endpoint.url)}`,
     retryAfterMs: wait,
   };
@@ -128,8 +128,8 @@ export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Re
 }
 
 /** The error for credentials that are refused even with a new token. */
-export function refusedCredentials(endpoint: Endpoint, from: string, said: string): AuthError {
-  return new AuthError(`${endpoint.url} did not accept the credentials (from ${from})${said ? `: ${said}` : ""}`, {
+export function refusedCredentials(endpoint: Endpoint, from: string, reason: string): AuthError {
+  return new AuthError(`${endpoint.url} did not accept the credentials (from ${from})${reason ? `: ${reason}` : ""}`, {
     hint: "Run `svc login`.",
   });
 }

@@ -113,7 +113,12 @@ export function createWireFetch(
     } catch (error) {
       const fault = await tlsFault(error, request.url, host, proxy);
       if (fault)
-        throw new NetworkError(`${describeEndpoint(endpoint, proxy)} ${fault.said}`, fault.hint ?? checkAddress(endpoint), false, error);
+        throw new NetworkError(
+          `${describeEndpoint(endpoint, proxy)} ${fault.description}`,
+          fault.hint ?? checkAddress(endpoint),
+          false,
+          error,
+        );
       throw networkFailure(error, endpoint, request, { timeout, interrupted: host.signal, proxy });
     }
   };

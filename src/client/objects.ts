@@ -96,12 +96,12 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
   const response = await plainFetch(connection.fetch, endpoint, request);
   const body = await readBody(response, endpoint, request, 1024 * 1024);
   try {
-    const said: unknown = JSON.parse(new TextDecoder().decode(body));
-    if (response.ok && said !== null && typeof said === "object" && "status" in said) {
+    const report: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (response.ok && report !== null && typeof report === "object" && "status" in report) {
       return {
-        status: String(said.status),
-        version: "version" in said ? String(said.version) : "",
-        pid: "pid" in said && typeof said.pid === "number" ? said.pid : undefined,
+        status: String(report.status),
+        version: "version" in report ? String(report.version) : "",
+        pid: "pid" in report && typeof report.pid === "number" ? report.pid : undefined,
         time: Date.parse(response.headers.get("date") ?? "") || undefined,
       };
     }
@@ -114,12 +114,16 @@ export async function checkCredentials(connection: Connection, clientId: string,
   const settings = await connection.host.settings();
   const endpoint = await endpointOf(connection, server);
   const from = settings.clientSecret.value === clientSecret ? describeSource(settings.clientSecret.source) : "the login";
-  const got = await exchangeToken({ ...connection, clock: connection.host.clock }, endpoint, { id: clientId, secret: clientSecret, from });
-  const expiresAt = connection.host.clock.now() + got.expiresIn * 1000;
+  const exchanged = await exchangeToken({ ...connection, clock: connection.host.clock }, endpoint, {
+    id: clientId,
+    secret: clientSecret,
+    from,
+  });
+  const expiresAt = connection.host.clock.now() + exchanged.expiresIn * 1000;
   return {
-    accessToken: got.accessToken,
-    primaryEnvironment: got.primaryEnvironment,
-    engines: got.engines,
+    accessToken: exchanged.accessToken,
+    primaryEnvironment: exchanged.primaryEnvironment,
+    engines: exchanged.engines,
     expiresAt,
     refreshAt: expiresAt,
   };
@@ -141,8 +145,8 @@ async function objectEndpoint(connection: Connection, url: string): Promise<Endp
 function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
   const failure = failureOf(response, body, endpoint, connection.proxies, connection.host.clock.now());
   if (failure.code === "unavailable") return callError(failure, endpoint, connection.redactor);
-  const said = connection.redactor.text(failure.message);
-  return new CallError(failure, `${endpoint.url} refused the ${what}: ${said}`, {
+  const reason = connection.redactor.text(failure.message);
+  return new CallError(failure, `${endpoint.url} refused the ${what}: ${reason}`, {
     code: `${what}_refused`,
     ...(failure.code === "out_of_space" ? {} : { hint: "The signed address may have ended; run the command again." }),
   });

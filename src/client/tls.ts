@@ -27,7 +27,7 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
 /** A failure of TLS. */
 export interface TlsFault {
   /** The words after the server's name in a sentence. */
-  readonly said: string;
+  readonly description: string;
   /** The next step; undefined when the default, checking the address, fits. */
   readonly hint: string | undefined;
 }
@@ -39,7 +39,7 @@ export interface TlsFault {
 export function certificateFault(code: string, extraAuthorities: string | undefined): TlsFault | undefined {
   const why = CERTIFICATE_FAULTS[code] ?? (/CERT|SELF_SIGNED|ISSUER/.test(code) ? code.toLowerCase().replaceAll("_", " ") : undefined);
   if (why === undefined) return undefined;
-  return { said: `has a certificate that is not accepted: ${why}`, hint: nextStep(code, extraAuthorities) };
+  return { description: `has a certificate that is not accepted: ${why}`, hint: nextStep(code, extraAuthorities) };
 }
 
 function nextStep(code: string, extraAuthorities: string | undefined): string | undefined {
@@ -81,31 +81,31 @@ export async function handshakeFault(url: string, signal: AbortSignal): Promise<
     const stop = () => socket.destroy();
     const timer = setTimeout(stop, DIAGNOSIS_TIMEOUT_MS);
     signal.addEventListener("abort", stop, { once: true });
-    let said = "";
+    let reason = "";
     socket.on("error", (error: Error & { code?: string }) => {
-      said = error.code ?? error.message;
+      reason = error.code ?? error.message;
     });
     socket.on("close", () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-      resolve(said);
+      resolve(reason);
     });
   });
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE)/.test(reason)) {
     const certain = reason.includes("CERTIFICATE_REQUIRED");
     return {
-      said: certain
+      description: certain
         ? "wants a client certificate, which svc does not have"
         : "refused the TLS handshake, as one that wants a client certificate does",
       hint: "svc shows no client certificate; let the server, or what stands in front of it, take connections without one.",
     };
   }
   if (/WRONG_VERSION_NUMBER|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(reason)) {
-    return { said: "does not speak TLS", hint: "Write http:// in front of the address if the server has no certificate." };
+    return { description: "does not speak TLS", hint: "Write http:// in front of the address if the server has no certificate." };
   }
   const why = reason
     .replace(/^ERR_SSL_(TLSV1_ALERT_|SSLV3_ALERT_)?/, "")
     .toLowerCase()
     .replaceAll("_", " ");
-  return { said: `did not come to terms about TLS${why ? `: ${why}` : ""}`, hint: undefined };
+  return { description: `did not come to terms about TLS${why ? `: ${why}` : ""}`, hint: undefined };
 }

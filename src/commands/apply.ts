@@ -111,8 +111,8 @@ function asText(event: ApplyEvent, style: Style): string {
     default: {
       const { id, status, url } = event.deployment;
       const state = statusName(status);
-      const said = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
-      return `\nDeployment ${escapeControls(id)} is ${said}.\n${escapeControls(url)}`;
+      const stateText = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
+      return `\nDeployment ${escapeControls(id)} is ${stateText}.\n${escapeControls(url)}`;
     }
   }
 }

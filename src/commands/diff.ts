@@ -90,9 +90,9 @@ async function compare(context: Context, folder: string, left: Side, right: Side
   const tool = machine.which("diff");
   if (tool === undefined) return compareByLines(context, folder, left, right);
   const argv = [tool, "-r", "-N", ...(unified ? ["-u"] : []), left.id, right.id];
-  const said = await machine.run(argv, { cwd: folder });
-  if (said.exitCode > 1) throw new CliError(`${tool} failed: ${said.stderr.trim()}`, { code: "diff_failed" });
-  return said.stdout.trimEnd();
+  const result = await machine.run(argv, { cwd: folder });
+  if (result.exitCode > 1) throw new CliError(`${tool} failed: ${result.stderr.trim()}`, { code: "diff_failed" });
+  return result.stdout.trimEnd();
 }
 
 async function compareByLines({ machine }: Context, folder: string, left: Side, right: Side): Promise<string> {

@@ -25,12 +25,12 @@ export async function currentBranch(host: Pick<Context, "flags" | "machine">): P
 
 async function gitBranch(machine: Context["machine"], dir: string): Promise<string> {
   const hint = "Name the branch: --branch=<name>.";
-  const said = await machine.run(["git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD"]).catch((error) => {
+  const result = await machine.run(["git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD"]).catch((error) => {
     throw new CliError("--branch without a name needs git, which cannot be started", { code: "no_git", hint, cause: error });
   });
-  if (said.exitCode === 0 && said.stdout.trim()) return said.stdout.trim();
+  if (result.exitCode === 0 && result.stdout.trim()) return result.stdout.trim();
   throw new CliError(
-    /not a git repository/i.test(said.stderr)
+    /not a git repository/i.test(result.stderr)
       ? `--branch without a name takes the current git branch, but ${dir} is in no git work tree`
       : "--branch without a name takes the current git branch, but no branch is checked out",
     { code: "no_git_branch", hint },

@@ -88,11 +88,11 @@ export function systemDeps() {
      */
     async serverNames(thing: ServerNoun, given: Readonly<Record<string, string>>): Promise<readonly ServerName[]> {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(COMPLETION_LIMIT_MS)]);
-      const { promise: late, resolve } = Promise.withResolvers<readonly ServerName[]>();
+      const { promise: timedOut, resolve } = Promise.withResolvers<readonly ServerName[]>();
       limit.addEventListener("abort", () => resolve([]), { once: true });
       const { serverNames } = await import("../client/server-names.ts");
       const context = await contextOf({ ...quietFlags(given.dir ?? cwd), ...given }, limit, SILENT);
-      return Promise.race([serverNames(context, thing), late]);
+      return Promise.race([serverNames(context, thing), timedOut]);
     },
     /** The reminder of a newer version after a command, for people only. */
     async afterwards(): Promise<void> {

@@ -115,8 +115,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     const bundle = await project.bundle(environment.name);
     const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
     const { length } = bundle.bytes;
-    const tell = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
-    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, tell);
+    const onSent = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
+    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, onSent);
     return (await service.createDeployment({ ...request, uploadId: upload.uploadId })).deployment;
   });
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });

@@ -27,8 +27,8 @@ export async function findProvenance(
 async function gitRemote({ machine }: Context, root: string): Promise<string | undefined> {
   if (machine.which("git") === undefined) return undefined;
   const git = async (...args: string[]) => {
-    const said = await machine.run(["git", "-C", root, ...args]).catch(() => undefined);
-    return said?.exitCode === 0 ? said.stdout.trim() : "";
+    const result = await machine.run(["git", "-C", root, ...args]).catch(() => undefined);
+    return result?.exitCode === 0 ? result.stdout.trim() : "";
   };
   const remotes = (await git("remote")).split("\n").filter((name) => name !== "");
   const remote = remotes.includes("origin") ? "origin" : remotes[0];

@@ -115,11 +115,12 @@ export async function validateProject(context: Context, options: ValidateOptions
     hasErrors,
   );
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
-  const here = mergeFindings(project.diagnostics, diagnostics);
+  const localFindings = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
-  if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, serverFailure: server?.failure };
+  const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "" };
+  if (!server || !graph || localFindings.some(isError) || server.failure !== undefined)
+    return { ...localResult, serverFailure: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
       "Validating against the deployment",
@@ -130,10 +131,10 @@ export async function validateProject(context: Context, options: ValidateOptions
       hasErrors,
     ),
   );
-  if (!answer) return { ...alone, serverFailure: failure };
+  if (!answer) return { ...localResult, serverFailure: failure };
   return {
     ...base,
-    diagnostics: mergeFindings(here, answer.diagnostics),
+    diagnostics: mergeFindings(localFindings, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
     liveProject: answer.liveProjectName,

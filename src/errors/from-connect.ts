@@ -33,20 +33,20 @@ export function isConnectError(error: unknown): error is ConnectError {
 /** The error for the user. `tried` names the address that was called. */
 export function fromConnect(error: ConnectError, tried = "the API server"): CliError {
   const detail = error.findDetails(ErrorDetailSchema)[0];
-  const said = detail?.message || error.rawMessage;
+  const reason = detail?.message || error.rawMessage;
   const code = CODES[error.code] ?? "unknown";
   const unreachable = networkFailure(error.cause);
   if (code === "unavailable" || unreachable) {
-    return new CliError(`cannot reach ${tried}: ${unreachable ?? said}`, {
+    return new CliError(`cannot reach ${tried}: ${unreachable ?? reason}`, {
       code: "unavailable",
       hint: detail?.hint || "Start a server with `svc server start`, or name another one with --api-host.",
       cause: error,
     });
   }
   if (code === "unauthenticated") {
-    return new AuthError(`${tried} did not accept the credentials${said ? `: ${said}` : ""}`, { cause: error });
+    return new AuthError(`${tried} did not accept the credentials${reason ? `: ${reason}` : ""}`, { cause: error });
   }
-  return new CliError(said || code.replaceAll("_", " "), {
+  return new CliError(reason || code.replaceAll("_", " "), {
     code: detail && detail.code !== ErrorCode.UNSPECIFIED ? ErrorCode[detail.code].toLowerCase() : code,
     hint: detail?.hint || undefined,
     details: detail ? { feature: detail.feature || undefined, resolver: detail.resolver || undefined } : undefined,

@@ -18,9 +18,9 @@ export function fromFetch(error: Error): CliError | undefined {
   const { request, status, data } = error as Error & HttpFailure;
   const tried = typeof request === "string" ? request : request instanceof Request ? request.url : "the server";
   if (error.name === "FetchError" && status !== undefined) {
-    const said = messageOf(data);
-    if (status === 401) return new AuthError(`${tried} did not accept the credentials${said && `: ${said}`}`, { cause: error });
-    return new CliError(`${tried} answered with HTTP status ${status}${said && `: ${said}`}`, { code: `http_${status}`, cause: error });
+    const reason = messageOf(data);
+    if (status === 401) return new AuthError(`${tried} did not accept the credentials${reason && `: ${reason}`}`, { cause: error });
+    return new CliError(`${tried} answered with HTTP status ${status}${reason && `: ${reason}`}`, { code: `http_${status}`, cause: error });
   }
   const unreachable = networkFailure(error);
   if (!unreachable) return undefined;

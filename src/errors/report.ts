@@ -31,8 +31,8 @@ export async function toCliError(error: unknown): Promise<CliError> {
     const network = fromFetch(error);
     if (network) return network;
   }
-  const said = error instanceof Error ? error.message || error.name : String(error);
-  return new CliError(`this is a fault in svc: ${said}`, {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return new CliError(`this is a fault in svc: ${message}`, {
     code: "internal",
     hint: "Run the command again with -vv to see where it happened, and report that.",
     cause: error,

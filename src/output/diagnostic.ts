@@ -36,8 +36,8 @@ const TAB = "    ";
 export function formatDiagnostic(diagnostic: Diagnostic, source: SourceText, style: typeof PLAIN = PLAIN): string {
   const isWarning = diagnostic.severity === WARNING;
   const colour = isWarning ? style.yellow : style.red;
-  const [said = "", ...more] = diagnostic.message.split("\n");
-  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(said)}`)}`;
+  const [first = "", ...more] = diagnostic.message.split("\n");
+  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(first)}`)}`;
   const lines = [head, ...more.map((line) => `  ${visible(line.trimEnd())}`)];
   if (diagnostic.span) lines.push(...location(diagnostic.span, diagnostic.label, source, style, colour));
   for (const { span, message } of diagnostic.related) {

@@ -56,10 +56,10 @@ export async function writeDelta(older: string, file: string, patch: string, lev
   if (!tool) throw new PackagingError("patches from older releases are made by the zstd tool, which is not installed");
   const argv = ["-q", "-f", `-${Math.min(DELTA_LEVEL, level)}`, "--single-thread", "--long=27", "--check", "--patch-from", older, file];
   const child = Bun.spawn([tool, ...argv, "-o", `${patch}.new`], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
-  const [said, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
   if (code !== 0) {
     await rm(`${patch}.new`, { force: true });
-    throw new PackagingError(`zstd cannot make ${patch}: ${said.trim()}`);
+    throw new PackagingError(`zstd cannot make ${patch}: ${stderr.trim()}`);
   }
   await chmod(`${patch}.new`, 0o644);
   await rename(`${patch}.new`, patch);

@@ -111,8 +111,8 @@ function unfinished(result: RunResult, root: string, timeoutMs: number): Graph {
   if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${position}`;
   else if (result.signal) what = `importing the project was killed by ${result.signal}${position}`;
   else what = `importing the project ended the interpreter with exit code ${result.exitCode}`;
-  const said = lastOutput(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
-  const message = [said.length > 0 ? `${what}. Its last lines:` : what, ...said].join("\n");
+  const output = lastOutput(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
+  const message = [output.length > 0 ? `${what}. Its last lines:` : what, ...output].join("\n");
   return create(GraphSchema, { diagnostics: [finding103(message, frame)] });
 }
 

@@ -30,8 +30,8 @@ export function crashedAt(stderr: string, root: string): ProjectFrame | undefine
 export function lastOutput(stderr: string, count: number): string[] {
   const dump = stderr.search(/^(Fatal Python error: |Current thread 0x|Thread 0x)/m);
   const fatal = /^Fatal Python error: .*$/m.exec(stderr)?.[0];
-  const said = (dump < 0 ? stderr : stderr.slice(0, dump)).trimEnd();
-  const lines = said === "" ? [] : said.split("\n");
+  const output = (dump < 0 ? stderr : stderr.slice(0, dump)).trimEnd();
+  const lines = output === "" ? [] : output.split("\n");
   if (fatal) lines.push(fatal);
   return lines.slice(-count).map((line) => line.slice(0, 500));
 }

@@ -1,7 +1,7 @@
 /** The progress of installers in a few words, from the lines of their logs. */
 
 /** Patterns for informative lines of pip and uv, and the text shown for each. */
-const LOG_PATTERNS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
+const LOG_PATTERNS: readonly (readonly [line: RegExp, format: (...groups: string[]) => string])[] = [
   [/^Collecting ([\w.-]+)(?:\[[^\]]*\])?==([^\s,;]+)/, (name, version) => `installing ${name} ${version}`],
   [/^Collecting ([\w.-]+)/, (name) => `installing ${name}`],
   [
@@ -20,9 +20,9 @@ const LOG_PATTERNS: readonly (readonly [line: RegExp, saying: (...groups: string
 
 /** The text shown for a line of pip's or uv's log; undefined for an uninformative line. */
 export function installProgress(line: string): string | undefined {
-  for (const [pattern, saying] of LOG_PATTERNS) {
+  for (const [pattern, format] of LOG_PATTERNS) {
     const found = pattern.exec(line.trim());
-    if (found) return saying(...found.slice(1));
+    if (found) return format(...found.slice(1));
   }
   return undefined;
 }

@@ -45,7 +45,7 @@ export async function searchInterpreter(runtime: string | undefined, context: Se
   if (!uv) searched.push("uv: not installed");
   for (const minor of minors) {
     if (minor === undefined) return { found: undefined, searched: [`'${runtime}' is not one of ${RUNTIME_NAMES}`] };
-    for await (const candidate of candidatesOf(minor, uv, context, (said) => note(searched, said))) {
+    for await (const candidate of candidatesOf(minor, uv, context, (text) => note(searched, text))) {
       const key = candidate.argv.join("\0");
       const probing = probed.get(key) ?? probe(candidate.argv, context);
       probed.set(key, probing);
@@ -58,15 +58,15 @@ export async function searchInterpreter(runtime: string | undefined, context: Se
   return { found: undefined, searched };
 }
 
-function note(searched: string[], said: string): void {
-  if (!searched.includes(said)) searched.push(said);
+function note(searched: string[], text: string): void {
+  if (!searched.includes(text)) searched.push(text);
 }
 
 async function* candidatesOf(
   minor: number,
   uv: string | undefined,
   context: SearchContext,
-  say: (said: string) => void,
+  say: (text: string) => void,
 ): AsyncGenerator<Candidate> {
   const name = `python3.${minor}`;
   if (uv) {
@@ -90,7 +90,7 @@ async function* candidatesOf(
   }
 }
 
-function* pyenvCandidates(minor: number, context: SearchContext, say: (said: string) => void): Generator<Candidate> {
+function* pyenvCandidates(minor: number, context: SearchContext, say: (text: string) => void): Generator<Candidate> {
   const versions = join(pyenvRoot(context), "versions");
   if (!existsSync(versions)) return say("pyenv: not installed");
   const patches = namesIn(versions)
@@ -168,11 +168,11 @@ function whichAll(name: string, context: SearchContext): string[] {
 export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, context: SearchContext): Diagnostic {
   const minor = runtime === undefined ? undefined : runtimeMinor(runtime);
   const wanted = minor === undefined ? "no Python 3.10 to 3.13" : `no Python 3.${minor}`;
-  const said =
+  const problem =
     runtime !== undefined && minor === undefined
       ? NO_INTERPRETER.notSupported({ runtime, runtimes: RUNTIME_NAMES })
       : NO_INTERPRETER.notFound({ wanted, searched: search.searched.join("; "), command: installCommand(minor ?? 12, context) });
-  return finding(said, undefined);
+  return finding(problem, undefined);
 }
 
 /** The shortest command that installs that minor version of Python here. */

@@ -119,10 +119,10 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
 
 /** Waits for some work, but no longer than `ms`. Rejects when the work does. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, ms);
   try {
-    await Promise.race([work, late.promise]);
+    await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -127,8 +127,8 @@ function installFailure(
 ): ToolchainError {
   const how = result.timedOut ? "took too long" : result.signal ? `was killed by ${result.signal}` : `exited with ${result.exitCode}`;
   const log = lines.join("\n");
-  const said = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
-  const shown = lastLines(inProject(said, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
+  const output = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
+  const shown = lastLines(inProject(output, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
   const message = [`${what} ${how}`, ...shown].join("\n");
   return new ToolchainError(
     message,
@@ -141,8 +141,8 @@ function installFailure(
  * An installer's output in which lines of the copied requirements are replaced by those of the
  * project's files.
  */
-function inProject(said: string, copy: string, { locations }: Requirements): string {
-  return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
+function inProject(output: string, copy: string, { locations }: Requirements): string {
+  return output.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
     const location = locations[Number(from ?? of) - 1];
     return location ? `${location.file ?? COPIED}, line ${location.line}` : whole;
   });
@@ -153,10 +153,10 @@ function inProject(said: string, copy: string, { locations }: Requirements): str
  * they contain. Undefined when they name none.
  */
 function failedRequirement(log: readonly string[], { lines, locations }: Requirements): RequirementLocation | undefined {
-  for (const said of log.filter((line) => /error|because/i.test(line))) {
-    const counted = /\(from line (\d+) of /.exec(said)?.[1];
-    const repeated = lines.findIndex((line) => said.includes(line));
-    const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(said));
+  for (const error of log.filter((line) => /error|because/i.test(line))) {
+    const counted = /\(from line (\d+) of /.exec(error)?.[1];
+    const repeated = lines.findIndex((line) => error.includes(line));
+    const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(error));
     const found = locations[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
     if (found) return found;
   }

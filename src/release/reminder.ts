@@ -27,18 +27,18 @@ export async function showReminder(host: ReminderHost): Promise<void> {
   const { surroundings, now } = host;
   const check = readUpdateCheck(surroundings);
   const older = (then: number) => now - then >= DAY_MS || then > now;
-  const tell = check.latest !== "" && older(check.toldAt) && Bun.semver.order(check.latest, buildInfo.version) > 0;
-  const look = older(check.checkedAt);
-  if (!tell && !look) return;
+  const isReminderDue = check.latest !== "" && older(check.toldAt) && Bun.semver.order(check.latest, buildInfo.version) > 0;
+  const isCheckDue = older(check.checkedAt);
+  if (!isReminderDue && !isCheckDue) return;
   const { allowsUpdateCheck } = await import("../config/file.ts");
   if (!(await allowsUpdateCheck(host.flags, surroundings))) return;
-  writeUpdateCheck(surroundings, { ...check, toldAt: tell ? now : check.toldAt, checkedAt: look ? now : check.checkedAt });
-  if (tell) {
+  writeUpdateCheck(surroundings, { ...check, toldAt: isReminderDue ? now : check.toldAt, checkedAt: isCheckDue ? now : check.checkedAt });
+  if (isReminderDue) {
     const { managerOf } = await import("./managed-install.ts");
     const advice = managerOf(surroundings.execPath)?.advice;
     host.writeErr(advice ? `svc ${check.latest} is available. ${advice}\n` : `svc ${check.latest} is available: run \`svc update\`\n`);
   }
-  if (look) await startRefresh(host);
+  if (isCheckDue) await startRefresh(host);
 }
 
 /** Suppresses the reminder for a day: the user has just dealt with versions. */

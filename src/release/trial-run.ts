@@ -25,14 +25,14 @@ export async function tryBuild(
   signal: AbortSignal,
 ): Promise<BuildFacts> {
   signal.throwIfAborted();
-  const said = await run(path, env, signal);
+  const result = await run(path, env, signal);
   signal.throwIfAborted();
-  const facts = said.exitCode === 0 ? factsOf(said.stdout) : undefined;
+  const facts = result.exitCode === 0 ? factsOf(result.stdout) : undefined;
   if (facts?.version === version) return facts;
-  const why = facts ? `it says that it is ${facts.version}` : said.stderr.trim().split("\n")[0] || `exit code ${said.exitCode}`;
+  const why = facts ? `it says that it is ${facts.version}` : result.stderr.trim().split("\n")[0] || `exit code ${result.exitCode}`;
   throw new ReleaseError(`svc ${version} does not run here: ${why}`, "release_does_not_run", {
     hint: "The svc that was current still is.",
-    details: { stderr: said.stderr.slice(0, 2000) },
+    details: { stderr: result.stderr.slice(0, 2000) },
   });
 }
 

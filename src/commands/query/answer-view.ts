@@ -155,15 +155,15 @@ export function failureLines(response: QueryResponse, style: FailureStyle): stri
   ];
   const seen = new Map<string, Set<string>>();
   for (const { error, field } of all) {
-    const said = failureText(error, style);
-    const fields = seen.get(said) ?? new Set<string>();
+    const failure = failureText(error, style);
+    const fields = seen.get(failure) ?? new Set<string>();
     const feature = field || error.feature;
     if (feature) fields.add(escapeControls(readableName(feature)));
-    seen.set(said, fields);
+    seen.set(failure, fields);
   }
-  return [...seen].map(([said, fields]) => {
+  return [...seen].map(([failure, fields]) => {
     const names = [...fields].join(", ");
-    return names === "" || said.startsWith(`${names}: `) ? said : `${names}: ${said}`;
+    return names === "" || failure.startsWith(`${names}: `) ? failure : `${names}: ${failure}`;
   });
 }
 
@@ -182,9 +182,9 @@ export function failureText(error: ErrorDetail, { stacks }: FailureStyle): strin
     message.includes(position) ? "" : position,
   ];
   const shown = facts.filter((fact) => fact !== "").join(", ");
-  const said = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");
+  const head = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");
   const stack = stacks ? (exception?.stacktrace.trimEnd() ?? "") : "";
-  return visibleLines(stack === "" ? said : `${said}\n${stack}`).replaceAll("\n", "\n  ");
+  return visibleLines(stack === "" ? head : `${head}\n${stack}`).replaceAll("\n", "\n  ");
 }
 
 /** The line with the address of the run's page; empty when the run was not kept. */

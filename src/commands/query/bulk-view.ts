@@ -118,8 +118,9 @@ export function bulkFailureLines({ errors }: QueryBulkResponse, style: FailureSt
   const rowsOf = new Map<string, number[]>();
   for (const { error, row } of errors) {
     if (!error) continue;
-    const said = failureText(error, style);
-    const text = error.feature && !said.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${said}` : said;
+    const failure = failureText(error, style);
+    const text =
+      error.feature && !failure.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${failure}` : failure;
     const rows = rowsOf.get(text) ?? [];
     rows.push(row);
     rowsOf.set(text, rows);

@@ -105,8 +105,13 @@ function checkOnce(flag: string, pairs: readonly (readonly [string, string])[]):
 
 function checkBenchmarkFlags(flags: QueryFlags): void {
   const { benchmark, benchmarkOutput, duration, qps, statsdHost, statsdPort, warmupDuration } = flags;
-  const alone = { "--qps": qps, "--duration": duration, "--warmup-duration": warmupDuration, "--benchmark-output": benchmarkOutput };
-  for (const [name, value] of Object.entries(alone)) {
+  const benchmarkFlags = {
+    "--qps": qps,
+    "--duration": duration,
+    "--warmup-duration": warmupDuration,
+    "--benchmark-output": benchmarkOutput,
+  };
+  for (const [name, value] of Object.entries(benchmarkFlags)) {
     if (value !== undefined && !benchmark) throw new UsageError(`${name} needs --benchmark`);
   }
   for (const [name, given] of Object.entries({

@@ -25,12 +25,12 @@ export default defineCommand({
     if (!(await isHeld(folder))) return nothing;
     const note = await readLocalServer(folder);
     if (!note) return { ...nothing, status: "not_answering" };
-    const said = await context.http.ping(note.url).catch(() => undefined);
+    const health = await context.http.ping(note.url).catch(() => undefined);
     return {
-      status: said?.status === "ok" ? "running" : "not_answering",
+      status: health?.status === "ok" ? "running" : "not_answering",
       url: note.url,
       pid: note.pid,
-      version: said?.version ?? note.version,
+      version: health?.version ?? note.version,
       started_at: note.startedAt || null,
       data_dir: folder,
     };
