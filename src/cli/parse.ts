@@ -10,7 +10,7 @@ import type { ArgSpecs, FlagSpecs } from "./command.ts";
 import type { Flag } from "./flag.ts";
 import { globalFlags } from "./globals.ts";
 import { flagName, isFlagWord, normalizeFlag } from "./name.ts";
-import { absolutePath, quoted, readArgument, readValue, type ValueContext, wanted } from "./value.ts";
+import { absolutePath, expectedText, quoted, readArgument, readValue, type ValueContext } from "./value.ts";
 
 /** A flag in a table of flags. `global` names the global flag that the same value also sets. */
 interface Entry {
@@ -166,7 +166,7 @@ function scan(words: readonly string[], table: FlagTable, path: string): Scanned
 
 function missingValue(typed: string, flag: Flag<unknown>, next: string | undefined): UsageError {
   const hint = next?.startsWith("-") && next !== "--" ? `To give a value that starts with a dash, write ${typed}=${next}.` : undefined;
-  return new UsageError(`${typed} needs a value: ${wanted(flag)}`, { hint });
+  return new UsageError(`${typed} needs a value: ${expectedText(flag)}`, { hint });
 }
 
 /** The error for a flag that a command does not have. */

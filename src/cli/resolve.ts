@@ -23,7 +23,7 @@ export interface Resolved {
 }
 
 /** The plural of a singular group name, or the singular of a plural one: both are accepted. */
-function otherNumber(name: string): string[] {
+function singularOrPlural(name: string): string[] {
   if (name.endsWith("ies")) return [`${name.slice(0, -3)}y`];
   if (/(s|x|z|ch|sh)es$/.test(name)) return [name.slice(0, -2), name.slice(0, -1)];
   if (name.endsWith("s")) return [name.slice(0, -1)];
@@ -41,7 +41,7 @@ export function findEntry(entries: Tree, word: string): { name: string; entry: T
   if (Object.hasOwn(entries, word)) return { name: word, entry: entries[word] as TreeEntry };
   for (const [name, entry] of Object.entries(entries)) if (entry.aliases?.includes(word)) return { name, entry };
   for (const [name, entry] of Object.entries(entries)) {
-    if (isGroup(entry) && otherNumber(name).includes(word)) return { name, entry };
+    if (isGroup(entry) && singularOrPlural(name).includes(word)) return { name, entry };
   }
   return undefined;
 }

@@ -29,7 +29,7 @@ export interface Deps {
    * Commands for programs rather than people, by name, in no help. They get the words after the
    * name unparsed and resolve with an exit code.
    */
-  readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
+  readonly internalCommands?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
   /** Names that the server knows, for completion; absent means none. */
   readonly serverNames?: NamesOf;
   /** Rejects with an error that no code handled. */
@@ -87,8 +87,8 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
     await deps.io.writeOut(await complete(deps.tree, argv.slice(1), { serverNames: deps.serverNames, extensions }));
     return exitCodes.ok;
   }
-  const inner = argv[0]?.startsWith("__") ? deps.inner?.[argv[0]] : undefined;
-  if (inner) return inner(argv.slice(1));
+  const internal = argv[0]?.startsWith("__") ? deps.internalCommands?.[argv[0]] : undefined;
+  if (internal) return internal(argv.slice(1));
   const [word, ...words] = argv;
   if (mayNameExtension(deps.tree, word)) {
     const { runExtension } = await import("./extension.ts");

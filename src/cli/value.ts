@@ -23,7 +23,7 @@ export interface ValueContext {
 const QUANTITY = /^\d+(\.\d+)?([numkMGTPE]|[KMGTPE]i|e[+-]?\d+)?$/;
 
 /** What a flag expects, in words for messages: "a whole number". */
-export function wanted(flag: Pick<Flag<unknown>, "type" | "values" | "requireZone">): string {
+export function expectedText(flag: Pick<Flag<unknown>, "type" | "values" | "requireZone">): string {
   switch (flag.type) {
     case "bool":
       return "true or false";
@@ -61,7 +61,7 @@ export function readValue(name: string, flag: Flag<unknown>, given: string, cont
   const value = convert(flag, given, context);
   if (value !== undefined) return value;
   const extra = flag.type === "enum" ? didYouMean(given, flag.values ?? []) : flag.type === "json" ? jsonProblem(given) : "";
-  throw new UsageError(`${name} wants ${wanted(flag)}, got ${quoted(given)}${extra && `; ${extra}`}`);
+  throw new UsageError(`${name} wants ${expectedText(flag)}, got ${quoted(given)}${extra && `; ${extra}`}`);
 }
 
 /** Checks an argument against its allowed words. Throws UsageError. */

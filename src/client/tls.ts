@@ -81,14 +81,14 @@ export async function handshakeFault(url: string, signal: AbortSignal): Promise<
     const stop = () => socket.destroy();
     const timer = setTimeout(stop, DIAGNOSIS_TIMEOUT_MS);
     signal.addEventListener("abort", stop, { once: true });
-    let reason = "";
+    let code = "";
     socket.on("error", (error: Error & { code?: string }) => {
-      reason = error.code ?? error.message;
+      code = error.code ?? error.message;
     });
     socket.on("close", () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-      resolve(reason);
+      resolve(code);
     });
   });
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE)/.test(reason)) {

@@ -41,7 +41,7 @@ export default defineCommand({
   },
   async run(context, { format }): Promise<Shown> {
     const settings = await context.settings();
-    const learned = await learn(context);
+    const learned = await fetchServerFacts(context);
     const environment = settings.environment.value === undefined ? service(learned.environment) : settings.environment;
     return {
       format: format ?? (context.flags.json ? "json" : "table"),
@@ -100,7 +100,7 @@ const VARIABLES = [
   ["SVC_API_SERVER", "api_server"],
 ] as const;
 
-interface Learned {
+interface ServerFacts {
   readonly environment: string | undefined;
   readonly environmentName: string | undefined;
   readonly engines: Readonly<Record<string, string>>;
@@ -111,8 +111,8 @@ interface Learned {
  * The facts that only the server knows; empty, with a warning, when there are no credentials or the
  * server does not answer.
  */
-async function learn({ api, http, progress, settings }: Context): Promise<Learned> {
-  const nothing: Learned = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
+async function fetchServerFacts({ api, http, progress, settings }: Context): Promise<ServerFacts> {
+  const nothing: ServerFacts = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
   const { accessToken, clientId, clientSecret } = await settings();
   if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) return nothing;
   try {

@@ -43,7 +43,7 @@ function isProgram(path: string): boolean {
  * The hint when an executable file cannot be started: the interpreter that its first line names is
  * missing, or it names none.
  */
-const NAME_THE_INTERPRETER = "Its first line must name the program that runs it, such as #!/bin/sh.";
+const INTERPRETER_HINT = "Its first line must name the program that runs it, such as #!/bin/sh.";
 
 /**
  * Replaces this process with another program, which gets the arguments, the streams, the
@@ -62,7 +62,7 @@ export async function becomeProgram(
     process.removeAllListeners("warning");
     throw process.execve?.(path, [path, ...words], { ...env });
   } catch (error) {
-    const hint = ["ENOEXEC", "ENOENT"].includes(systemCode(error) ?? "") ? NAME_THE_INTERPRETER : undefined;
+    const hint = ["ENOEXEC", "ENOENT"].includes(systemCode(error) ?? "") ? INTERPRETER_HINT : undefined;
     throw new CliError(`cannot start ${path}: ${systemWords(error) ?? error}`, { code: "program_unusable", hint, cause: error });
   }
 }

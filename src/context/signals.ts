@@ -4,7 +4,7 @@ import { InterruptedError } from "../errors/cli-error.ts";
 import { type EndingSignal, exitCodes, signalExitCode } from "../errors/exit-codes.ts";
 
 /** Milliseconds that a command may take to stop before the user is told how to stop it at once. */
-const PATIENCE_MS = 1_500;
+const GRACE_MS = 1_500;
 
 /** The results of `listenForSignals`. */
 export interface Signals {
@@ -30,7 +30,7 @@ export function listenForSignals(say: (text: string) => void): Signals {
         return;
       }
       if (name === "SIGINT") {
-        setTimeout(() => say("Stopping. Press Ctrl-C again to stop at once.\n"), PATIENCE_MS).unref();
+        setTimeout(() => say("Stopping. Press Ctrl-C again to stop at once.\n"), GRACE_MS).unref();
       }
       controller.abort(new InterruptedError(signalExitCode(name)));
     });
@@ -38,7 +38,7 @@ export function listenForSignals(say: (text: string) => void): Signals {
   const crash = (error: unknown) => {
     reject(error);
     controller.abort(error);
-    setTimeout(() => process.exit(exitCodes.failure), PATIENCE_MS).unref();
+    setTimeout(() => process.exit(exitCodes.failure), GRACE_MS).unref();
   };
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);

@@ -10,7 +10,7 @@ import { fromSystem } from "../errors/from-system.ts";
 import type { Io } from "./io.ts";
 
 /** Longest wait for a stderr whose buffer is full. */
-const STDERR_PATIENCE_MS = 5_000;
+const STDERR_TIMEOUT_MS = 5_000;
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -148,7 +148,7 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
     },
     writeErr(text) {
       const bytes = Buffer.from(text);
-      const until = performance.now() + STDERR_PATIENCE_MS;
+      const until = performance.now() + STDERR_TIMEOUT_MS;
       for (let at = 0; at < bytes.length; ) {
         try {
           at += writeSync(2, bytes, at);

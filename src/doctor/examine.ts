@@ -39,9 +39,9 @@ const CLOCK_TOLERANCE_MS = 30_000;
  * other things fail too.
  */
 const LOW_SPACE_BYTES = 1e9;
-const LEAST_SPACE_BYTES = 1e8;
+const MIN_SPACE_BYTES = 1e8;
 
-const READ_THE_LOG = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
+const LOG_HINT = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
 
 const ok = (message: string): Finding => ({ status: "ok", message, fix: null });
 const warning = (message: string, fix: string): Finding => ({ status: "warning", message, fix });
@@ -94,7 +94,7 @@ async function serverChecks(context: Context, settings: Promise<Settings>): Prom
   const server = await runCheck(context, "server", async () => {
     const { status, time, version } = await context.http.ping();
     if (time !== undefined) skew = (before + context.clock.now()) / 2 - (time + 500);
-    if (status !== "ok") return failed(`it answers that it is '${status}'`, READ_THE_LOG);
+    if (status !== "ok") return failed(`it answers that it is '${status}'`, LOG_HINT);
     if (version !== "" && version !== buildInfo.version)
       return warning(
         `it runs ${version}, and this is svc ${buildInfo.version}`,
@@ -141,7 +141,7 @@ async function credentials({ api }: Context, settings: Promise<Settings>): Promi
 async function health({ api }: Context): Promise<Finding> {
   const failing = (await (await api.health()).checkHealth({})).checks.filter((part) => !isSound(part));
   if (failing.length === 0) return ok("all parts of the server work");
-  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), READ_THE_LOG);
+  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOG_HINT);
 }
 
 /**
@@ -180,7 +180,7 @@ async function stateFolder({ machine, surroundings }: Context): Promise<Finding>
   if (freeBytes === undefined) return ok(home);
   const room = `${home}, ${sizeText(freeBytes)} free`;
   const fix = "Make room on that device, or name a folder on another one in SVC_HOME.";
-  if (freeBytes < LEAST_SPACE_BYTES) return failed(room, fix);
+  if (freeBytes < MIN_SPACE_BYTES) return failed(room, fix);
   return freeBytes < LOW_SPACE_BYTES ? warning(room, fix) : ok(room);
 }
 

@@ -34,7 +34,7 @@ export class RequirementsError extends Error {
 }
 
 /** Largest included file, in bytes. */
-const LARGEST_FILE = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 const SDK_LINE = /^svc\s*(\[[^\]]*\]\s*)?($|[<>=!~@;(])/i;
 const INCLUDE = /^(?:-r|--requirement)(?:\s+|=)?(.+)$/;
 const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
@@ -114,7 +114,7 @@ function projectPath(path: string, folder: string | undefined, root: string | un
 
 function readIncluded(path: string, name: string): string {
   try {
-    const text = readRegularFile(path, { maxBytes: LARGEST_FILE })?.toString("utf8");
+    const text = readRegularFile(path, { maxBytes: MAX_FILE_BYTES })?.toString("utf8");
     if (text !== undefined) return text;
   } catch (error) {
     if (error instanceof DiskError) throw new RequirementsError(`requirements name the file '${name}': ${error.message}`);

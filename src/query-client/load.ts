@@ -69,7 +69,7 @@ export const SYSTEM_LOAD_CLOCK: LoadClock = {
 /** The usual lateness of a timer; the last such interval is spent without sleeping. */
 const TIMER_SLACK_MS = 1.5;
 /** Longest sleep, so that an interruption is noticed in time. */
-const LONGEST_SLEEP_MS = 100;
+const MAX_SLEEP_MS = 100;
 
 /**
  * Runs the load. `send` resolves with the code of the query's error, or undefined, and never
@@ -117,10 +117,10 @@ export async function runLoad(
     const now = elapsed();
     if (now < due) {
       const wait = due - now;
-      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, LONGEST_SLEEP_MS)) : clock.yieldToEventLoop());
+      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, MAX_SLEEP_MS)) : clock.yieldToEventLoop());
     } else if (underWay.size >= plan.concurrency) {
       if (now >= end) break;
-      await Promise.race([...underWay, clock.sleep(Math.min(end - now, LONGEST_SLEEP_MS))]);
+      await Promise.race([...underWay, clock.sleep(Math.min(end - now, MAX_SLEEP_MS))]);
     } else {
       launch(due);
       next++;

@@ -42,7 +42,7 @@ export type ReleaseHost = Pick<Context, "flags" | "surroundings" | "clock" | "pr
 
 /** Longest wait for another update, and the wait after which a message is shown. */
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
-const LOCK_SILENCE_MS = 500;
+const QUIET_WAIT_MS = 500;
 const PROGRESS_MS = 100;
 
 /** The files of the configured origin. `stallMs` is the longest wait without a byte. */
@@ -256,7 +256,7 @@ async function withUpdateLock<T>(host: ReleaseHost, folder: InstallFolder, work:
 }
 
 async function locked<T>(host: ReleaseHost, path: string, work: () => Promise<T>): Promise<T> {
-  const waiting = setTimeout(() => host.progress.note("Another update is running; this one waits for it."), LOCK_SILENCE_MS);
+  const waiting = setTimeout(() => host.progress.note("Another update is running; this one waits for it."), QUIET_WAIT_MS);
   try {
     return await withFileLock(path, { what: "the lock of updates", signal: host.signal, timeoutMs: LOCK_TIMEOUT_MS }, () => {
       clearTimeout(waiting);

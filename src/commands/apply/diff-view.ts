@@ -20,7 +20,7 @@ const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {
 const FOLD_ABOVE = 30;
 const SHOWN_OF_FOLDED = 25;
 /** Most features named in the note on cached values that remain. */
-const NAMED_OUTLIVING = 5;
+const MAX_NAMED_FEATURES = 5;
 
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
@@ -70,8 +70,8 @@ export function diffText({ diff, outliving }: Plan, style: Style): string {
 function outlivingLines(features: readonly Feature[]): string[] {
   const [first] = features;
   if (!first) return [];
-  const named = features.slice(0, NAMED_OUTLIVING).map((feature) => `${readableName(feature.fqn)} (${stalenessOf(feature)})`);
-  const rest = features.length > NAMED_OUTLIVING ? ` and ${features.length - NAMED_OUTLIVING} more` : "";
+  const named = features.slice(0, MAX_NAMED_FEATURES).map((feature) => `${readableName(feature.fqn)} (${stalenessOf(feature)})`);
+  const rest = features.length > MAX_NAMED_FEATURES ? ` and ${features.length - MAX_NAMED_FEATURES} more` : "";
   return [
     `Values that are cached already stay until they are that old: ${named.join(", ")}${rest}`,
     `To compute one anew: svc query --staleness ${first.fqn}=0s --out ${first.fqn} --in ...`,

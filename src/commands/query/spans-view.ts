@@ -17,7 +17,7 @@ const WIDTH_FOR_BARS = 80;
  * Least columns for a shortened text; with less room it is left out. Errors are below the table
  * anyway, and --json has all facts.
  */
-const LEAST_ROOM = 12;
+const MIN_TEXT_WIDTH = 12;
 /** Facts that the span's label already contains, or that are too long for a line. */
 const QUIET_FACTS = new Set([
   "op",
@@ -108,7 +108,7 @@ function barOf(fromMs: number, ms: number, wholeMs: number): string {
 /** A text shortened to some columns; empty when there is hardly room. */
 function shortened(text: string, room: number): string {
   if (text.length <= room) return text;
-  return room < LEAST_ROOM ? "" : `${text.slice(0, room - 3)}...`;
+  return room < MIN_TEXT_WIDTH ? "" : `${text.slice(0, room - 3)}...`;
 }
 
 function labelOf(span: TraceSpan): string {

@@ -17,7 +17,7 @@ import { dataDirFlag, dataDirOf } from "./flags.ts";
 const LEVELS = ["debug", "info", "warning", "error"] as const;
 const DEFAULT_PORT = Number(new URL(DEFAULT_API_SERVER).port);
 const START_TIMEOUT_MS = 60_000;
-const LONGEST_DRAIN_MS = 3_600_000;
+const MAX_DRAIN_MS = 3_600_000;
 
 const UNENCRYPTED =
   "other machines reach this server without encryption (--insecure-http): whoever can listen on the way reads secrets, tokens and data";
@@ -109,7 +109,7 @@ export default defineCommand({
     for (const host of allowedHost)
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
-    if (drain > LONGEST_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
+    if (drain > MAX_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
     if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
   },
   run(context, input): Promise<Started> | AsyncIterable<Started> {
