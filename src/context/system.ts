@@ -71,7 +71,7 @@ export function systemDeps() {
     });
   };
   return {
-    inner: internalCommands({ io, surroundings, clock: systemClock, signal }),
+    internalCommands: internalCommands({ io, surroundings, clock: systemClock, signal }),
     io,
     surroundings,
     cwd,
